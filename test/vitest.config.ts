@@ -1,0 +1,45 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The responder's conditional import, taken from the sources: unit tests need no build. */
+const alias = { "#hmac": `${root}provider/responder/hmac-node.ts` };
+
+export default defineConfig({
+  root,
+  test: {
+    projects: [
+      { resolve: { alias }, test: { name: "unit", root, include: ["test/unit/**/*.test.ts"] } },
+      {
+        test: {
+          name: "provider",
+          root,
+          include: ["test/provider/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "engine",
+          root,
+          include: ["test/engine/**/*.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: "package",
+          root,
+          include: ["test/package/**/*.test.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+          maxWorkers: 1,
+        },
+      },
+    ],
+  },
+});
