@@ -1,0 +1,121 @@
+import { request, type Dispatcher } from "undici";
+import type { ApiChatErrorCode } from "../errors.js";
+import { quote } from "../redact.js";
+import { BodyTooLargeError, readBody } from "./body.js";
+import { parseRetryAfter, type RetryVerdict } from "./retry.js";
+
+/** The largest answer that is read, in bytes. */
+export const ANSWER_LIMIT_BYTES = 1024 * 1024;
+
+const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Connections that fail in these ways fail the same way the next time: a wrong name, a wrong certificate. */
+const LASTING_CAUSES =
+  /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_WRONG_VERSION)/;
+
+interface AttemptFailure extends RetryVerdict {
+  code: ApiChatErrorCode;
+  httpStatus?: number;
+}
+
+/** Why one attempt failed, and whether the next may do better. */
+export class AttemptError extends Error {
+  override readonly name = "AttemptError";
+  readonly failure: AttemptFailure;
+
+  constructor(failure: AttemptFailure, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.failure = failure;
+  }
+}
+
+export interface AttemptOptions {
+  dispatcher: Dispatcher;
+  signal: AbortSignal;
+  /** What no error may show, however the answer spells it. */
+  secrets: readonly string[];
+}
+
+/** Posts JSON once and gives the parsed JSON of a 2xx answer. Throws AttemptError for everything else. */
+export async function postJson(url: string, body: object, options: AttemptOptions): Promise<unknown> {
+  const { status, headers, text } = await exchange(url, body, options);
+  const said = text.trim() === "" ? "" : `: ${quote(text, options.secrets)}`;
+  if (status >= 300 && status < 400) throw redirected(status, headers.location, options.secrets);
+  if (status < 200 || status >= 300) throw refused(status, said, headers["retry-after"]);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AttemptError(
+      { code: "protocol", httpStatus: status, retry: false },
+      `the answer is not JSON${said || " but empty"}`,
+    );
+  }
+}
+
+async function exchange(url: string, body: object, { dispatcher, signal, secrets }: AttemptOptions) {
+  try {
+    const answer = await request(url, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json" },
+      body: JSON.stringify(body),
+      dispatcher,
+      signal,
+    });
+    const text = await readBody(answer.body, ANSWER_LIMIT_BYTES);
+    const header = (name: string): string | undefined => [answer.headers[name]].flat()[0];
+    return {
+      status: answer.statusCode,
+      headers: { location: header("location"), "retry-after": header("retry-after") },
+      text,
+    };
+  } catch (error) {
+    throw connectionFailed(error, signal, secrets);
+  }
+}
+
+function connectionFailed(error: unknown, signal: AbortSignal, secrets: readonly string[]): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof BodyTooLargeError) {
+    return new AttemptError({ code: "protocol", retry: false }, `the answer is refused: ${error.message}`);
+  }
+  const code = connectionCode(error);
+  const text = quote(error instanceof Error ? error.message : String(error), secrets);
+  return new AttemptError(
+    { code: "unavailable", retry: !LASTING_CAUSES.test(code) },
+    `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
+    error,
+  );
+}
+
+/** The system's or undici's code of a connection error; a host with several addresses hides it one level down. */
+export function connectionCode(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+function redirected(status: number, location: string | undefined, secrets: readonly string[]): AttemptError {
+  const target = location === undefined ? "nowhere" : quote(location, secrets);
+  return new AttemptError(
+    { code: "protocol", httpStatus: status, retry: false },
+    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along; set baseUrl to the final address`,
+  );
+}
+
+function refused(status: number, said: string, retryAfter: string | undefined): AttemptError {
+  const code =
+    status === 401 || status === 403
+      ? "unauthorized"
+      : RETRIED_STATUS.has(status)
+        ? "unavailable"
+        : "rejected";
+  const retryAfterMs = parseRetryAfter(retryAfter);
+  return new AttemptError(
+    {
+      code,
+      httpStatus: status,
+      retry: RETRIED_STATUS.has(status),
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    },
+    `HTTP ${status}${said}`,
+  );
+}

@@ -1,0 +1,17 @@
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+import { CALLS_PER_ORIGIN } from "./origin-gate.js";
+
+const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+
+let shared: Dispatcher | undefined;
+
+/** The connection pool of this process: kept alive, and through the environment's proxies where it names any. */
+export function sharedDispatcher(): Dispatcher {
+  return (shared ??= createDispatcher());
+}
+
+function createDispatcher(): Dispatcher {
+  const options = { connections: CALLS_PER_ORIGIN, keepAliveTimeout: 30_000 };
+  const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
+  return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+}

@@ -1,0 +1,216 @@
+import type { Dispatcher } from "undici";
+import {
+  deleteWebhookRequest,
+  getWebhookRequest,
+  readRegistration,
+  registrationEnvelope,
+  setWebhookRequest,
+  type RegistrationAction,
+  type WebhookConfiguration,
+} from "../../schema/index.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+import { printUrl, quote } from "../redact.js";
+import { AttemptError, postJson } from "./attempt.js";
+import { sharedDispatcher } from "./dispatcher.js";
+import { gateOf } from "./origin-gate.js";
+import { withRetries, type Retry, type RetryVerdict, type TimeBudget } from "./retry.js";
+
+/** The time that one operation may take, in seconds, with all its retries. */
+export const DEFAULT_REQUEST_SECONDS = 30;
+
+const KEY_HINT =
+  "The API key is issued by the platform's support when the add-on is enabled, one per external system. " +
+  "Give it as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
+
+/** The webhook configuration of one workspace, as the service shows it (section 2.1). */
+export interface Registration {
+  webhookUrl: string;
+  /** As the service shows it; some may mask it. */
+  webhookVerificationKey: string;
+  /** `verified`, or a value that the specification does not name. */
+  status: string;
+  botUrl: string;
+}
+
+export interface RegistrationClientOptions {
+  /** Address of the registration interface; a query of its own is kept. */
+  baseUrl: string;
+  /** Sent as `ChaveApi` (section 5). It never appears in an error. */
+  apiKey: string;
+  /** The time limit of one operation with its retries, in seconds. Default 30. */
+  requestSeconds?: number;
+  /** Ends every operation of this client. */
+  signal?: AbortSignal;
+  /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
+  dispatcher?: Dispatcher;
+  /** Told of each failed attempt that will be repeated. */
+  onRetry?: (retry: Retry & { operation: RegistrationAction }) => void;
+}
+
+export interface CallOptions {
+  /** Ends this operation; the promise rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Asked before each repetition; if it resolves to false, the operation ends with undefined. */
+  beforeRepeat?: () => Promise<boolean>;
+}
+
+export interface SetWebhookOptions extends CallOptions {
+  webhookUrl: string;
+  webhookVerificationKey: string;
+}
+
+/**
+ * Reads, sets and removes the webhook of one workspace (section 4.1). Connection errors, 408, 429, 500, 502, 503 and 504
+ * are retried within the time limit; everything else fails at once with an ApiChatError.
+ */
+export class RegistrationClient {
+  readonly #options: RegistrationClientOptions;
+  readonly #requestMs: number;
+
+  constructor(options: RegistrationClientOptions) {
+    this.#options = options;
+    this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
+  }
+
+  /** Reads the registration; undefined if nothing is registered. */
+  async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
+    const body = getWebhookRequest.parse({ ChaveApi: this.#options.apiKey });
+    return this.#call("get-webhook", body, options);
+  }
+
+  /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
+  async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
+    const body = setWebhookRequest.parse({
+      ChaveApi: this.#options.apiKey,
+      webhook_url: options.webhookUrl,
+      webhook_verification_key: options.webhookVerificationKey,
+    });
+    return this.#call("set-webhook", body, options);
+  }
+
+  /** Removes the registration, whoever set it. Gives what is left, which is nothing where it succeeded. */
+  async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
+    const body = deleteWebhookRequest.parse({ ChaveApi: this.#options.apiKey });
+    return this.#call("delete-webhook", body, options);
+  }
+
+  async #call(
+    operation: RegistrationAction,
+    body: { ChaveApi: string; webhook_verification_key?: string },
+    { signal, beforeRepeat }: CallOptions,
+  ): Promise<Registration | undefined> {
+    const ends = AbortSignal.any([signal, this.#options.signal].filter((one) => one !== undefined));
+    const secrets = [body.ChaveApi, body.webhook_verification_key ?? ""];
+    let attempts = 0;
+    const attempt = async (number: number, budget: TimeBudget): Promise<Registration | undefined> => {
+      if (number > 1 && beforeRepeat && !(await beforeRepeat())) return undefined;
+      attempts = number;
+      return this.#attempt({ operation, body, secrets, budget, signal: ends });
+    };
+    try {
+      return await withRetries(attempt, {
+        limitMs: this.#requestMs,
+        signal: ends,
+        judge: judgeAttempt,
+        onRetry: (retry) => this.#options.onRetry?.({ ...retry, operation }),
+      });
+    } catch (error) {
+      ends.throwIfAborted();
+      throw this.#explain(error, operation, attempts);
+    }
+  }
+
+  async #attempt(call: {
+    operation: RegistrationAction;
+    body: object;
+    secrets: readonly string[];
+    budget: TimeBudget;
+    signal: AbortSignal;
+  }): Promise<Registration | undefined> {
+    const url = actionUrl(this.#options.baseUrl, call.operation);
+    const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
+    const gate = gateOf(new URL(url).origin);
+    try {
+      const answer = await gate.pass(
+        () =>
+          call.budget.spend(
+            (signal) => postJson(url, call.body, { dispatcher, signal, secrets: call.secrets }),
+            call.signal,
+          ),
+        call.signal,
+      );
+      return readEnvelope(answer, call.secrets);
+    } catch (error) {
+      if (error instanceof AttemptError && error.failure.httpStatus === 429) {
+        gate.pause(error.failure.retryAfterMs ?? 0);
+      }
+      throw error;
+    }
+  }
+
+  #explain(error: unknown, operation: RegistrationAction, attempts: number): unknown {
+    const where = `${operation} at ${printUrl(this.#options.baseUrl)}`;
+    if (error instanceof DOMException && error.name === "TimeoutError") {
+      const message = `${where}: no answer within ${this.#requestMs / 1000} s; raise timeouts.requestSeconds if the service is slow`;
+      return new ApiChatError("timeout", message, { operation, attempts });
+    }
+    if (!(error instanceof AttemptError)) return error;
+    const { code, httpStatus } = error.failure;
+    const tries = attempts > 1 ? ` (after ${attempts} attempts)` : "";
+    const hint = code === "unauthorized" ? `. ${KEY_HINT}` : "";
+    return new ApiChatError(code, `${where}: ${error.message}${tries}${hint}`, {
+      operation,
+      attempts,
+      ...(httpStatus === undefined ? {} : { httpStatus }),
+      cause: error.cause,
+    });
+  }
+}
+
+/** The address of one operation: the query parameter `action` behind the base URL's own query, which stays as written. */
+export function actionUrl(baseUrl: string, action: RegistrationAction): string {
+  const url = new URL(baseUrl);
+  url.search += `${url.search === "" ? "?" : "&"}action=${action}`;
+  return url.href;
+}
+
+function judgeAttempt(error: unknown): RetryVerdict {
+  return error instanceof AttemptError ? error.failure : { retry: false };
+}
+
+/** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
+function readEnvelope(answer: unknown, secrets: readonly string[]): Registration | undefined {
+  const envelope = registrationEnvelope.safeParse(answer);
+  if (!envelope.success) throw notAnEnvelope(answer, secrets);
+  try {
+    return toRegistration(readRegistration(envelope.data.data));
+  } catch {
+    throw unexpected("protocol", "the answer's data is not a webhook configuration", answer, secrets);
+  }
+}
+
+function toRegistration(wire: WebhookConfiguration | undefined): Registration | undefined {
+  if (!wire) return undefined;
+  return {
+    webhookUrl: wire.webhook_url,
+    webhookVerificationKey: wire.webhook_verification_key,
+    status: wire.webhook_status,
+    botUrl: wire.bot_url,
+  };
+}
+
+function notAnEnvelope(answer: unknown, secrets: readonly string[]): AttemptError {
+  const status = (answer as { status?: unknown } | null)?.status;
+  return typeof status === "string" && status !== "ok"
+    ? unexpected("rejected", "the service answered", answer, secrets)
+    : unexpected("protocol", "the answer is not an envelope of the specification", answer, secrets);
+}
+
+function unexpected(
+  code: ApiChatErrorCode,
+  what: string,
+  answer: unknown,
+  secrets: readonly string[],
+): AttemptError {
+  return new AttemptError({ code, retry: false }, `${what}: ${quote(JSON.stringify(answer), secrets)}`);
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 8_000;
+
+/** What one failed attempt means for the next: whether there is one, and how long the other side asked to wait. */
+export interface RetryVerdict {
+  retry: boolean;
+  retryAfterMs?: number;
+}
+
+export interface Retry {
+  /** The attempt that failed, from 1. */
+  attempt: number;
+  delayMs: number;
+  error: unknown;
+}
+
+export interface RetryOptions {
+  /** The time for all attempts and the pauses between them. */
+  limitMs: number;
+  /** Ends everything at once. */
+  signal: AbortSignal;
+  judge: (error: unknown) => RetryVerdict;
+  /** Called before each pause. */
+  onRetry?: ((retry: Retry) => void) | undefined;
+}
+
+/** One operation's time: attempts and pauses count, waiting for a free place does not. */
+export class TimeBudget {
+  #leftMs: number;
+
+  constructor(limitMs: number) {
+    this.#leftMs = limitMs;
+  }
+
+  get leftMs(): number {
+    return Math.max(0, this.#leftMs);
+  }
+
+  /** Runs `work` with a signal that fires when the budget is used up, and counts its time. */
+  async spend<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const begun = performance.now();
+    const limit = AbortSignal.timeout(Math.max(1, Math.ceil(this.leftMs)));
+    try {
+      return await work(AbortSignal.any([signal, limit]));
+    } finally {
+      this.#leftMs -= performance.now() - begun;
+    }
+  }
+}
+
+/** Exponential, with jitter, so that many clients do not come back at one moment. */
+export function backOffMs(attempt: number, random: () => number = Math.random): number {
+  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
+  return Math.ceil(ceiling * (0.5 + random() / 2));
+}
+
+/**
+ * Repeats `attempt` while `judge` says that it may succeed and the time allows it; then throws the last error as it was.
+ * A pause that would not leave time for another attempt is not begun.
+ */
+export async function withRetries<T>(
+  attempt: (number: number, budget: TimeBudget) => Promise<T>,
+  { limitMs, signal, judge, onRetry }: RetryOptions,
+): Promise<T> {
+  const budget = new TimeBudget(limitMs);
+  for (let number = 1; ; number += 1) {
+    try {
+      return await attempt(number, budget);
+    } catch (error) {
+      const { retry, retryAfterMs } = judge(error);
+      const delayMs = retryAfterMs ?? backOffMs(number);
+      if (!retry || signal.aborted || delayMs >= budget.leftMs) throw error;
+      onRetry?.({ attempt: number, delayMs, error });
+      await budget.spend((spending) => sleep(delayMs, undefined, { signal: spending }), signal);
+    }
+  }
+}
+
+/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now. */
+export function parseRetryAfter(value: string | undefined, now = Date.now()): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

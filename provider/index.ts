@@ -1,0 +1,17 @@
+/** What a Pulumi program loads. It stays light: the HTTP client, the schemas and the lifecycle load elsewhere. */
+export {
+  ApiChatError,
+  type ApiChatErrorCode,
+  type ApiChatErrorDetails,
+  type ApiChatOperation,
+  type HandshakeRule,
+  type HandshakeStep,
+  type HandshakeTranscript,
+} from "./errors.js";
+export type { OnExisting, Preflight } from "./webhook/inputs.js";
+export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
+export {
+  getApiChatWebhook,
+  type GetApiChatWebhookArgs,
+  type GetApiChatWebhookResult,
+} from "./webhook/get-webhook.js";

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from "node:util";
+import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
+import { claimBot } from "./managed.js";
+import { say } from "./progress.js";
+
+export interface DiffResult {
+  changes: boolean;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
+
+const COMPARED = [
+  "baseUrl",
+  "webhookUrl",
+  "webhookVerificationKey",
+  "apiKey",
+  "onExisting",
+  "preflight",
+  "timeouts",
+] as const;
+
+/**
+ * Says whether update has something to do. Nothing ever replaces: one changed variable would delete every production
+ * webhook. A key is named in a line of its own, because a preview shows `[secret]` on both sides.
+ */
+export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
+  claimBot(state.applied.botUrl, { name: inputs.name, since: state.applied.since });
+  const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
+  if (changed.includes("webhookVerificationKey")) say(inputs.name, "webhookVerificationKey changes");
+  if (state.keyDrifted)
+    say(inputs.name, "webhookVerificationKey: the service holds another key; it will be set again");
+  if (changed.includes("apiKey")) say(inputs.name, "apiKey changes");
+  const isUnfinished = state.status !== VERIFIED || state.keyDrifted === true;
+  const hasMovedBot = state.botUrl !== state.applied.botUrl;
+  return {
+    changes: changed.length > 0 || isUnfinished || hasMovedBot,
+    replaces: [],
+    deleteBeforeReplace: true,
+  };
+}

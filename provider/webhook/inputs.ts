@@ -1,0 +1,89 @@
+/** What create does when another URL is registered for the workspace. */
+export type OnExisting = "fail" | "replace";
+
+/** Whether the provider performs the handshake itself before set-webhook. */
+export type Preflight = "require" | "warn" | "off";
+
+export interface Timeouts {
+  /** The time limit of one call to the service with its retries, in seconds. Default 30. */
+  requestSeconds?: number;
+  /** How long the webhook URL may take until it answers the handshake, and the service until it says `verified`. Default 60. */
+  readySeconds?: number;
+}
+
+export const DEFAULT_ON_EXISTING: OnExisting = "fail";
+export const DEFAULT_PREFLIGHT: Preflight = "require";
+export const DEFAULT_READY_SECONDS = 60;
+
+/** The only `webhook_status` of the specification that says that all is well (section 3). */
+export const VERIFIED = "verified";
+
+/** Stands in an input whose value a preview does not know yet. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** Stands in the inputs after a refresh that saw another key: the key itself is never taken from an answer. */
+export const KEY_DRIFTED = "(the service holds another key)";
+
+/** The inputs as check leaves them: what the program said, and what every resource is to reach. */
+export interface WebhookInputs {
+  /** The resource's name, for messages. */
+  name: string;
+  baseUrl: string;
+  webhookUrl: string;
+  webhookVerificationKey: string;
+  /** Only if the program gave it: a key from the environment or the configuration stays out of the state. */
+  apiKey?: string;
+  onExisting?: OnExisting;
+  preflight?: Preflight;
+  timeouts?: Timeouts;
+  status: string;
+  __provider?: string;
+}
+
+/** What the last set-webhook or adoption saw. The fence: read never changes it. */
+export interface Applied {
+  /** The webhook URL as it was sent. */
+  url: string;
+  /** The bot's address at that time; its last segment is the bot code. */
+  botUrl: string;
+  /** The URL as the service shows it, where it writes it in another way. */
+  echoUrl?: string;
+  /** Digest of the key as the service shows it, where it does not show the key itself. */
+  echoKey?: string;
+  /** Digest of the API key that reached this workspace. */
+  apiKey: string;
+  /** Tells this state apart from another one of the same workspace: see managed.ts. */
+  since: string;
+}
+
+/** The outputs in the state. */
+export interface WebhookState extends WebhookInputs {
+  botUrl: string;
+  stateVersion: 1;
+  applied: Applied;
+  /** A refresh saw another key; what was ours is kept in webhookVerificationKey. */
+  keyDrifted?: boolean;
+}
+
+/** The names of the inputs, in the order of the documentation. */
+export const INPUT_NAMES = [
+  "name",
+  "baseUrl",
+  "webhookUrl",
+  "webhookVerificationKey",
+  "apiKey",
+  "onExisting",
+  "preflight",
+  "timeouts",
+  "status",
+  "__provider",
+] as const satisfies readonly (keyof WebhookInputs)[];
+
+/** The inputs that a state holds. */
+export function inputsOf(state: WebhookInputs): WebhookInputs {
+  const entries = INPUT_NAMES.map((name) => [name, state[name]] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as WebhookInputs;
+}
+
+export const readySecondsOf = (inputs: WebhookInputs): number =>
+  inputs.timeouts?.readySeconds ?? DEFAULT_READY_SECONDS;

@@ -1,0 +1,44 @@
+import { ApiChatError, type Registration } from "../client/index.js";
+import { expectedUrl, showsOurKey } from "./fence.js";
+import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";
+import { observe, requireSameWorkspace } from "./observe.js";
+import { say } from "./progress.js";
+
+/** What the engine takes for "gone" is a result without an id. */
+export type ReadResult = { id: string; props: WebhookState; inputs: WebhookInputs } | Record<string, never>;
+
+/**
+ * Looks what stands in the workspace. Nothing registered: gone, and the next `up` creates it. A difference is returned in
+ * the inputs too, so that the next preview names it. Failures of authority and transport are thrown, never "gone".
+ */
+export async function readWebhook(state: WebhookState): Promise<ReadResult> {
+  if (state.applied === undefined) throw notInState();
+  const observed = await observe(state);
+  requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
+  if (!observed.seen) return {};
+  return showDrift(state, observed.seen);
+}
+
+function showDrift(state: WebhookState, seen: Registration): ReadResult {
+  const { keyDrifted: _, ...rest } = state;
+  const hasOurKey = showsOurKey(seen, state);
+  const props: WebhookState = {
+    ...rest,
+    webhookUrl: seen.webhookUrl === expectedUrl(state.applied) ? state.applied.url : seen.webhookUrl,
+    status: seen.status,
+    botUrl: seen.botUrl,
+    ...(hasOurKey ? {} : { keyDrifted: true }),
+  };
+  if (!hasOurKey)
+    say(state.name, "webhookVerificationKey: the service holds another key than the one that was set");
+  const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
+  return { id: seen.botUrl, props, inputs };
+}
+
+function notInState(): ApiChatError {
+  return new ApiChatError(
+    "invalid_config",
+    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
+    { operation: "get-webhook" },
+  );
+}

@@ -1,0 +1,74 @@
+import { ApiChatError } from "../errors.js";
+import { managedApiKey } from "./managed.js";
+
+/** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
+export interface ConfigureRequest {
+  config: { get(key: string): string | undefined };
+}
+
+const NAMES = {
+  baseUrl: { config: "apichat:baseUrl", environment: "APICHAT_BASE_URL" },
+  apiKey: { config: "apichat:apiKey", environment: "APICHAT_API_KEY" },
+} as const;
+
+let config: ConfigureRequest["config"] | undefined;
+let problem: unknown;
+
+/**
+ * Takes the stack's configuration. Synchronous and without a throw, because the SDK hands out the provider before it
+ * waits for this: what goes wrong is thrown by the method that needs a setting.
+ */
+export function configure(request: ConfigureRequest): void {
+  problem = undefined;
+  try {
+    config = request.config;
+  } catch (error) {
+    problem = error;
+  }
+}
+
+function fromConfig(key: string): string | undefined {
+  if (problem !== undefined) throw problem;
+  return config?.get(key) || undefined;
+}
+
+/** The base URL of a resource that names none: from the stack's configuration, then from the environment. */
+export function defaultBaseUrl(): string | undefined {
+  return fromConfig(NAMES.baseUrl.config) ?? (process.env[NAMES.baseUrl.environment] || undefined);
+}
+
+/** The API key of a resource that names none: from the environment, then from the stack's configuration. */
+export function defaultApiKey(): string | undefined {
+  return (process.env[NAMES.apiKey.environment] || undefined) ?? fromConfig(NAMES.apiKey.config);
+}
+
+/** The one API key to write with: the program's, or the default. */
+export function apiKeyFor(apiKey: string | undefined): string {
+  const key = apiKey ?? defaultApiKey();
+  if (key === undefined) throw new ApiChatError("invalid_config", API_KEY_MISSING, { operation: "check" });
+  return key;
+}
+
+/**
+ * The API keys to read and delete with, most likely first: the recorded one, the environment's, the configuration's, and
+ * the one that the program of this run declares. After a rotation only some of them are good.
+ */
+export function apiKeyCandidates(state: { apiKey?: string; name: string; baseUrl: string }): string[] {
+  const keys = [
+    state.apiKey,
+    process.env[NAMES.apiKey.environment],
+    fromConfig(NAMES.apiKey.config),
+    managedApiKey(state),
+  ];
+  const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
+  if (found.length === 0) throw new ApiChatError("invalid_config", API_KEY_MISSING, { operation: "check" });
+  return found;
+}
+
+export const API_KEY_MISSING =
+  "apiKey: is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
+  "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
+
+export const BASE_URL_MISSING =
+  "baseUrl: is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
+  "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL";

@@ -1,0 +1,101 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatError } from "../errors.js";
+import type { OnExisting, Preflight } from "./inputs.js";
+import { PROVIDER_SOURCE } from "./provider-source.js";
+
+export interface ApiChatWebhookArgs {
+  /** Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. A change is an update. */
+  webhookUrl: pulumi.Input<string>;
+  /** The shared secret of handshake and signature (section 2.1). Kept secret. A change is an update: it is pushed to the service. */
+  webhookVerificationKey: pulumi.Input<string>;
+  /**
+   * Address of the workspace's registration interface (section 4.1). Default: the configuration `apichat:baseUrl`, then the
+   * environment variable `APICHAT_BASE_URL`. A change must reach the same bot; to move, use a new name or `--replace`.
+   */
+  baseUrl?: pulumi.Input<string | undefined>;
+  /**
+   * The API key (section 5). Kept secret. Default: the environment variable `APICHAT_API_KEY`, then the configuration
+   * `apichat:apiKey`; such a key does not enter the state.
+   */
+  apiKey?: pulumi.Input<string | undefined>;
+  /** What to do when the workspace has another webhook: "fail" (default) says which, "replace" takes over. */
+  onExisting?: pulumi.Input<OnExisting | undefined>;
+  /**
+   * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass. "warn": a
+   * failure is only said, for an endpoint that this machine cannot reach. "off": not tried.
+   */
+  preflight?: pulumi.Input<Preflight | undefined>;
+  timeouts?: pulumi.Input<
+    | {
+        /** The time limit of one call to the service with its retries, in seconds. Default 30. */
+        requestSeconds?: pulumi.Input<number | undefined>;
+        /** How long the endpoint may take to answer, and the service to verify, in seconds. Default 60. */
+        readySeconds?: pulumi.Input<number | undefined>;
+      }
+    | undefined
+  >;
+}
+
+/**
+ * Registers one workspace's webhook, and keeps it so. Create adopts a registration of the same URL; delete removes it only
+ * while it is ours. Fails with an `ApiChatError` that says what to do next.
+ *
+ * @example
+ * ```ts
+ * const webhook = new ApiChatWebhook("acme", {
+ *   baseUrl: "https://platform.example/acme/apichat",
+ *   webhookUrl: "https://chat.acme.example/webhooks/apichat",
+ *   webhookVerificationKey: config.requireSecret("verificationKey"),
+ * });
+ * export const bot_url = webhook.botUrl;
+ * ```
+ */
+export class ApiChatWebhook extends pulumi.CustomResource {
+  /** Where messages of the workspace's contacts are posted (section 4.2). Known in the preview of an update. */
+  declare readonly botUrl: pulumi.Output<string>;
+  /** The `webhook_status` of the service: `verified` (section 3). */
+  declare readonly status: pulumi.Output<string>;
+  declare readonly webhookUrl: pulumi.Output<string>;
+  declare readonly baseUrl: pulumi.Output<string>;
+  declare readonly webhookVerificationKey: pulumi.Output<string>;
+
+  constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
+    refuseImport(name, opts);
+    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, args), {
+      ...opts,
+      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), "webhookVerificationKey", "apiKey"],
+      deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
+    });
+    // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
+    if (pulumi.runtime.isDryRun()) this.botUrl = this.id;
+  }
+}
+
+function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
+  const { webhookUrl, webhookVerificationKey, baseUrl, apiKey, onExisting, preflight, timeouts } = args;
+  return {
+    __provider: PROVIDER_SOURCE,
+    name,
+    webhookUrl,
+    baseUrl,
+    onExisting,
+    preflight,
+    timeouts,
+    webhookVerificationKey:
+      webhookVerificationKey === undefined ? undefined : pulumi.secret(webhookVerificationKey),
+    apiKey: apiKey === undefined ? undefined : pulumi.secret(apiKey),
+    // Named, so that the SDK makes outputs of them; check and create give the values.
+    botUrl: undefined,
+    status: undefined,
+  };
+}
+
+/** The engine has no source of the provider to run during an import. */
+function refuseImport(name: string, opts: pulumi.CustomResourceOptions): void {
+  if (opts.import === undefined && opts.id === undefined) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: the options import and id cannot work for a dynamic resource; declare the webhook without them: a registration of the same URL is adopted`,
+    { operation: "check" },
+  );
+}
