@@ -1,0 +1,36 @@
+import * as z from "zod";
+
+/**
+ * A conversation id to be sent (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. One beyond is refused: a JavaScript
+ * number cannot hold its digits, so another conversation would be addressed.
+ */
+export const sentConversationId = z.int({
+  error: ({ input }) =>
+    Number.isInteger(input) || typeof input === "bigint"
+      ? "beyond the safe integers: its digits would be lost; use an id from -9007199254740991 to 9007199254740991"
+      : "expected an integer",
+});
+
+/**
+ * A conversation id as received (section 2.4): a number, or a bigint when a number would lose digits. `String(id)` gives
+ * the digits of both. JSON.stringify refuses a bigint, so convert the id before you serialize a message.
+ */
+export type ReceivedConversationId = number | bigint;
+
+const receivedError: z.core.$ZodErrorMap = ({ input }) =>
+  Number.isInteger(input)
+    ? "its digits are lost: read the JSON text with parseOutbound, and write the id without fraction or exponent"
+    : "expected an integer";
+
+/** Accepts what {@link reviveConversationId} leaves: a number that already lost its digits is refused. */
+export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union(
+  [z.int({ error: receivedError }), z.bigint()],
+  { error: receivedError },
+);
+
+/** A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. */
+export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
+  if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const digits = context?.source ?? "";
+  return /^-?\d+$/.test(digits) ? BigInt(digits) : value;
+}

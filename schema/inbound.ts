@@ -1,0 +1,172 @@
+import * as z from "zod";
+import { sentConversationId } from "./conversation-id.js";
+import { named } from "./named.js";
+import { requestUrl } from "./url.js";
+
+/** zod schema of {@link Sender}. */
+export const sender = z.strictObject({
+  /**
+   * The contact's identifier in the external system. Deliveries name it as `sender_id`.
+   * @minLength 1
+   */
+  id: z.string().min(1),
+  /** The contact's display name; may be empty. */
+  name: z.string(),
+  /** Sent as an empty string. Whether it is required is not in the specification: it may be left out. */
+  email: z.literal("").optional(),
+  /** Sent as an empty string. Whether it is required is not in the specification: it may be left out. */
+  phone_number: z.literal("").optional(),
+  /** Always `contact`. */
+  type: z.literal("contact"),
+});
+
+/** The contact that a message comes from (section 2.3). Strict: no other field is sent. */
+export interface Sender extends z.infer<typeof sender> {}
+
+/** What every inbound message holds (sections 2.3 and 4.2). */
+const common = {
+  /** Always `incoming`. */
+  message_type: z.literal("incoming"),
+  /** The contact that the message comes from. */
+  sender: named<Sender>(sender),
+  /**
+   * The conversation, in the external system's own numbers. Ids beyond the safe integers are refused.
+   * @TJS-type integer
+   * @minimum -9007199254740991
+   * @maximum 9007199254740991
+   */
+  conversation_id: sentConversationId,
+};
+
+/** zod schema of {@link InboundTextMessage}. */
+export const inboundTextMessage = z.strictObject({
+  ...common,
+  /** `message_created`. */
+  event: z.literal("message_created"),
+  /**
+   * The text; not empty, because an empty one marks an attachment message.
+   * @minLength 1
+   */
+  content: z.string().min(1),
+});
+
+/** A text from a contact (section 4.2). */
+export interface InboundTextMessage extends z.infer<typeof inboundTextMessage> {}
+
+/** zod schema of {@link SubmittedValue}. */
+export const submittedValue = z.strictObject({
+  /** The button's title. */
+  title: z.string(),
+  /** The button's payload. */
+  payload: z.string(),
+});
+
+/** The button that was pressed (section 2.3). */
+export interface SubmittedValue extends z.infer<typeof submittedValue> {}
+
+/** zod schema of {@link InboundButtonMessage}. */
+export const inboundButtonMessage = z.strictObject({
+  ...common,
+  /** `message_postback`. */
+  event: z.literal("message_postback"),
+  /** The button's title. */
+  content: z.string(),
+  /** Exactly one entry: the button that was pressed. */
+  submitted_values: z.tuple([named<SubmittedValue>(submittedValue)]),
+});
+
+/** A press of a button by a contact (section 4.2). */
+export interface InboundButtonMessage extends z.infer<typeof inboundButtonMessage> {}
+
+/** The four attachments differ only in `file_type`. */
+function describeAttachment<FileType extends string>(fileType: FileType) {
+  return z.strictObject({
+    /** The kind of the media: `image`, `audio`, `video` or `file`. */
+    file_type: z.literal(fileType),
+    /**
+     * Absolute http or https URL of the media.
+     * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
+     */
+    data_url: requestUrl,
+  });
+}
+
+/** The four attachment messages differ only in the kind of their attachment. */
+function describeAttachmentMessage<Attachment>(attachment: z.ZodType<Attachment>) {
+  return z.strictObject({
+    ...common,
+    /** `message_created`. */
+    event: z.literal("message_created"),
+    /** Empty: an attachment message has no text. */
+    content: z.literal(""),
+    /** Exactly one entry: the media. */
+    attachments: z.tuple([attachment]),
+  });
+}
+
+/** zod schema of {@link ImageAttachment}. */
+export const imageAttachment = describeAttachment("image");
+
+/** An image attached to a message (section 2.3). */
+export interface ImageAttachment extends z.infer<typeof imageAttachment> {}
+
+/** zod schema of {@link InboundImageMessage}. */
+export const inboundImageMessage = describeAttachmentMessage(named<ImageAttachment>(imageAttachment));
+
+/** An image from a contact (section 4.2). */
+export interface InboundImageMessage extends z.infer<typeof inboundImageMessage> {}
+
+/** zod schema of {@link AudioAttachment}. */
+export const audioAttachment = describeAttachment("audio");
+
+/** A sound attached to a message (section 2.3). */
+export interface AudioAttachment extends z.infer<typeof audioAttachment> {}
+
+/** zod schema of {@link InboundAudioMessage}. */
+export const inboundAudioMessage = describeAttachmentMessage(named<AudioAttachment>(audioAttachment));
+
+/** A sound from a contact (section 4.2). */
+export interface InboundAudioMessage extends z.infer<typeof inboundAudioMessage> {}
+
+/** zod schema of {@link VideoAttachment}. */
+export const videoAttachment = describeAttachment("video");
+
+/** A video attached to a message (section 2.3). */
+export interface VideoAttachment extends z.infer<typeof videoAttachment> {}
+
+/** zod schema of {@link InboundVideoMessage}. */
+export const inboundVideoMessage = describeAttachmentMessage(named<VideoAttachment>(videoAttachment));
+
+/** A video from a contact (section 4.2). */
+export interface InboundVideoMessage extends z.infer<typeof inboundVideoMessage> {}
+
+/** zod schema of {@link FileAttachment}. */
+export const fileAttachment = describeAttachment("file");
+
+/** A file attached to a message (section 2.3). */
+export interface FileAttachment extends z.infer<typeof fileAttachment> {}
+
+/** zod schema of {@link InboundFileMessage}. */
+export const inboundFileMessage = describeAttachmentMessage(named<FileAttachment>(fileAttachment));
+
+/** A file from a contact (section 4.2). */
+export interface InboundFileMessage extends z.infer<typeof inboundFileMessage> {}
+
+/** zod schema of {@link InboundMessage}. */
+export const inboundMessage = z.union([
+  inboundTextMessage,
+  inboundButtonMessage,
+  inboundImageMessage,
+  inboundAudioMessage,
+  inboundVideoMessage,
+  inboundFileMessage,
+]);
+
+/** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */
+export type InboundMessage =
+  | InboundTextMessage
+  | InboundButtonMessage
+  | InboundImageMessage
+  | InboundAudioMessage
+  | InboundVideoMessage
+  | InboundFileMessage;

@@ -1,0 +1,189 @@
+import * as z from "zod";
+import { receivedConversationId } from "./conversation-id.js";
+import { named } from "./named.js";
+import { receivedUrl, receivedUrlOrEmpty } from "./url.js";
+
+/** What every delivery holds (section 2.4). */
+const common = {
+  /** The contact that the reply addresses: the `sender.id` of the inbound messages. */
+  sender_id: z.string(),
+  /**
+   * The conversation that the reply belongs to: a number, or a bigint when a number would lose digits.
+   * @TJS-type integer
+   */
+  conv_id: receivedConversationId,
+  /** Always `outgoing`. */
+  message_type: z.literal("outgoing"),
+  /** `false` in all kinds that are delivered. */
+  private: z.boolean(),
+};
+
+/** zod schema of {@link OutboundText}. */
+export const outboundText = z.object({
+  ...common,
+  /** `text`. */
+  type: z.literal("text"),
+  /** The text of the reply. */
+  text: z.string(),
+  /** Missing or null: a text with a `content_type` is a template, or of a kind that is not in the specification. */
+  content_type: z.null().optional(),
+});
+
+/** A text (section 2.4). */
+export interface OutboundText extends z.infer<typeof outboundText> {}
+
+/** The four kinds that are a file: they differ only in `type`. */
+function describeMedia<Type extends string>(type: Type) {
+  return z.object({
+    ...common,
+    /** The kind of the delivery: `image`, `audio`, `video` or `file`. */
+    type: z.literal(type),
+    /**
+     * Absolute http or https URL of the file.
+     * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
+     */
+    url: receivedUrl,
+  });
+}
+
+/** zod schema of {@link OutboundImage}. */
+export const outboundImage = describeMedia("image");
+
+/** An image (section 2.4). */
+export interface OutboundImage extends z.infer<typeof outboundImage> {}
+
+/** zod schema of {@link OutboundAudio}. */
+export const outboundAudio = describeMedia("audio");
+
+/** A sound (section 2.4). */
+export interface OutboundAudio extends z.infer<typeof outboundAudio> {}
+
+/** zod schema of {@link OutboundVideo}. */
+export const outboundVideo = describeMedia("video");
+
+/** A video (section 2.4). */
+export interface OutboundVideo extends z.infer<typeof outboundVideo> {}
+
+/** zod schema of {@link OutboundFile}. */
+export const outboundFile = describeMedia("file");
+
+/** A file (section 2.4). */
+export interface OutboundFile extends z.infer<typeof outboundFile> {}
+
+/** zod schema of {@link Button}. */
+export const button = z.object({
+  /** `postback` is the only value shown; others are let through. */
+  type: z.string(),
+  /** What the button says: `content` and `submitted_values[0].title` of the message that a press sends. */
+  title: z.string(),
+  /** What a press sends back, as `submitted_values[0].payload`. */
+  payload: z.string(),
+});
+
+/** A button of a template (section 2.4). */
+export interface Button extends z.infer<typeof button> {}
+
+/** zod schema of {@link ButtonTemplateAttributes}. */
+export const buttonTemplateAttributes = z.object({
+  /** The text above the buttons. */
+  text: z.string(),
+  /** The buttons; how many there can be is not in the specification. */
+  buttons: z.array(named<Button>(button)),
+});
+
+/** The content of a button template (section 2.4). */
+export interface ButtonTemplateAttributes extends z.infer<typeof buttonTemplateAttributes> {}
+
+/** zod schema of {@link OutboundButtonTemplate}. */
+export const outboundButtonTemplate = z.object({
+  ...common,
+  /** `text`, as in a plain text: `content_type` tells them apart. */
+  type: z.literal("text"),
+  /** The text of the reply. */
+  text: z.string(),
+  /** `button_template`. */
+  content_type: z.literal("button_template"),
+  /** The text and its buttons. */
+  content_attributes: named<ButtonTemplateAttributes>(buttonTemplateAttributes),
+});
+
+/** A text with buttons (section 2.4). */
+export interface OutboundButtonTemplate extends z.infer<typeof outboundButtonTemplate> {}
+
+/** What a press on a card does; its structure is not in the specification (section 2.4). */
+export interface DefaultAction {
+  [key: string]: unknown;
+}
+
+/** zod schema of {@link GenericTemplateItem}. */
+export const genericTemplateItem = z.object({
+  /** The card's heading. */
+  title: z.string(),
+  /**
+   * Absolute http or https URL of the card's image, or empty.
+   * @pattern ^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
+   */
+  image_url: receivedUrlOrEmpty,
+  /**
+   * Absolute http or https URL that the card leads to; null, missing or empty when it leads nowhere.
+   * @pattern ^$|^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
+   */
+  item_url: receivedUrlOrEmpty.nullish(),
+  /** The text below the heading. */
+  subtitle: z.string(),
+  /** Null, missing, or an object whose structure is not in the specification. */
+  default_action: named<DefaultAction>(z.record(z.string(), z.unknown())).nullish(),
+  /** The card's buttons; how many there can be is not in the specification. */
+  buttons: z.array(named<Button>(button)),
+});
+
+/** A card of a generic template (section 2.4). */
+export interface GenericTemplateItem extends z.infer<typeof genericTemplateItem> {}
+
+/** zod schema of {@link GenericTemplateAttributes}. */
+export const genericTemplateAttributes = z.object({
+  /** `horizontal` is the only value shown; others are let through. */
+  ratio: z.string(),
+  /** One entry per card; how many there can be is not in the specification. */
+  items: z.array(named<GenericTemplateItem>(genericTemplateItem)),
+});
+
+/** The content of a generic template (section 2.4). */
+export interface GenericTemplateAttributes extends z.infer<typeof genericTemplateAttributes> {}
+
+/** zod schema of {@link OutboundGenericTemplate}. */
+export const outboundGenericTemplate = z.object({
+  ...common,
+  /** `text`, as in a plain text: `content_type` tells them apart. */
+  type: z.literal("text"),
+  /** The text of the reply. */
+  text: z.string(),
+  /** `generic_template`. */
+  content_type: z.literal("generic_template"),
+  /** The cards. */
+  content_attributes: named<GenericTemplateAttributes>(genericTemplateAttributes),
+});
+
+/** A card, or a carousel of several (section 2.4). */
+export interface OutboundGenericTemplate extends z.infer<typeof outboundGenericTemplate> {}
+
+/** zod schema of {@link OutboundMessage}; parseOutbound also says which kind it is. */
+export const outboundMessage = z.union([
+  outboundText,
+  outboundImage,
+  outboundAudio,
+  outboundVideo,
+  outboundFile,
+  outboundButtonTemplate,
+  outboundGenericTemplate,
+]);
+
+/** Every delivery of a known kind (section 2.4). Unknown fields are dropped. */
+export type OutboundMessage =
+  | OutboundText
+  | OutboundImage
+  | OutboundAudio
+  | OutboundVideo
+  | OutboundFile
+  | OutboundButtonTemplate
+  | OutboundGenericTemplate;

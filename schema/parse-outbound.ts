@@ -1,0 +1,109 @@
+import * as z from "zod";
+import { reviveConversationId } from "./conversation-id.js";
+import {
+  outboundAudio,
+  outboundButtonTemplate,
+  outboundFile,
+  outboundGenericTemplate,
+  outboundImage,
+  outboundText,
+  outboundVideo,
+  type OutboundAudio,
+  type OutboundButtonTemplate,
+  type OutboundFile,
+  type OutboundGenericTemplate,
+  type OutboundImage,
+  type OutboundText,
+  type OutboundVideo,
+} from "./outbound.js";
+
+/** A delivery with its kind. `raw` is the whole body as parsed JSON, for kinds that are not in the specification. */
+export type ParsedOutbound =
+  | { kind: "text"; message: OutboundText }
+  | { kind: "image"; message: OutboundImage }
+  | { kind: "audio"; message: OutboundAudio }
+  | { kind: "video"; message: OutboundVideo }
+  | { kind: "file"; message: OutboundFile }
+  | { kind: "button_template"; message: OutboundButtonTemplate }
+  | { kind: "generic_template"; message: OutboundGenericTemplate }
+  | { kind: "unknown"; raw: unknown };
+
+/** One field of a delivery that is wrong: where it stands (empty for the body as a whole), and what is expected. */
+export interface OutboundIssue {
+  path: string;
+  reason: string;
+}
+
+/** A delivery that is not JSON, or whose fields are wrong for its kind. No value of the delivery is in the message. */
+export class OutboundFormatError extends Error {
+  override readonly name = "OutboundFormatError";
+  /** Every field that is wrong, not only the first. */
+  readonly issues: readonly OutboundIssue[];
+
+  constructor(issues: readonly OutboundIssue[]) {
+    const lines = issues.map(({ path, reason }) => (path === "" ? reason : `${path}: ${reason}`));
+    super(`not an outbound message: ${lines.join("; ")}`);
+    this.issues = issues;
+  }
+}
+
+/** What decides the kind (section 2.4). */
+const discriminators = z.object({ type: z.string(), content_type: z.string().nullish() });
+
+/**
+ * Reads the body of a delivery (section 6.2) and says which kind it is (section 2.4). A `type` or, on a text, a
+ * `content_type` that is not in the specification gives `unknown` with the raw value. Fields that are not in the
+ * specification are dropped. A `conv_id` beyond the safe integers comes as a bigint, with all its digits.
+ * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} that names each wrong field.
+ */
+export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
+  const raw = parseJson(body);
+  const { type, content_type: contentType } = parseShape(discriminators, raw);
+  switch (type) {
+    case "text":
+      return parseTextKind(contentType ?? undefined, raw);
+    case "image":
+      return { kind: type, message: parseShape(outboundImage, raw) };
+    case "audio":
+      return { kind: type, message: parseShape(outboundAudio, raw) };
+    case "video":
+      return { kind: type, message: parseShape(outboundVideo, raw) };
+    case "file":
+      return { kind: type, message: parseShape(outboundFile, raw) };
+    default:
+      return { kind: "unknown", raw };
+  }
+}
+
+function parseTextKind(contentType: string | undefined, raw: unknown): ParsedOutbound {
+  switch (contentType) {
+    case undefined:
+      return { kind: "text", message: parseShape(outboundText, raw) };
+    case "button_template":
+      return { kind: contentType, message: parseShape(outboundButtonTemplate, raw) };
+    case "generic_template":
+      return { kind: contentType, message: parseShape(outboundGenericTemplate, raw) };
+    default:
+      return { kind: "unknown", raw };
+  }
+}
+
+function parseJson(body: string | Uint8Array): unknown {
+  try {
+    const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: true }).decode(body);
+    return JSON.parse(text, reviveConversationId);
+  } catch {
+    // The cause is left out: its message quotes the contact's text.
+    throw new OutboundFormatError([
+      { path: "", reason: "the body is not JSON in UTF-8; pass the raw body of the request" },
+    ]);
+  }
+}
+
+function parseShape<Shape>(shape: z.ZodType<Shape>, raw: unknown): Shape {
+  const result = shape.safeParse(raw);
+  if (result.success) return result.data;
+  throw new OutboundFormatError(
+    result.error.issues.map(({ path, message }) => ({ path: z.core.toDotPath(path), reason: message })),
+  );
+}

@@ -1,0 +1,126 @@
+import * as z from "zod";
+import { named } from "./named.js";
+import { requestUrl } from "./url.js";
+
+/** The three operations of the registration interface: the value of the query parameter `action` (section 4.1). */
+export type RegistrationAction = "get-webhook" | "set-webhook" | "delete-webhook";
+
+/** zod schema of {@link GetWebhookRequest}. */
+export const getWebhookRequest = z.strictObject({
+  /**
+   * The API key, issued once per external system (section 5). Secret.
+   * @minLength 1
+   */
+  ChaveApi: z.string().min(1),
+});
+
+/** The body of get-webhook (section 4.1). Strict: no other field is sent. */
+export interface GetWebhookRequest extends z.infer<typeof getWebhookRequest> {}
+
+/** zod schema of {@link SetWebhookRequest}. */
+export const setWebhookRequest = z.strictObject({
+  /**
+   * The API key, issued once per external system (section 5). Secret.
+   * @minLength 1
+   */
+  ChaveApi: z.string().min(1),
+  /**
+   * Absolute http or https URL that answers the handshake (section 6.1) and receives deliveries (section 6.2).
+   * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
+   */
+  webhook_url: requestUrl,
+  /**
+   * Shared secret chosen by the client: the handshake's token, and the key that signs deliveries (section 5). Secret.
+   * @minLength 1
+   */
+  webhook_verification_key: z.string().min(1),
+});
+
+/** The body of set-webhook (section 4.1). Strict: no other field is sent. */
+export interface SetWebhookRequest extends z.infer<typeof setWebhookRequest> {}
+
+/** zod schema of {@link DeleteWebhookRequest}. */
+export const deleteWebhookRequest = z.strictObject({
+  /**
+   * The API key, issued once per external system (section 5). Secret.
+   * @minLength 1
+   */
+  ChaveApi: z.string().min(1),
+});
+
+/** The body of delete-webhook (section 4.1). Strict: no other field is sent. */
+export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookRequest> {}
+
+/** The body of any of the three operations. */
+export type RegistrationRequest = GetWebhookRequest | SetWebhookRequest | DeleteWebhookRequest;
+
+/** zod schema of {@link WebhookConfiguration}. */
+export const webhookConfiguration = z.object({
+  /** The registered address; empty when nothing is registered. Any string: it is what the service shows. */
+  webhook_url: z.string(),
+  /** The shared secret, or whatever the service shows of it (it may be masked). Secret. */
+  webhook_verification_key: z.string(),
+  /** `verified` after a handshake that succeeded. Other values are not in the specification and are let through. */
+  webhook_status: z.string(),
+  /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
+  bot_url: z.string(),
+});
+
+/** A webhook configuration (section 2.1). Unknown fields are dropped. All four are empty strings after a removal. */
+export interface WebhookConfiguration extends z.infer<typeof webhookConfiguration> {}
+
+/** zod schema of {@link AnsweredConfiguration}. */
+export const answeredConfiguration = z.object({
+  /** The registered address; empty, null or missing when nothing is registered. */
+  webhook_url: z.string().nullish(),
+  /** The shared secret, or whatever the service shows of it (it may be masked). Secret. */
+  webhook_verification_key: z.string().nullish(),
+  /** `verified` after a handshake that succeeded. Other values are not in the specification and are let through. */
+  webhook_status: z.string().nullish(),
+  /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
+  bot_url: z.string().nullish(),
+});
+
+/**
+ * `data` as an answer may hold it. The specification does not show the answer for a workspace that never had a
+ * webhook, so each field may also be null or missing. Unknown fields are dropped.
+ */
+export interface AnsweredConfiguration extends z.infer<typeof answeredConfiguration> {}
+
+const answeredData = z
+  .union([named<AnsweredConfiguration>(answeredConfiguration), z.tuple([]), z.null()])
+  .optional();
+
+/**
+ * zod schema of {@link RegistrationEnvelope}. Hand its `data` to {@link readRegistration}. The shape of a refusal is not
+ * in the specification: to look at `status` alone, use `registrationEnvelope.pick({ status: true })`.
+ */
+export const registrationEnvelope = z.object({
+  /** `ok` on success. Other values are not in the specification. */
+  status: z.string(),
+  /** The webhook configuration (section 2.1). */
+  data: answeredData,
+});
+
+/**
+ * The answer of the three operations (section 2.2). Unknown fields are dropped. `data` is also accepted in each shape
+ * that may mean "nothing registered": missing, null, `[]`, an object with empty fields.
+ */
+export interface RegistrationEnvelope extends z.infer<typeof registrationEnvelope> {}
+
+/**
+ * Reads the `data` of an answer: the registration, or `undefined` when nothing is registered. Nothing is registered
+ * when `data` is missing, null, `[]` or `{}`, or when its `webhook_url` is missing, null or empty. Beside a
+ * `webhook_url`, another field that is missing or null reads as an empty string. Throws a ZodError if the shape is
+ * another one (sections 2.1 and 2.2).
+ */
+export function readRegistration(data: unknown): WebhookConfiguration | undefined {
+  const answered = answeredData.parse(data);
+  if (!answered || Array.isArray(answered) || !answered.webhook_url) return undefined;
+  return {
+    webhook_url: answered.webhook_url,
+    webhook_verification_key: answered.webhook_verification_key ?? "",
+    webhook_status: answered.webhook_status ?? "",
+    bot_url: answered.bot_url ?? "",
+  };
+}

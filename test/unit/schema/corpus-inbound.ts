@@ -1,0 +1,122 @@
+import * as shapes from "../../../schema/index.js";
+import type * as z from "zod";
+import {
+  extra,
+  literal,
+  missing,
+  nonEmptyString,
+  notStrings,
+  requestUrl,
+  requiredString,
+  urlsInRequests,
+  type CorpusEntry,
+  type ValuesByPath,
+} from "./corpus-values.js";
+
+const sender = { id: "u-1", name: "Ana", email: "", phone_number: "", type: "contact" };
+const message = { message_type: "incoming", sender, conversation_id: 42 };
+const acceptedInMessage: ValuesByPath = {
+  conversation_id: [0, -7, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
+  "sender.name": [""],
+  "sender.email": [missing],
+  "sender.phone_number": [missing],
+};
+const rejectedInMessage: ValuesByPath = {
+  message_type: literal("incoming"),
+  conversation_id: [missing, "42", null, 1.5, true, [42], 9007199254740993n, -9007199254740993n],
+  sender: [missing, null, "u-1", [], [sender]],
+  "sender.id": nonEmptyString,
+  "sender.name": requiredString,
+  "sender.email": [...notStrings, "ana@chat.example"],
+  "sender.phone_number": [...notStrings, "+5511999999999"],
+  "sender.type": literal("contact"),
+  "sender.extra": [1],
+  ...extra,
+};
+
+function attachmentMessage(
+  fileType: "image" | "audio" | "video" | "file",
+  zod: z.ZodType,
+  name: string,
+): CorpusEntry {
+  const attachment = { file_type: fileType, data_url: "https://cdn.example/a" };
+  return {
+    shape: {
+      name,
+      ref: `inbound.schema.json#/definitions/${name}`,
+      zod,
+      valid: { ...message, event: "message_created", content: "", attachments: [attachment] },
+    },
+    accepted: { ...acceptedInMessage, "attachments.0.data_url": urlsInRequests },
+    rejected: {
+      ...rejectedInMessage,
+      event: literal("message_created"),
+      content: [...requiredString, "a text"],
+      attachments: [missing, null, {}, "x", [], [attachment, attachment]],
+      "attachments.0": [null, "x", []],
+      "attachments.0.file_type": [...literal(fileType), fileType === "image" ? "audio" : "image"],
+      "attachments.0.data_url": requestUrl,
+      "attachments.0.extra": [1],
+      submitted_values: [[{ title: "Yes", payload: "YES" }]],
+    },
+  };
+}
+
+/** The six messages to the service (sections 2.3 and 4.2). */
+export const inboundCorpus: readonly CorpusEntry[] = [
+  {
+    shape: {
+      name: "InboundTextMessage",
+      ref: "inbound.schema.json#/definitions/InboundTextMessage",
+      zod: shapes.inboundTextMessage,
+      valid: { ...message, event: "message_created", content: "hello" },
+    },
+    accepted: { ...acceptedInMessage, content: [" ", "👋"] },
+    rejected: {
+      ...rejectedInMessage,
+      event: [...literal("message_created"), "message_postback"],
+      content: nonEmptyString,
+      attachments: [[], [{ file_type: "image", data_url: "https://cdn.example/a" }]],
+      submitted_values: [[], [{ title: "Yes", payload: "YES" }]],
+    },
+  },
+  {
+    shape: {
+      name: "InboundButtonMessage",
+      ref: "inbound.schema.json#/definitions/InboundButtonMessage",
+      zod: shapes.inboundButtonMessage,
+      valid: {
+        ...message,
+        event: "message_postback",
+        content: "Yes",
+        submitted_values: [{ title: "Yes", payload: "YES" }],
+      },
+    },
+    accepted: { ...acceptedInMessage, content: [""], "submitted_values.0.payload": [""] },
+    rejected: {
+      ...rejectedInMessage,
+      event: [...literal("message_postback"), "message_created"],
+      content: requiredString,
+      submitted_values: [
+        missing,
+        null,
+        {},
+        "x",
+        [],
+        [
+          { title: "a", payload: "a" },
+          { title: "b", payload: "b" },
+        ],
+      ],
+      "submitted_values.0": [null, "x", []],
+      "submitted_values.0.title": requiredString,
+      "submitted_values.0.payload": requiredString,
+      "submitted_values.0.extra": [1],
+      attachments: [[]],
+    },
+  },
+  attachmentMessage("image", shapes.inboundImageMessage, "InboundImageMessage"),
+  attachmentMessage("audio", shapes.inboundAudioMessage, "InboundAudioMessage"),
+  attachmentMessage("video", shapes.inboundVideoMessage, "InboundVideoMessage"),
+  attachmentMessage("file", shapes.inboundFileMessage, "InboundFileMessage"),
+];

@@ -1,0 +1,155 @@
+import * as shapes from "../../../schema/index.js";
+import type * as z from "zod";
+import {
+  literal,
+  missing,
+  receivedUrl,
+  requiredString,
+  type CorpusEntry,
+  type ValuesByPath,
+} from "./corpus-values.js";
+
+const button = { type: "postback", title: "Yes", payload: "YES" };
+const delivery = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
+const card = {
+  title: "A card",
+  image_url: "https://cdn.example/a.png",
+  item_url: null,
+  subtitle: "below",
+  default_action: null,
+  buttons: [button],
+};
+
+const acceptedInDelivery: ValuesByPath = {
+  conv_id: [0, -7, 9007199254740993n, -9007199254740993n],
+  private: [true],
+  workspace: ["unknown fields are let through"],
+};
+const rejectedInDelivery: ValuesByPath = {
+  sender_id: requiredString,
+  conv_id: [missing, "42", null, 1.5, true, [42], "9007199254740993"],
+  message_type: literal("outgoing"),
+  private: [missing, "false", 0, null],
+};
+function rejectedInButton(path: string): ValuesByPath {
+  return {
+    [path]: [null, "x", 5, []],
+    [`${path}.type`]: requiredString,
+    [`${path}.title`]: requiredString,
+    [`${path}.payload`]: requiredString,
+  };
+}
+
+function mediaDelivery(
+  type: "image" | "audio" | "video" | "file",
+  zod: z.ZodType,
+  name: string,
+): CorpusEntry {
+  return {
+    shape: {
+      name,
+      ref: `outbound.schema.json#/definitions/${name}`,
+      zod,
+      valid: { ...delivery, type, url: "https://cdn.example/a" },
+    },
+    accepted: { ...acceptedInDelivery, url: ["http://localhost:1/a b.png", "HTTPS://cdn.example"] },
+    rejected: { ...rejectedInDelivery, type: [...literal(type), "text"], url: receivedUrl },
+  };
+}
+
+/** The seven kinds of deliveries (section 2.4). */
+export const outboundCorpus: readonly CorpusEntry[] = [
+  {
+    shape: {
+      name: "OutboundText",
+      ref: "outbound.schema.json#/definitions/OutboundText",
+      zod: shapes.outboundText,
+      valid: { ...delivery, type: "text", text: "hello" },
+    },
+    accepted: { ...acceptedInDelivery, text: [""], content_type: [null] },
+    rejected: {
+      ...rejectedInDelivery,
+      type: literal("text"),
+      text: requiredString,
+      content_type: ["button_template", "", 5],
+    },
+  },
+  mediaDelivery("image", shapes.outboundImage, "OutboundImage"),
+  mediaDelivery("audio", shapes.outboundAudio, "OutboundAudio"),
+  mediaDelivery("video", shapes.outboundVideo, "OutboundVideo"),
+  mediaDelivery("file", shapes.outboundFile, "OutboundFile"),
+  {
+    shape: {
+      name: "OutboundButtonTemplate",
+      ref: "outbound.schema.json#/definitions/OutboundButtonTemplate",
+      zod: shapes.outboundButtonTemplate,
+      valid: {
+        ...delivery,
+        type: "text",
+        text: "Sure?",
+        content_type: "button_template",
+        content_attributes: { text: "Sure?", buttons: [button] },
+      },
+    },
+    accepted: {
+      ...acceptedInDelivery,
+      "content_attributes.buttons": [[], Array.from({ length: 20 }, () => button)],
+      "content_attributes.buttons.0.type": ["web_url"],
+      "content_attributes.buttons.0.url": ["unknown fields are let through"],
+    },
+    rejected: {
+      ...rejectedInDelivery,
+      type: [...literal("text"), "button_template"],
+      text: requiredString,
+      content_type: [...literal("button_template"), "generic_template"],
+      content_attributes: [missing, null, "x", [], {}],
+      "content_attributes.text": requiredString,
+      "content_attributes.buttons": [missing, null, {}, "x"],
+      ...rejectedInButton("content_attributes.buttons.0"),
+    },
+  },
+  {
+    shape: {
+      name: "OutboundGenericTemplate",
+      ref: "outbound.schema.json#/definitions/OutboundGenericTemplate",
+      zod: shapes.outboundGenericTemplate,
+      valid: {
+        ...delivery,
+        type: "text",
+        text: "Look",
+        content_type: "generic_template",
+        content_attributes: { ratio: "horizontal", items: [card] },
+      },
+    },
+    accepted: {
+      ...acceptedInDelivery,
+      "content_attributes.ratio": ["square"],
+      "content_attributes.items": [[], Array.from({ length: 12 }, () => card)],
+      "content_attributes.items.0.image_url": [""],
+      "content_attributes.items.0.item_url": [missing, "", "https://shop.example/1"],
+      "content_attributes.items.0.default_action": [
+        missing,
+        {},
+        { type: "web_url", url: "https://shop.example" },
+      ],
+      "content_attributes.items.0.buttons": [[]],
+    },
+    rejected: {
+      ...rejectedInDelivery,
+      type: [...literal("text"), "generic_template"],
+      text: requiredString,
+      content_type: [...literal("generic_template"), "button_template"],
+      content_attributes: [missing, null, "x", [], {}],
+      "content_attributes.ratio": requiredString,
+      "content_attributes.items": [missing, null, {}, "x"],
+      "content_attributes.items.0": [null, "x", []],
+      "content_attributes.items.0.title": requiredString,
+      "content_attributes.items.0.image_url": receivedUrl.filter((value) => value !== ""),
+      "content_attributes.items.0.item_url": [5, true, [], {}, "/1", "ftp://shop.example"],
+      "content_attributes.items.0.subtitle": requiredString,
+      "content_attributes.items.0.default_action": ["x", 5, [], true],
+      "content_attributes.items.0.buttons": [missing, null, {}, "x"],
+      ...rejectedInButton("content_attributes.items.0.buttons.0"),
+    },
+  },
+];

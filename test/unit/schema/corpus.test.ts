@@ -1,0 +1,127 @@
+import { Ajv } from "ajv";
+import { describe, expect, it } from "vitest";
+import type * as z from "zod";
+import { reviveConversationId } from "../../../schema/conversation-id.js";
+import { inboundMessage, outboundMessage } from "../../../schema/index.js";
+import { generateJsonSchemas } from "../../../tools/schema/json-schema.ts";
+import { missing, type Shape } from "./corpus-values.js";
+import { corpus, putAt, toJson } from "./corpus.js";
+import { parseJsonSchemas, walkFields } from "./json-schema-fields.js";
+
+const files = parseJsonSchemas(generateJsonSchemas());
+const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+for (const [file, schema] of files) ajv.addSchema(schema, file);
+
+/** Both verdicts on the text of one JSON value, as it would stand on the wire. */
+function judge({ zod, ref }: { zod: z.ZodType; ref: string }, text: string) {
+  const validate = ajv.getSchema(ref);
+  if (validate === undefined) throw new Error(`no JSON Schema at ${ref}`);
+  return {
+    zod: zod.safeParse(JSON.parse(text, reviveConversationId)).success,
+    jsonSchema: validate(JSON.parse(text)),
+  };
+}
+
+interface FieldCases {
+  shape: Shape;
+  path: string;
+  values: readonly unknown[];
+}
+
+function listCases(verdict: "accepted" | "rejected"): FieldCases[] {
+  return corpus.flatMap((entry) =>
+    Object.entries(entry[verdict]).map(([path, values]) => ({ shape: entry.shape, path, values })),
+  );
+}
+
+const accepted = listCases("accepted");
+const rejected = listCases("rejected");
+
+/** The values of which zod or the JSON Schema does not say what is expected. */
+function findMisjudged({ shape, path, values }: FieldCases, expected: boolean) {
+  return values
+    .map((value) => ({ value, ...judge(shape, toJson(putAt(shape.valid, path, value))) }))
+    .filter(({ zod, jsonSchema }) => zod !== expected || jsonSchema !== expected);
+}
+
+describe("zod and the JSON Schema judge alike", () => {
+  it.each(corpus)("accepts a right $shape.name", ({ shape }) => {
+    expect(judge(shape, toJson(shape.valid))).toEqual({ zod: true, jsonSchema: true });
+  });
+
+  it.each(accepted)("accepts other values of $path in $shape.name", (cases) => {
+    expect(cases.values.length).toBeGreaterThan(0);
+    expect(findMisjudged(cases, true)).toEqual([]);
+  });
+
+  it.each(rejected)("rejects wrong values of $path in $shape.name", (cases) => {
+    expect(cases.values.length).toBeGreaterThan(0);
+    expect(findMisjudged(cases, false)).toEqual([]);
+  });
+
+  it.each([
+    { ref: "inbound.schema.json", zod: inboundMessage, prefix: "Inbound" },
+    { ref: "outbound.schema.json", zod: outboundMessage, prefix: "Outbound" },
+  ])("gives the union in $ref one verdict on each case of its members", ({ ref, zod, prefix }) => {
+    const ofMembers = [...accepted, ...rejected].filter(({ shape }) => shape.name.startsWith(prefix));
+    const verdicts = ofMembers.flatMap(({ shape, path, values }) =>
+      values.map((value) => ({
+        path,
+        value,
+        ...judge({ zod, ref }, toJson(putAt(shape.valid, path, value))),
+      })),
+    );
+    expect(verdicts.filter((verdict) => verdict.zod).length).toBeGreaterThan(20);
+    expect(verdicts.filter((verdict) => !verdict.zod).length).toBeGreaterThan(20);
+    expect(verdicts.filter((verdict) => verdict.zod !== verdict.jsonSchema)).toEqual([]);
+  });
+});
+
+/** Every wrong value that the corpus puts at one path of a shape. */
+function valuesAt(shape: Shape, path: string): unknown[] {
+  return rejected
+    .filter((cases) => cases.shape === shape && cases.path === path)
+    .flatMap(({ values }) => values);
+}
+
+describe("the corpus leaves no field out", () => {
+  it("holds every definition of the generated files", () => {
+    const covered = new Set(corpus.flatMap(({ shape }) => walkFields(files, shape.ref).refs));
+    const all = [...files].flatMap(([file, schema]) =>
+      Object.keys(schema.definitions ?? {}).map((name) => `${file}#/definitions/${name}`),
+    );
+    expect(all.filter((ref) => !covered.has(ref))).toEqual([]);
+  });
+
+  it.each(corpus)("has a wrong value for every field of $shape.name", ({ shape }) => {
+    const { fields } = walkFields(files, shape.ref);
+    const hasWrongValue = (path: string) =>
+      valuesAt(shape, path).some((value) => value !== missing && value !== "");
+    expect(fields.length).toBeGreaterThan(0);
+    expect(fields.map(({ path }) => path).filter((path) => !hasWrongValue(path))).toEqual([]);
+  });
+
+  it.each(corpus)("leaves out every required field of $shape.name", ({ shape }) => {
+    const required = walkFields(files, shape.ref).fields.filter((field) => field.required);
+    const paths = required.map(({ path }) => path);
+    expect(paths.filter((path) => !valuesAt(shape, path).includes(missing))).toEqual([]);
+  });
+
+  it.each(corpus)("empties every field of $shape.name that may not be empty", ({ shape }) => {
+    const { fields } = walkFields(files, shape.ref);
+    const notEmpty = fields.filter(({ schema }) => schema.minLength === 1 || (schema.const ?? "") !== "");
+    const paths = notEmpty.map(({ path }) => path);
+    expect(paths.filter((path) => !valuesAt(shape, path).includes(""))).toEqual([]);
+  });
+
+  it.each(corpus)("adds a field to every strict object of $shape.name", ({ shape }) => {
+    const { closed } = walkFields(files, shape.ref);
+    const paths = closed.map((path) => (path === "" ? "extra" : `${path}.extra`));
+    expect(paths.filter((path) => valuesAt(shape, path).length === 0)).toEqual([]);
+  });
+
+  it.each(corpus)("is closed if a request, open if from the service: $shape.name", ({ shape }) => {
+    const { closed } = walkFields(files, shape.ref);
+    expect(closed.includes("")).toBe(/Request$|^Inbound/.test(shape.name));
+  });
+});

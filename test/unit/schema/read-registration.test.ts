@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { ZodError } from "zod";
+import { readRegistration, registrationEnvelope } from "../../../schema/index.js";
+
+const configuration = {
+  webhook_url: "https://chat.example/hook",
+  webhook_verification_key: "****",
+  webhook_status: "verified",
+  bot_url: "https://bots.example/api/apichat/abc",
+};
+const removed = { webhook_url: "", webhook_verification_key: "", webhook_status: "", bot_url: "" };
+
+describe("readRegistration", () => {
+  it("gives the configuration, without fields that are not in the specification", () => {
+    expect(readRegistration({ ...configuration, workspace: "acme" })).toEqual(configuration);
+  });
+
+  it("lets any status through", () => {
+    const pending = { ...configuration, webhook_status: "pending" };
+    expect(readRegistration(pending)).toEqual(pending);
+  });
+
+  it.each([
+    ["missing", undefined],
+    ["null", null],
+    ["an empty list", []],
+    ["an empty object", {}],
+    ["four empty strings", removed],
+    [
+      "four nulls",
+      { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null },
+    ],
+    ["no webhook_url beside a bot_url", { bot_url: configuration.bot_url }],
+    ["an empty webhook_url beside the rest", { ...configuration, webhook_url: "" }],
+    ["a null webhook_url beside the rest", { ...configuration, webhook_url: null }],
+  ])("reads %s as nothing registered, alone and in an envelope", (_reading, data) => {
+    expect(readRegistration(data)).toBeUndefined();
+    const envelope = registrationEnvelope.parse({ status: "ok", data });
+    expect(readRegistration(envelope.data)).toBeUndefined();
+  });
+
+  it.each([null, undefined])("reads %s beside a webhook_url as an empty string", (nothing) => {
+    const data = {
+      webhook_url: "u",
+      webhook_verification_key: nothing,
+      webhook_status: nothing,
+      bot_url: nothing,
+    };
+    expect(readRegistration(data)).toEqual({ ...removed, webhook_url: "u" });
+  });
+
+  it.each([
+    "",
+    "text",
+    5,
+    true,
+    [configuration],
+    { ...configuration, webhook_url: 5 },
+    { ...configuration, webhook_verification_key: 5 },
+    { ...configuration, webhook_status: {} },
+    { ...configuration, bot_url: [] },
+    { webhook_url: "", bot_url: 5 },
+  ])("throws a ZodError on %j", (data) => {
+    expect(() => readRegistration(data)).toThrow(ZodError);
+  });
+
+  it("keeps the verification key out of the error", () => {
+    const data = { ...configuration, webhook_verification_key: { nested: "my-secret" } };
+    expect(() => readRegistration(data)).toThrow(expect.not.stringContaining("my-secret"));
+  });
+});
+
+describe("registrationEnvelope", () => {
+  it("shows the status of a refusal whose data has another shape", () => {
+    const refusal = { status: "error", data: "wrong key" };
+    expect(registrationEnvelope.safeParse(refusal).success).toBe(false);
+    expect(registrationEnvelope.pick({ status: true }).parse(refusal)).toEqual({ status: "error" });
+  });
+});

@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { generateJsonSchemas } from "./json-schema.ts";
+
+/** Writes schema/*.schema.json; with `--check` it writes nothing and exits 1 if a file is not what it would write. */
+const schemaFolder = new URL("../../schema/", import.meta.url);
+
+function readIfThere(file: URL): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const stale = [...generateJsonSchemas()].filter(
+  ([file, text]) => readIfThere(new URL(file, schemaFolder)) !== text,
+);
+
+if (stale.length === 0) {
+  console.log("schema/*.schema.json are up to date");
+} else if (process.argv.includes("--check")) {
+  const names = stale.map(([file]) => `schema/${file}`).join(", ");
+  console.error(`${names}: not what the zod schemas say; run: node tools/schema/generate.ts`);
+  process.exitCode = 1;
+} else {
+  for (const [file, text] of stale) {
+    writeFileSync(new URL(file, schemaFolder), text);
+    console.log(`wrote schema/${file}`);
+  }
+}

@@ -1,0 +1,89 @@
+import { fileURLToPath } from "node:url";
+import * as TJS from "typescript-json-schema";
+
+/** One generated file, and the type that it describes. */
+interface SchemaFile {
+  file: string;
+  type: string;
+  /** Requests are strict: unknown fields are refused. In what the service sends they are allowed. */
+  strict: boolean;
+}
+
+const schemaFiles: readonly SchemaFile[] = [
+  {
+    file: "registration-requests.schema.json",
+    type: "RegistrationRequest",
+    strict: true,
+  },
+  {
+    file: "registration-envelope.schema.json",
+    type: "RegistrationEnvelope",
+    strict: false,
+  },
+  {
+    file: "webhook-configuration.schema.json",
+    type: "WebhookConfiguration",
+    strict: false,
+  },
+  {
+    file: "handshake.schema.json",
+    type: "HandshakeParameters",
+    strict: false,
+  },
+  {
+    file: "inbound.schema.json",
+    type: "InboundMessage",
+    strict: true,
+  },
+  {
+    file: "outbound.schema.json",
+    type: "OutboundMessage",
+    strict: false,
+  },
+];
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Names of definitions come out short only without nodenext. */
+const compilerOptions = {
+  strict: true,
+  target: "es2023",
+  lib: ["es2023"],
+  types: ["node"],
+  module: "esnext",
+  moduleResolution: "bundler",
+  skipLibCheck: true,
+};
+
+/** The text of every `schema/*.schema.json`, by file name, made from the TypeScript types. Takes some seconds. */
+export function generateJsonSchemas(): Map<string, string> {
+  const program = TJS.getProgramFromFiles([`${root}schema/index.ts`], compilerOptions, root);
+  const generators = { strict: buildGenerator(program, true), tolerant: buildGenerator(program, false) };
+  return new Map(
+    schemaFiles.map(({ file, type, strict }) => {
+      const definition = (strict ? generators.strict : generators.tolerant).getSchemaForSymbol(type);
+      return [file, format(definition)];
+    }),
+  );
+}
+
+function buildGenerator(
+  program: Parameters<typeof TJS.buildGenerator>[0],
+  strict: boolean,
+): TJS.JsonSchemaGenerator {
+  const settings = { required: true, noExtraProps: strict };
+  const generator = TJS.buildGenerator(program, settings);
+  if (generator === null) throw new Error("schema/ does not compile; run: npm run build");
+  return generator;
+}
+
+function format(definition: TJS.Definition): string {
+  const { $schema, description, ...rest } = definition;
+  const $comment = "Generated from the zod schemas by tools/schema/generate.ts. Do not edit.";
+  return `${JSON.stringify({ $schema, $comment, description, ...rest }, unwrapDescription, 2)}\n`;
+}
+
+/** Where a doc comment breaks its lines says nothing to the readers of a JSON Schema. */
+function unwrapDescription(key: string, value: unknown): unknown {
+  return key === "description" && typeof value === "string" ? value.replaceAll("\n", " ") : value;
+}
