@@ -3,15 +3,19 @@ export const QUOTED_CHARACTERS = 500;
 
 const MASK = "[redacted]";
 
-/** The ways in which an answer may give a secret back: as it is, and as the usual encoders write it. */
-function encodingsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret, "utf8");
+/** The ways in which an answer may give a secret back: as it is, and as the usual encoders write it. No runtime's own API. */
+function encodingsOf(given: string): string[] {
+  // A lone surrogate has no encoding of its own.
+  const secret = given.toWellFormed();
+  const bytes = new TextEncoder().encode(secret);
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   const json = JSON.stringify(secret).slice(1, -1);
   const ascii = json.replace(
     /[\u0080-\uffff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   return [
+    given,
     secret,
     json,
     json.replaceAll("/", "\\/"),
@@ -21,10 +25,10 @@ function encodingsOf(secret: string): string[] {
     encodeURI(secret),
     new URLSearchParams({ s: secret }).toString().slice(2),
     escapeHtml(secret),
-    bytes.toString("base64"),
-    bytes.toString("base64url"),
-    bytes.toString("base64").replace(/=+$/, ""),
-    bytes.toString("hex"),
+    base64,
+    base64.replace(/=+$/, ""),
+    base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, ""),
+    Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(""),
   ];
 }
 

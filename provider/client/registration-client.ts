@@ -8,7 +8,7 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/index.js";
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+import { ApiChatError } from "../errors.js";
 import { printUrl, quote } from "../redact.js";
 import { AttemptError, postJson } from "./attempt.js";
 import { sharedDispatcher } from "./dispatcher.js";
@@ -181,12 +181,8 @@ function judgeAttempt(error: unknown): RetryVerdict {
 /** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
 function readEnvelope(answer: unknown, secrets: readonly string[]): Registration | undefined {
   const envelope = registrationEnvelope.safeParse(answer);
-  if (!envelope.success) throw notAnEnvelope(answer, secrets);
-  try {
-    return toRegistration(readRegistration(envelope.data.data));
-  } catch {
-    throw unexpected("protocol", "the answer's data is not a webhook configuration", answer, secrets);
-  }
+  if (!envelope.success || envelope.data.status !== "ok") throw notOk(answer, secrets);
+  return toRegistration(readRegistration(envelope.data.data));
 }
 
 function toRegistration(wire: WebhookConfiguration | undefined): Registration | undefined {
@@ -199,18 +195,15 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
   };
 }
 
-function notAnEnvelope(answer: unknown, secrets: readonly string[]): AttemptError {
-  const status = (answer as { status?: unknown } | null)?.status;
-  return typeof status === "string" && status !== "ok"
-    ? unexpected("rejected", "the service answered", answer, secrets)
-    : unexpected("protocol", "the answer is not an envelope of the specification", answer, secrets);
-}
+const envelopeStatus = registrationEnvelope.pick({ status: true });
 
-function unexpected(
-  code: ApiChatErrorCode,
-  what: string,
-  answer: unknown,
-  secrets: readonly string[],
-): AttemptError {
-  return new AttemptError({ code, retry: false }, `${what}: ${quote(JSON.stringify(answer), secrets)}`);
+function notOk(answer: unknown, secrets: readonly string[]): AttemptError {
+  const said = quote(JSON.stringify(answer), secrets);
+  const { data } = envelopeStatus.safeParse(answer);
+  return data && data.status !== "ok"
+    ? new AttemptError({ code: "rejected", retry: false }, `the service answered: ${said}`)
+    : new AttemptError(
+        { code: "protocol", retry: false },
+        `the answer is not an envelope of the specification: ${said}`,
+      );
 }

@@ -1,0 +1,48 @@
+/** The errors of a responder: each code always comes with the same status. */
+const STATUS_BY_CODE = {
+  /** The three handshake parameters are there, but the challenge is not one that may be given back. */
+  invalid_challenge: 400,
+  /** The delivery is signed, but it is not JSON. */
+  invalid_json: 400,
+  /** The connection broke before the body was there. */
+  body_incomplete: 400,
+  /** The handshake's token is none of the verification keys. */
+  invalid_token: 401,
+  /** The signature is missing, badly written, or of another key. */
+  invalid_signature: 401,
+  method_not_allowed: 405,
+  body_too_large: 413,
+  /** Something has read the body before the responder. */
+  body_consumed: 500,
+  /** The program's own handler has thrown. */
+  handler_failed: 500,
+} as const;
+
+/** The literal codes that an answer's `error.code` may hold. */
+export type ResponderErrorCode = keyof typeof STATUS_BY_CODE;
+
+const NO_SNIFFING = { "x-content-type-options": "nosniff" };
+
+/** Answers with `{ "error": { "code", "message" } }` and the status that belongs to the code. */
+export function answerError(
+  code: ResponderErrorCode,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify({ error: { code, message } }), {
+    status: STATUS_BY_CODE[code],
+    headers: { "content-type": "application/json", ...NO_SNIFFING, ...headers },
+  });
+}
+
+/** Answers a handshake with its challenge, in a form that no browser takes for a page. */
+export function answerChallenge(challenge: string): Response {
+  return new Response(challenge, {
+    headers: { "content-type": "text/plain; charset=utf-8", ...NO_SNIFFING },
+  });
+}
+
+/** Answers a delivery that was handled: 200 without a body. */
+export function answerHandled(): Response {
+  return new Response(null, { status: 200 });
+}

@@ -1,0 +1,58 @@
+import type { KeyList, KeyOrBody } from "./keys.js";
+
+/** How many imported keys are kept; past it the one imported first is dropped. */
+const IMPORTED_KEYS_KEPT = 1024;
+
+const ALGORITHM = { name: "HMAC", hash: "SHA-256" };
+type ImportedKey = ReturnType<typeof crypto.subtle.importKey>;
+
+const encoder = new TextEncoder();
+const importedKeys = new Map<string, ImportedKey>();
+
+/** Computes the HMAC-SHA-256 of a body, in lower-case hex. */
+export async function signHmac(key: KeyOrBody, body: KeyOrBody): Promise<string> {
+  const mac = await crypto.subtle.sign("HMAC", await importKey(key), toBytes(body));
+  return Array.from(new Uint8Array(mac), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Gives the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or -1. Each
+ * comparison takes constant time.
+ */
+export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): Promise<number> {
+  const mac = decodeHex(macHex);
+  const bytes = toBytes(body);
+  for (const [index, key] of keys.entries()) {
+    if (await crypto.subtle.verify("HMAC", await importKey(key), mac, bytes)) return index;
+  }
+  return -1;
+}
+
+function importKey(key: KeyOrBody): ImportedKey {
+  // By content, because bytes can be changed in place; the prefix keeps "49" and the byte 49 apart.
+  const name = typeof key === "string" ? `text ${key}` : `bytes ${key.join()}`;
+  const known = importedKeys.get(name);
+  if (known !== undefined) return known;
+  const imported = crypto.subtle.importKey("raw", toBytes(key), ALGORITHM, false, ["sign", "verify"]);
+  importedKeys.set(name, imported);
+  dropOldestKey();
+  return imported;
+}
+
+function dropOldestKey(): void {
+  if (importedKeys.size <= IMPORTED_KEYS_KEPT) return;
+  const [oldest] = importedKeys.keys();
+  if (oldest !== undefined) importedKeys.delete(oldest);
+}
+
+function toBytes(value: KeyOrBody): Uint8Array {
+  return typeof value === "string" ? encoder.encode(value) : value;
+}
+
+function decodeHex(hex: string): Uint8Array {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let index = 0; index < bytes.length; index++) {
+    bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);
+  }
+  return bytes;
+}

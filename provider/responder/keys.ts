@@ -1,0 +1,32 @@
+/** A verification key, or a body: text stands for its UTF-8 bytes. */
+export type KeyOrBody = string | Uint8Array;
+
+/** One verification key, or several of which the first signs and all verify (while a key is being rotated). */
+export type VerificationKeys = KeyOrBody | readonly KeyOrBody[];
+
+/** Verification keys that have been looked at: at least one, none of them empty. */
+export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];
+
+const isKeyOrBody = (value: unknown): value is KeyOrBody =>
+  typeof value === "string" || value instanceof Uint8Array;
+
+const isKey = (value: unknown): value is KeyOrBody => isKeyOrBody(value) && value.length > 0;
+
+const isKeyList = (value: unknown): value is KeyList =>
+  Array.isArray(value) && value.length > 0 && value.every(isKey);
+
+/**
+ * Gives the keys as a list. Throws a TypeError for no key at all and for an empty key, as an unset environment
+ * variable gives it: with it anybody could sign.
+ */
+export function listKeys(verificationKeys: VerificationKeys): KeyList {
+  if (isKeyList(verificationKeys)) return verificationKeys;
+  if (isKey(verificationKeys)) return [verificationKeys];
+  throw new TypeError("verificationKeys: give a non-empty string or Uint8Array, or a list of at least one");
+}
+
+/** Throws a TypeError for a body that is not the raw one, such as an object that a framework has parsed. */
+export function assertRawBody(body: unknown): asserts body is KeyOrBody {
+  if (isKeyOrBody(body)) return;
+  throw new TypeError("body: give the raw request body as a string or Uint8Array, not a parsed one");
+}

@@ -1,0 +1,29 @@
+import { redactSecrets } from "../redact.js";
+import type { KeyList, KeyOrBody } from "./keys.js";
+
+/** How deep the causes of an error are followed. */
+const CAUSES_SHOWN = 5;
+
+/**
+ * Writes a handler's error to the console: stack and causes as text, with the verification keys taken out. Other
+ * properties are left out, because the errors of HTTP clients hold whole requests in them.
+ */
+export function reportHandlerError(error: unknown, verificationKeys: KeyList): void {
+  const secrets = verificationKeys.map(toWellFormedText);
+  console.error(redactSecrets(`apichat responder: onDelivery has failed: ${describeError(error)}`, secrets));
+}
+
+function describeError(error: unknown): string {
+  const lines: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < CAUSES_SHOWN && current instanceof Error; depth++) {
+    lines.push(current.stack ?? String(current));
+    current = current.cause;
+  }
+  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${String(error)}`;
+}
+
+/** Text without lone surrogates, which no URL encoder takes. */
+function toWellFormedText(key: KeyOrBody): string {
+  return new TextDecoder().decode(typeof key === "string" ? new TextEncoder().encode(key) : key);
+}

@@ -1,0 +1,3 @@
+import { describeSignatureContract } from "./signature-contract.js";
+
+describeSignatureContract("node:crypto");
