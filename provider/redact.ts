@@ -59,12 +59,3 @@ export function quote(text: string, secrets: readonly string[], characters = QUO
     .trim();
   return line.length > characters ? `${line.slice(0, characters)}…` : line;
 }
-
-/** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
-export function printUrl(url: string): string {
-  if (!URL.canParse(url)) return "(not a URL)";
-  const { origin, protocol, host, pathname, searchParams } = new URL(url);
-  const names = [...new Set(searchParams.keys())].map((name) => `${encodeURIComponent(name)}=***`);
-  const base = origin === "null" ? `${protocol}//${host}` : origin;
-  return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
-}

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** At most this many calls are under way at once to one origin, over all clients of the process. */
 export const CALLS_PER_ORIGIN = 8;
 
+const NEVER = new AbortController().signal;
+
 /** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
 class OriginGate {
   #free = CALLS_PER_ORIGIN;
@@ -10,7 +12,7 @@ class OriginGate {
   readonly #waiting: (() => void)[] = [];
 
   /** Runs `call` in a free place. Rejects with the signal's reason if that fires while it waits. */
-  async pass<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async pass<T>(call: () => Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
     await this.#enter(signal);
     try {
       await this.#waitOutPause(signal);

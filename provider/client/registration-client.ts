@@ -9,7 +9,8 @@ import {
   type WebhookConfiguration,
 } from "../../schema/index.js";
 import { ApiChatError } from "../errors.js";
-import { printUrl, quote } from "../redact.js";
+import { quote } from "../redact.js";
+import { appendQuery, printUrl } from "../url.js";
 import { AttemptError, postJson } from "./attempt.js";
 import { sharedDispatcher } from "./dispatcher.js";
 import { gateOf } from "./origin-gate.js";
@@ -127,7 +128,7 @@ export class RegistrationClient {
     budget: TimeBudget;
     signal: AbortSignal;
   }): Promise<Registration | undefined> {
-    const url = actionUrl(this.#options.baseUrl, call.operation);
+    const url = appendQuery(this.#options.baseUrl, `action=${call.operation}`);
     const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
     const gate = gateOf(new URL(url).origin);
     try {
@@ -142,7 +143,8 @@ export class RegistrationClient {
       return readEnvelope(answer, call.secrets);
     } catch (error) {
       if (error instanceof AttemptError && error.failure.httpStatus === 429) {
-        gate.pause(error.failure.retryAfterMs ?? 0);
+        // Not longer than a call may take, so that no answer stops the process for good.
+        gate.pause(Math.min(error.failure.retryAfterMs ?? 0, this.#requestMs));
       }
       throw error;
     }
@@ -165,13 +167,6 @@ export class RegistrationClient {
       cause: error.cause,
     });
   }
-}
-
-/** The address of one operation: the query parameter `action` behind the base URL's own query, which stays as written. */
-export function actionUrl(baseUrl: string, action: RegistrationAction): string {
-  const url = new URL(baseUrl);
-  url.search += `${url.search === "" ? "?" : "&"}action=${action}`;
-  return url.href;
 }
 
 function judgeAttempt(error: unknown): RetryVerdict {

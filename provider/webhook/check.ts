@@ -1,4 +1,4 @@
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { UNKNOWN, VERIFIED, type WebhookInputs } from "./inputs.js";
 import { declare } from "./managed.js";
 import { say } from "./progress.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { ApiChatError, type Registration } from "../client/index.js";
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { isSameUrl } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";

@@ -1,22 +1,23 @@
 import { ApiChatError } from "../client/index.js";
-import { printUrl } from "../redact.js";
-import { botCodeOf, isLastApiKey, isOurs } from "./fence.js";
+import { printUrl } from "../url.js";
+import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import type { WebhookState } from "./inputs.js";
 import { managedAs } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
 import { say } from "./progress.js";
+import { apiKeyCandidates } from "./settings.js";
 
 /**
  * Removes the registration while it is ours. Nothing registered is done; somebody else's is left alone, with a warning; one
  * that the program still manages under another name is left alone too. Each repetition looks again first.
  */
 export async function deleteWebhook(state: WebhookState): Promise<void> {
-  const observed = await observe(state);
-  const managed = managedAs({ ...state, ...state.applied, apiKey: observed.apiKey });
+  const managed = managedNameOf(state);
   if (managed !== undefined) {
     say(state.name, `the webhook stays: it is still managed by this program, as "${managed}"`);
     return;
   }
+  const observed = await observe(state);
   if (!isOursToDelete(observed, state)) return;
   const left = await observed.client.deleteWebhook({
     beforeRepeat: async () =>
@@ -30,11 +31,15 @@ export async function deleteWebhook(state: WebhookState): Promise<void> {
   );
 }
 
-function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState): boolean {
-  if (!seen) {
-    requireLastApiKey(apiKey, state);
-    return false;
-  }
+function managedNameOf(state: WebhookState): string | undefined {
+  const names = apiKeyCandidates(state).map((apiKey) => managedAs({ ...state, ...state.applied, apiKey }));
+  return names.find((name) => name !== undefined);
+}
+
+function isOursToDelete(observed: Observed, state: WebhookState): boolean {
+  const { seen } = observed;
+  requireOurWorkspace(observed, state);
+  if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
   say(
     state.name,
@@ -43,12 +48,13 @@ function isOursToDelete({ seen, apiKey }: Observed, state: WebhookState): boolea
   return false;
 }
 
-/** An empty workspace behind another API key may be another workspace, and ours would be orphaned. */
-function requireLastApiKey(apiKey: string, state: WebhookState): void {
-  if (isLastApiKey(apiKey, state)) return;
+/** Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. */
+function requireOurWorkspace({ seen, apiKey }: Observed, state: WebhookState): void {
+  if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
+  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   throw new ApiChatError(
     "conflict",
-    `${printUrl(state.baseUrl)} shows nothing registered, but for another API key than the last used, so it may be another workspace. Set the right key, or, if the webhook is gone for good, run pulumi state delete`,
+    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key, or, if the webhook is gone for good, run pulumi state delete`,
     { operation: "delete-webhook" },
   );
 }

@@ -26,7 +26,7 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
     .apply((given) => given ?? config.get("baseUrl") ?? process.env["APICHAT_BASE_URL"]);
   const apiKey = pulumi
     .output(args.apiKey)
-    .apply((given) => given ?? process.env["APICHAT_API_KEY"] ?? config.get("apiKey"));
+    .apply((given) => given ?? process.env["APICHAT_API_KEY"] ?? config.getSecret("apiKey"));
   const read = pulumi.all([baseUrl, apiKey]).apply(([url, key]) => readRegistration(url, key));
   // The API key makes the output a secret; what it opens is none.
   return pulumi.unsecret(read);

@@ -6,6 +6,7 @@ import { sharedDispatcher } from "../client/dispatcher.js";
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeRule, HandshakeStep } from "../errors.js";
 import { quote } from "../redact.js";
+import { appendQuery } from "../url.js";
 
 /** How the three parameters of section 6.1 may travel: the specification does not say. */
 export const HANDSHAKE_ENCODINGS = ["form", "json", "query"] as const;
@@ -26,43 +27,40 @@ export async function performHandshake(
   target: HandshakeTarget,
   encoding: HandshakeEncoding,
 ): Promise<HandshakeStep> {
-  const challenge = randomBytes(16).toString("hex");
-  const begun = performance.now();
-  const outcome = await exchange(target, encoding, challenge);
-  return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
+  // Waiting for a free place has no time limit of its own: many webhooks may share one endpoint.
+  return gateOf(new URL(target.url).origin).pass(async () => {
+    const begun = performance.now();
+    const outcome = await exchange(target, encoding);
+    return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
+  });
 }
 
 type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
-async function exchange(
-  target: HandshakeTarget,
-  encoding: HandshakeEncoding,
-  challenge: string,
-): Promise<Outcome> {
+async function exchange(target: HandshakeTarget, encoding: HandshakeEncoding): Promise<Outcome> {
+  const challenge = randomBytes(16).toString("hex");
   const secrets = [target.verificationKey, challenge];
-  const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
+  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
   const { url, headers, body } = encode(target, encoding, challenge);
   try {
-    return await gateOf(new URL(url).origin).pass(async () => {
-      const answer = await request(url, {
-        method: "POST",
-        headers,
-        body,
-        dispatcher: sharedDispatcher(),
-        signal: limit,
-      });
-      const start = await readBodyStart(answer.body, READ_BYTES);
-      const header = (name: string): string => quote(String(answer.headers[name] ?? ""), secrets);
-      return judge({
-        status: answer.statusCode,
-        contentType: header("content-type"),
-        location: header("location"),
-        isChallenge: start.equals(Buffer.from(challenge)),
-        firstBytes: quote(start.toString("utf8"), secrets, QUOTED_CHARACTERS),
-      });
-    }, limit);
+    const answer = await request(url, {
+      method: "POST",
+      headers,
+      body,
+      dispatcher: sharedDispatcher(),
+      signal,
+    });
+    const start = await readBodyStart(answer.body, READ_BYTES);
+    const header = (name: string): string => quote(String(answer.headers[name] ?? ""), secrets);
+    return judge({
+      status: answer.statusCode,
+      contentType: header("content-type"),
+      location: header("location"),
+      isChallenge: start.equals(Buffer.from(challenge)),
+      firstBytes: quote(start.toString("utf8"), secrets, QUOTED_CHARACTERS),
+    });
   } catch (error) {
-    return judgeConnection(error, limit.aborted, secrets);
+    return judgeConnection(error, signal.aborted, secrets);
   }
 }
 
@@ -75,9 +73,7 @@ function encode({ url, verificationKey }: HandshakeTarget, encoding: HandshakeEn
   if (encoding === "form") {
     return { url, headers: { "content-type": "application/x-www-form-urlencoded" }, body: form };
   }
-  const withQuery = new URL(url);
-  withQuery.search += `${withQuery.search === "" ? "?" : "&"}${form}`;
-  return { url: withQuery.href, headers: {}, body: null };
+  return { url: appendQuery(url, form), headers: {}, body: null };
 }
 
 interface Answer {

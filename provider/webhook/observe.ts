@@ -6,7 +6,7 @@ import {
   type Registration,
   type RegistrationClientOptions,
 } from "../client/index.js";
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isSameBot } from "./fence.js";
 import type { Timeouts, WebhookState } from "./inputs.js";
 import { sayIfSlow } from "./progress.js";

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../client/retry.js";
 import { ApiChatError, type HandshakeRule, type HandshakeStep, type HandshakeTranscript } from "../errors.js";
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { isPublicAddress } from "./addresses.js";
 import { HANDSHAKE_ENCODINGS, mayBecomeReady, performHandshake, type HandshakeTarget } from "./handshake.js";
 import type { Preflight } from "./inputs.js";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../client/retry.js";
 import { ApiChatError, type Registration, type RegistrationClient } from "../client/index.js";
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
 import { preflight } from "./preflight.js";

@@ -12,25 +12,16 @@ const NAMES = {
 } as const;
 
 let config: ConfigureRequest["config"] | undefined;
-let problem: unknown;
 
 /**
- * Takes the stack's configuration. Synchronous and without a throw, because the SDK hands out the provider before it
- * waits for this: what goes wrong is thrown by the method that needs a setting.
+ * Takes the stack's configuration. One assignment, because the SDK hands out the provider before it waits for this, and a
+ * read may come first.
  */
 export function configure(request: ConfigureRequest): void {
-  problem = undefined;
-  try {
-    config = request.config;
-  } catch (error) {
-    problem = error;
-  }
+  config = request.config;
 }
 
-function fromConfig(key: string): string | undefined {
-  if (problem !== undefined) throw problem;
-  return config?.get(key) || undefined;
-}
+const fromConfig = (key: string): string | undefined => config?.get(key) || undefined;
 
 /** The base URL of a resource that names none: from the stack's configuration, then from the environment. */
 export function defaultBaseUrl(): string | undefined {

@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../client/index.js";
-import { printUrl } from "../redact.js";
+import { printUrl } from "../url.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
