@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { HandshakeParameters } from "../../schema/index.js";
+import type { Fault } from "./faults.js";
+import type { HandshakeEncoding } from "./options.js";
+import {
+  describeStatus,
+  post,
+  type Outgoing,
+  type OutgoingRequest,
+  type OutgoingResult,
+} from "./outgoing.js";
+import type { HandshakeRecord } from "./records.js";
+
+export interface HandshakeTarget {
+  webhookUrl: string;
+  verificationKey: string;
+  encoding: HandshakeEncoding;
+  timeoutMs: number;
+  /** Strikes this handshake. */
+  fault: Fault | undefined;
+}
+
+/** Performs one handshake (section 6.1) and tells its verdict; a failed one is a verdict, not an error. */
+export async function performHandshake(
+  outgoing: Outgoing,
+  target: HandshakeTarget,
+): Promise<HandshakeRecord> {
+  const challenge = randomBytes(16).toString("hex");
+  const at = new Date();
+  const result = await exchange(outgoing, target, challenge);
+  const reason = findReason(result, challenge);
+  return {
+    at,
+    encoding: target.encoding,
+    url: target.webhookUrl,
+    challenge,
+    verdict: reason === "" ? "passed" : "failed",
+    reason,
+    status: "status" in result ? result.status : undefined,
+  };
+}
+
+async function exchange(
+  outgoing: Outgoing,
+  target: HandshakeTarget,
+  challenge: string,
+): Promise<OutgoingResult> {
+  const { fault, timeoutMs } = target;
+  const sent = encodeHandshake(target, challenge);
+  if (fault === undefined) return post(outgoing, sent);
+  if (fault === "close-after") {
+    await post(outgoing, sent);
+    return { reason: "no answer: the connection was closed" };
+  }
+  if (typeof fault === "object" && "delayMs" in fault) {
+    await sleep(Math.min(fault.delayMs, timeoutMs), undefined, { signal: outgoing.closing });
+    const leftMs = timeoutMs - fault.delayMs;
+    return leftMs > 0
+      ? post(outgoing, { ...sent, timeoutMs: leftMs })
+      : { reason: describeTimeout(timeoutMs) };
+  }
+  return imagineAnswer(fault);
+}
+
+/** What a fault makes the webhook URL answer. */
+function imagineAnswer(fault: Exclude<Fault, { delayMs: number }>): OutgoingResult {
+  if (typeof fault === "object") {
+    return "status" in fault
+      ? { status: fault.status, body: fault.body ?? "" }
+      : { status: 200, body: fault.statusField };
+  }
+  if (fault === "html" || fault === "broken-json") return { status: 200, body: fault };
+  return { reason: "no answer: the connection was closed" };
+}
+
+function findReason(result: OutgoingResult, challenge: string): string {
+  if ("reason" in result) return result.reason;
+  const { status, body } = result;
+  return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
+}
+
+function encodeHandshake(target: HandshakeTarget, challenge: string): OutgoingRequest {
+  const { webhookUrl: url, verificationKey, encoding, timeoutMs } = target;
+  const parameters: HandshakeParameters = {
+    hub_mode: "subscribe",
+    hub_verify_token: verificationKey,
+    hub_challenge: challenge,
+  };
+  if (encoding === "json") {
+    const headers = { "content-type": "application/json" };
+    return { url, headers, body: JSON.stringify(parameters), timeoutMs };
+  }
+  const encoded = new URLSearchParams({ ...parameters }).toString();
+  if (encoding === "query") return { url: appendQuery(url, encoded), headers: {}, body: "", timeoutMs };
+  return { url, headers: { "content-type": "application/x-www-form-urlencoded" }, body: encoded, timeoutMs };
+}
+
+/** Adds to the query of a URL. One that cannot be parsed is left to fail when it is sent. */
+function appendQuery(url: string, query: string): string {
+  if (!URL.canParse(url)) return url;
+  const address = new URL(url);
+  address.search = address.search === "" ? query : `${address.search}&${query}`;
+  return address.href;
+}
+
+function describeTimeout(timeoutMs: number): string {
+  return `no answer within ${timeoutMs} ms`;
+}

@@ -1,0 +1,128 @@
+import type * as z from "zod";
+import {
+  deleteWebhookRequest,
+  getWebhookRequest,
+  setWebhookRequest,
+  type RegistrationAction,
+} from "../../schema/index.js";
+import type { EmulatorState } from "./emulator-state.js";
+import { answerStruck } from "./fault-answer.js";
+import { takeFault } from "./faults.js";
+import { performHandshake } from "./handshake.js";
+import { answerError, answerJson, type HttpAnswer, type HttpRequest } from "./http-server.js";
+import type { HandshakeRecord, RecordedRequest } from "./records.js";
+import { recordRequest } from "./recorder.js";
+import { Refusal } from "./refusal.js";
+import { deleteWebhook, getWebhook, setWebhook, type Envelope } from "./registration.js";
+import { workspacesAt } from "./workspace-directory.js";
+import { runInTurn, type WorkspaceState } from "./workspace-state.js";
+
+const requestSchemas: Record<RegistrationAction, z.ZodType> = {
+  "get-webhook": getWebhookRequest,
+  "set-webhook": setWebhookRequest,
+  "delete-webhook": deleteWebhookRequest,
+};
+
+/** A request whose workspace, action and API key are known to be right. */
+interface Call {
+  action: RegistrationAction;
+  workspace: WorkspaceState;
+  body: object;
+}
+
+/** Answers one request of the registration interface (section 4.1) and records it. */
+export async function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+  const record = recordRequest(state.requests, "registration", request);
+  const answer = await answerRefusals(async () => {
+    const call = identifyCall(state, request, record);
+    record.fault = takeFault(state.faults, call.action, call.workspace.name);
+    return answerStruck(record.fault, () => answerCall(state, call), state.outgoing.closing);
+  });
+  if (answer.cut !== "closed") record.status = answer.status;
+  return answer;
+}
+
+function identifyCall(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
+  const candidates = workspacesAt(state.directory, request.address);
+  if (candidates.length === 1) record.workspace = candidates[0]?.name;
+  if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
+  if (request.method !== "POST") throw new Refusal(405, "use POST", { allow: "POST" });
+  const action = readAction(request.address);
+  const body = readObject(request.body);
+  const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && body.ChaveApi === apiKey);
+  if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
+  const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;
+  record.workspace = workspace.name;
+  return { action, workspace, body };
+}
+
+function readAction(address: URL): RegistrationAction {
+  const [action = "", ...more] = address.searchParams.getAll("action");
+  if (isAction(action) && more.length === 0) return action;
+  throw new Refusal(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
+}
+
+function isAction(text: string): text is RegistrationAction {
+  return Object.hasOwn(requestSchemas, text);
+}
+
+function readObject(text: string): object {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new Refusal(400, "the body is not JSON");
+  }
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+  throw new Refusal(422, "the body must be a JSON object");
+}
+
+/** Calls of one workspace are answered one after the other. */
+function answerCall(state: EmulatorState, call: Call): Promise<HttpAnswer> {
+  return answerRefusals(async () => {
+    const envelope = await runInTurn(call.workspace, () => performAction(state, call));
+    return answerJson(200, envelope);
+  });
+}
+
+async function performAction(state: EmulatorState, { action, workspace, body }: Call): Promise<Envelope> {
+  const { settings } = state;
+  if (action === "set-webhook") {
+    const registration = parseBody(setWebhookRequest, body);
+    return setWebhook(workspace, registration, settings, (url, key) =>
+      handshakeFor(state, workspace, url, key),
+    );
+  }
+  parseBody(requestSchemas[action], body);
+  return action === "get-webhook" ? getWebhook(workspace, settings) : deleteWebhook(workspace, settings);
+}
+
+async function handshakeFor(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  webhookUrl: string,
+  verificationKey: string,
+): Promise<HandshakeRecord> {
+  const fault = takeFault(state.faults, "handshake", workspace.name);
+  const target = { webhookUrl, verificationKey, ...state.settings.handshake, fault };
+  const record = await performHandshake(state.outgoing, target);
+  workspace.handshakes.push(record);
+  return record;
+}
+
+/** The body if it holds exactly the fields of its operation. The message names the fields, never a value. */
+function parseBody<T>(schema: z.ZodType<T>, body: object): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(": "));
+  throw new Refusal(422, issues.join("; "));
+}
+
+async function answerRefusals(work: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return answerError(error.httpStatus, error.message, error.headers);
+  }
+}
