@@ -1,0 +1,163 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, test, vi } from "vitest";
+import { cacheEntry, fillCache, readCache } from "../../../tools/engine/cache.ts";
+import { compareVersions } from "../../../tools/engine/engine.ts";
+import { engineEnvironment } from "../../../tools/engine/environment.ts";
+import { findEngine } from "../../../tools/engine/find.ts";
+import type { EngineMaker } from "../../../tools/engine/make.ts";
+import { resolveEngine } from "../../../tools/engine/resolve.ts";
+import { makeFolder, writeFakeEngine, writeScript } from "./fixtures/fakes.ts";
+
+function fakeMaker(name: string, make: EngineMaker["make"]): EngineMaker {
+  return { name, source: "build", title: name, make };
+}
+
+const writesEngine: EngineMaker["make"] = async (folder) => writeFakeEngine(join(folder, "bin"), "v3.259.0");
+
+/** The system's own folders hold the shell that the fakes are written in, and no pulumi. */
+function environmentOf(...folders: string[]): NodeJS.ProcessEnv {
+  return {
+    PATH: [...folders, "/usr/bin", "/bin"].join(":"),
+    XDG_CACHE_HOME: makeFolder(),
+    HOME: "/nonexistent",
+  };
+}
+
+test("versions are compared number by number", () => {
+  expect(compareVersions("3.216.0", "3.99.10")).toBeGreaterThan(0);
+  expect(compareVersions("v3.216.0-rc.1", "3.216.0")).toBe(0);
+  expect(compareVersions("1.25.9", "1.26")).toBeLessThan(0);
+});
+
+describe("the engine on PATH", () => {
+  test("is taken with its version and folder", async () => {
+    const folder = makeFolder();
+    writeFakeEngine(folder, "v3.220.1");
+    expect(await findEngine(environmentOf(folder))).toEqual({
+      command: join(folder, "pulumi"),
+      directory: folder,
+      version: "3.220.1",
+      source: "path",
+    });
+  });
+
+  test.each(["v3.215.0", "v2.30.0", "v4.0.0"])("is refused if it is %s", async (version) => {
+    const folder = makeFolder();
+    writeFakeEngine(folder, version);
+    await expect(findEngine(environmentOf(folder))).rejects.toThrow(
+      "accepted are 3.216.0 and newer, before 4",
+    );
+  });
+
+  test("is refused without its Node.js host", async () => {
+    const folder = makeFolder();
+    writeScript(join(folder, "pulumi"), "echo v3.259.0");
+    await expect(findEngine(environmentOf(folder))).rejects.toThrow("pulumi-language-nodejs is neither");
+  });
+
+  test("gives way to the one that PULUMI_APICHAT_ENGINE names", async () => {
+    const [named, onPath] = [makeFolder(), makeFolder()];
+    writeFakeEngine(named, "v3.230.0");
+    writeFakeEngine(onPath, "v3.240.0");
+    const env = { ...environmentOf(onPath), PULUMI_APICHAT_ENGINE: join(named, "pulumi") };
+    expect((await resolveEngine({ env })).version).toBe("3.230.0");
+  });
+
+  test("named but unusable is an error, not a reason to look elsewhere", async () => {
+    const env = { ...environmentOf(), PULUMI_APICHAT_ENGINE: "/nonexistent/pulumi" };
+    await expect(resolveEngine({ env, makers: [] })).rejects.toThrow("PULUMI_APICHAT_ENGINE: ");
+  });
+});
+
+describe("an engine that is not there", () => {
+  test("comes from the first maker that works, from an empty folder, and is cached", async () => {
+    const env = environmentOf();
+    const asked: string[] = [];
+    const failing = fakeMaker("failing", async (folder) => {
+      asked.push("failing");
+      writeFileSync(join(folder, "bin", "half"), "");
+      throw new Error("no network");
+    });
+    const working = fakeMaker("working", async (folder, context) => {
+      asked.push("working");
+      expect(readdirSync(join(folder, "bin"))).toEqual([]);
+      await writesEngine(folder, context);
+    });
+    const unasked = fakeMaker("unasked", async () => void asked.push("unasked"));
+    const first = await resolveEngine({ env, makers: [failing, working, unasked] });
+    const second = await resolveEngine({ env, makers: [unasked] });
+    expect(first).toMatchObject({ version: "3.259.0", source: "build" });
+    expect(second).toEqual(first);
+    expect(asked).toEqual(["failing", "working"]);
+  });
+
+  test("is an error that says what each way came to, and leaves nothing in the cache", async () => {
+    const env = environmentOf();
+    const offline = fakeMaker("the installer", () => Promise.reject(new Error("getaddrinfo ENOTFOUND")));
+    const incomplete = fakeMaker("the build", async (folder) =>
+      writeScript(join(folder, "bin", "pulumi"), "echo v3.259.0"),
+    );
+    const error: Error = await resolveEngine({ env, makers: [offline, incomplete] }).then(
+      () => expect.fail("resolved"),
+      (reason: Error) => reason,
+    );
+    expect(error.message).toContain("1. pulumi 3.216 or newer on PATH: there is no pulumi on PATH");
+    expect(error.message).toContain("2. the installer: getaddrinfo ENOTFOUND");
+    expect(error.message).toContain("3. the build: it brought no pulumi-language-nodejs");
+    expect(readdirSync(join(await cacheEntry(env), ".."))).toEqual([]);
+  });
+});
+
+describe("the cache", () => {
+  test("lies in XDG_CACHE_HOME, else in ~/.cache, under the hash of the module files", async () => {
+    const file = join(makeFolder(), "go.mod");
+    writeFileSync(file, "module one");
+    const files = [pathToFileURL(file)];
+    const one = await cacheEntry({ HOME: "/home/u" }, files);
+    expect(one).toMatch(/^\/home\/u\/\.cache\/pulumi-apichat\/engine\/[0-9a-f]{16}$/);
+    expect(await cacheEntry({ HOME: "/home/u", XDG_CACHE_HOME: "relative" }, files)).toBe(one);
+    expect(await cacheEntry({ XDG_CACHE_HOME: "/cache" }, files)).toBe(
+      one.replace("/home/u/.cache", "/cache"),
+    );
+    writeFileSync(file, "module two");
+    expect(await cacheEntry({ HOME: "/home/u" }, files)).not.toBe(one);
+  });
+
+  test("fills an entry that is not whole anew", async () => {
+    const entry = join(makeFolder(), "entry");
+    writeScript(join(entry, "bin", "pulumi"), "exit 1");
+    expect(await readCache(entry)).toBeUndefined();
+    const options = { signal: new AbortController().signal, onWait: vi.fn<(holder: string) => void>() };
+    const engine = await fillCache(entry, options, async (folder) => {
+      writeFakeEngine(join(folder, "bin"), "v3.259.0");
+      return { version: "3.259.0", source: "installer" };
+    });
+    expect(engine).toEqual(await readCache(entry));
+    expect(options.onWait).not.toHaveBeenCalled();
+  });
+});
+
+test("a run's environment has Node 24 and the engine first on PATH, and none of the user's own Pulumi settings", () => {
+  const directory = makeFolder();
+  writeFakeEngine(directory, "v3.259.0");
+  const engine = {
+    command: join(directory, "pulumi"),
+    directory,
+    version: "3.259.0",
+    source: "build",
+  } as const;
+  const base = { PATH: "/bin", HOME: "/home/u", PULUMI_ACCESS_TOKEN: "token", APICHAT_API_KEY: "key" };
+  const env = engineEnvironment(engine, { home: "/h", backend: "/state", passphrase: "p" }, base);
+  const [binaries, ...others] = (env.PATH ?? "").split(":");
+  expect(binaries).toMatch(/node_modules\/\.bin$/);
+  expect(others).toEqual([directory, "/bin"]);
+  expect(env).toMatchObject({
+    HOME: "/home/u",
+    PULUMI_BACKEND_URL: "file:///state",
+    PULUMI_IGNORE_AMBIENT_PLUGINS: "true",
+  });
+  expect(env).not.toHaveProperty("PULUMI_ACCESS_TOKEN");
+  expect(env).not.toHaveProperty("APICHAT_API_KEY");
+});

@@ -1,0 +1,125 @@
+/**
+ * The same lifecycle as users write it today: a closure, which Pulumi serializes with all that it captures. It makes the
+ * same calls as ours, and leaves out what ours does without a call (limits, retries, explanations).
+ */
+import * as pulumi from "@pulumi/pulumi";
+import { webhooksOfRun, type WebhookArgs } from "./webhooks.ts";
+
+type Inputs = WebhookArgs & { status: string };
+type State = Inputs & { botUrl: string };
+
+interface Configuration {
+  webhook_url: string;
+  webhook_verification_key: string;
+  webhook_status: string;
+  bot_url: string;
+}
+
+async function callService(inputs: WebhookArgs, action: string, fields: object = {}): Promise<Configuration> {
+  const response = await fetch(`${inputs.baseUrl}?action=${action}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ ChaveApi: inputs.apiKey, ...fields }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${action}: HTTP ${response.status}: ${text}`);
+  const { status, data } = JSON.parse(text) as { status: string; data: Configuration };
+  if (status !== "ok") throw new Error(`${action}: ${text}`);
+  return data;
+}
+
+async function tryHandshake(inputs: WebhookArgs, encoding: "form" | "json" | "query"): Promise<boolean> {
+  const challenge = crypto.randomUUID();
+  const parameters = {
+    hub_mode: "subscribe",
+    hub_verify_token: inputs.webhookVerificationKey,
+    hub_challenge: challenge,
+  };
+  const query = new URLSearchParams(parameters);
+  const response = await fetch(
+    encoding === "query" ? `${inputs.webhookUrl}?${query.toString()}` : inputs.webhookUrl,
+    {
+      method: "POST",
+      ...(encoding === "form" ? { body: query } : {}),
+      ...(encoding === "json"
+        ? { body: JSON.stringify(parameters), headers: { "content-type": "application/json" } }
+        : {}),
+    },
+  );
+  return (await response.text()) === challenge;
+}
+
+async function requireHandshake(inputs: WebhookArgs): Promise<void> {
+  const passed = await Promise.all([
+    tryHandshake(inputs, "form"),
+    tryHandshake(inputs, "json"),
+    tryHandshake(inputs, "query"),
+  ]);
+  if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
+}
+
+async function setAndConfirm(inputs: Inputs): Promise<State> {
+  await requireHandshake(inputs);
+  await callService(inputs, "set-webhook", {
+    webhook_url: inputs.webhookUrl,
+    webhook_verification_key: inputs.webhookVerificationKey,
+  });
+  const seen = await callService(inputs, "get-webhook");
+  if (seen.webhook_url !== inputs.webhookUrl || seen.bot_url === "")
+    throw new Error(`${inputs.baseUrl} shows ${seen.webhook_url} after set-webhook`);
+  return { ...inputs, status: seen.webhook_status, botUrl: seen.bot_url };
+}
+
+const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
+  async check(_olds, news) {
+    const failures = [];
+    if (!news.webhookUrl) failures.push({ property: "webhookUrl", reason: "is missing" });
+    if (!news.webhookVerificationKey)
+      failures.push({ property: "", reason: "webhookVerificationKey is missing" });
+    return { inputs: { ...news, status: "verified" }, failures };
+  },
+  async diff(_id, olds, news) {
+    const names = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "status"] as const;
+    return { changes: names.some((name) => olds[name] !== news[name]) };
+  },
+  async create(inputs) {
+    const seen = await callService(inputs, "get-webhook");
+    if (seen.webhook_url !== "" && seen.webhook_url !== inputs.webhookUrl)
+      throw new Error(`${inputs.baseUrl} has the webhook ${seen.webhook_url} already`);
+    const outs = await setAndConfirm(inputs);
+    return { id: outs.botUrl, outs };
+  },
+  async read(id, props) {
+    if (!props) throw new Error(`${id} cannot be read by its id alone`);
+    const seen = await callService(props, "get-webhook");
+    if (seen.webhook_url === "") return {};
+    return { id, props: { ...props, webhookUrl: seen.webhook_url, status: seen.webhook_status } };
+  },
+  async update(_id, olds, news) {
+    const seen = await callService(news, "get-webhook");
+    if (seen.webhook_url !== olds.webhookUrl)
+      throw new Error(`${news.baseUrl} has the webhook ${seen.webhook_url} now`);
+    return { outs: await setAndConfirm(news) };
+  },
+  async delete(_id, props) {
+    const seen = await callService(props, "get-webhook");
+    if (seen.webhook_url !== props.webhookUrl) return;
+    const left = await callService(props, "delete-webhook");
+    if (left.webhook_url !== "") throw new Error(`${props.baseUrl} still shows ${left.webhook_url}`);
+  },
+};
+
+class PlainWebhook extends pulumi.dynamic.Resource {
+  constructor({ name, ...args }: WebhookArgs) {
+    super(provider, name, {
+      name,
+      ...args,
+      apiKey: pulumi.secret(args.apiKey),
+      webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
+      botUrl: undefined,
+      status: undefined,
+    });
+  }
+}
+
+webhooksOfRun().forEach((args) => new PlainWebhook(args));

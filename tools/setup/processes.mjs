@@ -1,0 +1,131 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import process from "node:process";
+import { createInterface } from "node:readline";
+
+const outputLinesKept = 200;
+
+/** A command that could not be started or did not end with exit code 0. `output` is the end of what it printed. */
+export class CommandError extends Error {
+  /**
+   * @param {string} message
+   * @param {string} output
+   */
+  constructor(message, output) {
+    super(message);
+    this.name = "CommandError";
+    this.output = output;
+  }
+}
+
+/**
+ * Runs a command in a process group of its own to its end and returns what it printed on stdout and stderr.
+ * When `signal` aborts, the whole group is ended (SIGTERM, after `graceMs` SIGKILL) before the promise rejects
+ * with the reason of the signal. Throws `CommandError` if the command fails.
+ *
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {object} [options]
+ * @param {string} [options.cwd]
+ * @param {NodeJS.ProcessEnv} [options.env] the whole environment; default: that of this process
+ * @param {AbortSignal} [options.signal]
+ * @param {number} [options.graceMs] default 3000
+ * @param {boolean} [options.showStderr] the command writes to this process's stderr itself
+ * @param {string} [options.input] what the command reads on stdin; default: nothing
+ * @param {(line: string) => void} [options.onLine] each line of output as it comes
+ * @returns {Promise<string>}
+ */
+export async function run(command, args, options = {}) {
+  const { cwd, env, signal, graceMs = 3000, showStderr = false, input = "", onLine } = options;
+  signal?.throwIfAborted();
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    detached: true,
+    stdio: ["pipe", "pipe", showStderr ? "inherit" : "pipe"],
+  });
+  // A command that ends without reading it: its exit code tells more.
+  child.stdin?.on("error", () => undefined).end(input);
+  /** @type {string[]} */
+  const lines = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    if (!stream) continue;
+    createInterface({ input: stream }).on("line", (line) => {
+      lines.push(line);
+      if (lines.length > outputLinesKept) lines.shift();
+      onLine?.(line);
+    });
+  }
+  /** @type {Promise<void> | undefined} */
+  let ending;
+  const end = () => void (ending ??= endGroup(child, graceMs));
+  signal?.addEventListener("abort", end);
+  try {
+    const [code, killedBy] = await once(child, "close");
+    await ending;
+    signal?.throwIfAborted();
+    if (code === 0) return lines.join("\n");
+    throw new CommandError(`${command} ended with ${killedBy ?? `exit code ${code}`}`, lines.join("\n"));
+  } catch (error) {
+    if (error instanceof Error && "syscall" in error) throw new CommandError(error.message, "");
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", end);
+  }
+}
+
+/**
+ * Aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`, which names the exit code.
+ *
+ * @returns {AbortSignal}
+ */
+export function abortOnSignals() {
+  const controller = new AbortController();
+  for (const [name, exitCode] of /** @type {const} */ ([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ])) {
+    process.on(name, () => controller.abort(new Interrupted(exitCode)));
+  }
+  return controller.signal;
+}
+
+/** The user has ended the run. */
+export class Interrupted extends Error {
+  /** @param {number} exitCode */
+  constructor(exitCode) {
+    super("interrupted");
+    this.name = "Interrupted";
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {number} graceMs
+ */
+async function endGroup(child, graceMs) {
+  signalGroup(child, "SIGTERM");
+  const deadline = Date.now() + graceMs;
+  while (Date.now() < deadline && signalGroup(child, 0)) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  signalGroup(child, "SIGKILL");
+}
+
+/**
+ * Signals every process of the child's group; false when none is left.
+ *
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {NodeJS.Signals | 0} signal
+ */
+function signalGroup(child, signal) {
+  if (child.pid === undefined) return false;
+  try {
+    return process.kill(-child.pid, signal);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import process from "node:process";
+
+/**
+ * A step of the set-up that need not run again while the contents of its inputs stay the same.
+ *
+ * @typedef {object} Step
+ * @property {string} stamp a file that holds the digest of the inputs of the last run
+ * @property {readonly string[]} inputs files, or folders with all the TypeScript files in them
+ * @property {readonly string[]} outputs what the step makes; it runs again if one of them is gone
+ */
+
+/**
+ * True if the step has to run: never run, an input changed, an output missing.
+ *
+ * @param {Step} step
+ */
+export async function isDue({ stamp, inputs, outputs }) {
+  if (!existsSync(stamp) || !outputs.every((path) => existsSync(path))) return true;
+  return (await readFile(stamp, "utf8")) !== (await digest(inputs));
+}
+
+/**
+ * Does the step. The stamp goes away before the work and comes back after it with what the inputs were at the start:
+ * a step that was broken off, or whose inputs changed meanwhile, runs again.
+ *
+ * @param {Step} step
+ * @param {() => Promise<unknown>} work
+ */
+export async function runStep({ stamp, inputs }, work) {
+  const before = await digest(inputs);
+  await rm(stamp, { force: true });
+  await work();
+  await mkdir(dirname(stamp), { recursive: true });
+  await writeFile(stamp, before);
+}
+
+/** @param {readonly string[]} inputs */
+async function digest(inputs) {
+  const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
+  for (const path of (await Promise.all(inputs.map(listFiles))).flat()) {
+    hash.update(`\0${path}\0`).update(await readFile(path));
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<string[]>}
+ */
+async function listFiles(path) {
+  if (!existsSync(path)) return [];
+  if (/\.\w+$/.test(path)) return [path];
+  const names = await readdir(path, { recursive: true });
+  return names
+    .filter((name) => name.endsWith(".ts"))
+    .toSorted()
+    .map((name) => join(path, name));
+}
