@@ -5,6 +5,20 @@ export function appendQuery(url: string, query: string): string {
   return extended.href;
 }
 
+/** Shows where a redirect from a URL points, as {@link printUrl} does. */
+export function printTarget(location: string, from: string): string {
+  return URL.canParse(location, from) ? printUrl(new URL(location, from).href) : "(not a URL)";
+}
+
+/** A shorter query value is no secret, and taking it out of a text would black out innocent words. */
+const SECRET_CHARACTERS = 8;
+
+/** The query values of a URL that may be secret. */
+export function secretsOfUrl(url: string): string[] {
+  if (!URL.canParse(url)) return [];
+  return [...new URL(url).searchParams.values()].filter((value) => value.length >= SECRET_CHARACTERS);
+}
+
 /** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
 export function printUrl(url: string): string {
   if (!URL.canParse(url)) return "(not a URL)";
@@ -13,3 +27,6 @@ export function printUrl(url: string): string {
   const base = origin === "null" ? `${protocol}//${host}` : origin;
   return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
 }
+
+/** A URL as the service shows it, fit for a state and its previews: the values of a query are hidden. */
+export const hideQuery = (url: string): string => (url.includes("?") ? printUrl(url) : url);

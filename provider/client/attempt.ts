@@ -1,6 +1,8 @@
-import { request, type Dispatcher } from "undici";
+import { errors, request, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
+import { printTarget } from "../url.js";
+import { orAborted } from "./abort.js";
 import { BodyTooLargeError, readBody } from "./body.js";
 import { parseRetryAfter, type RetryVerdict } from "./retry.js";
 
@@ -39,28 +41,33 @@ export interface AttemptOptions {
 /** Posts JSON once and gives the parsed JSON of a 2xx answer. Throws AttemptError for everything else. */
 export async function postJson(url: string, body: object, options: AttemptOptions): Promise<unknown> {
   const { status, headers, text } = await exchange(url, body, options);
-  const said = text.trim() === "" ? "" : `: ${quote(text, options.secrets)}`;
-  if (status >= 300 && status < 400) throw redirected(status, headers.location, options.secrets);
-  if (status < 200 || status >= 300) throw refused(status, said, headers["retry-after"]);
+  // Only for an answer that fails: redaction takes several times as long as the whole call.
+  const said = (): string => (text.trim() === "" ? "" : `: ${quote(text, options.secrets)}`);
+  if (status >= 300 && status < 400) {
+    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url);
+    throw redirected(status, quote(target, options.secrets));
+  }
+  if (status < 200 || status >= 300) throw refused(status, said(), headers["retry-after"]);
   try {
     return JSON.parse(text);
   } catch {
     throw new AttemptError(
       { code: "protocol", httpStatus: status, retry: false },
-      `the answer is not JSON${said || " but empty"}`,
+      `the answer is not JSON${said() || " but empty"}`,
     );
   }
 }
 
 async function exchange(url: string, body: object, { dispatcher, signal, secrets }: AttemptOptions) {
   try {
-    const answer = await request(url, {
+    const sent = request(url, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json" },
       body: JSON.stringify(body),
       dispatcher,
       signal,
     });
+    const answer = await orAborted(sent, signal);
     const text = await readBody(answer.body, ANSWER_LIMIT_BYTES);
     const header = (name: string): string | undefined => [answer.headers[name]].flat()[0];
     return {
@@ -83,7 +90,8 @@ function connectionFailed(error: unknown, signal: AbortSignal, secrets: readonly
   return new AttemptError(
     { code: "unavailable", retry: !LASTING_CAUSES.test(code) },
     `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
-    error,
+    // An answer that is no HTTP stands in its error, and may hold a secret.
+    error instanceof errors.HTTPParserError ? undefined : error,
   );
 }
 
@@ -93,8 +101,7 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-function redirected(status: number, location: string | undefined, secrets: readonly string[]): AttemptError {
-  const target = location === undefined ? "nowhere" : quote(location, secrets);
+function redirected(status: number, target: string): AttemptError {
   return new AttemptError(
     { code: "protocol", httpStatus: status, retry: false },
     `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along; set baseUrl to the final address`,

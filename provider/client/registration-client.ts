@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type * as z from "zod";
 import {
   deleteWebhookRequest,
   getWebhookRequest,
@@ -10,7 +11,7 @@ import {
 } from "../../schema/index.js";
 import { ApiChatError } from "../errors.js";
 import { quote } from "../redact.js";
-import { appendQuery, printUrl } from "../url.js";
+import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
 import { AttemptError, postJson } from "./attempt.js";
 import { sharedDispatcher } from "./dispatcher.js";
 import { gateOf } from "./origin-gate.js";
@@ -75,13 +76,13 @@ export class RegistrationClient {
 
   /** Reads the registration; undefined if nothing is registered. */
   async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    const body = getWebhookRequest.parse({ ChaveApi: this.#options.apiKey });
+    const body = this.#build("get-webhook", getWebhookRequest, { ChaveApi: this.#options.apiKey });
     return this.#call("get-webhook", body, options);
   }
 
   /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
-    const body = setWebhookRequest.parse({
+    const body = this.#build("set-webhook", setWebhookRequest, {
       ChaveApi: this.#options.apiKey,
       webhook_url: options.webhookUrl,
       webhook_verification_key: options.webhookVerificationKey,
@@ -91,17 +92,31 @@ export class RegistrationClient {
 
   /** Removes the registration, whoever set it. Gives what is left, which is nothing where it succeeded. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    const body = deleteWebhookRequest.parse({ ChaveApi: this.#options.apiKey });
+    const body = this.#build("delete-webhook", deleteWebhookRequest, { ChaveApi: this.#options.apiKey });
     return this.#call("delete-webhook", body, options);
+  }
+
+  /** The body of a request; throws `invalid_config` naming the fields that are wrong, and none of their values. */
+  #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
+    const parsed = schema.safeParse(fields);
+    const issues = parsed.error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
+    if (!isHttpUrl(this.#options.baseUrl)) issues.push("baseUrl: expected an absolute http or https URL");
+    if (parsed.success && issues.length === 0) return parsed.data;
+    throw new ApiChatError("invalid_config", `${operation}: ${issues.join("; ")}`, { operation });
   }
 
   async #call(
     operation: RegistrationAction,
-    body: { ChaveApi: string; webhook_verification_key?: string },
+    body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
     { signal, beforeRepeat }: CallOptions,
   ): Promise<Registration | undefined> {
     const ends = AbortSignal.any([signal, this.#options.signal].filter((one) => one !== undefined));
-    const secrets = [body.ChaveApi, body.webhook_verification_key ?? ""];
+    const secrets = [
+      body.ChaveApi,
+      body.webhook_verification_key ?? "",
+      ...secretsOfUrl(this.#options.baseUrl),
+      ...secretsOfUrl(body.webhook_url ?? ""),
+    ];
     let attempts = 0;
     const attempt = async (number: number, budget: TimeBudget): Promise<Registration | undefined> => {
       if (number > 1 && beforeRepeat && !(await beforeRepeat())) return undefined;
@@ -168,6 +183,8 @@ export class RegistrationClient {
     });
   }
 }
+
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
 function judgeAttempt(error: unknown): RetryVerdict {
   return error instanceof AttemptError ? error.failure : { retry: false };

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 8_000;
+/** An attempt with less time than this would only hide the reason of the last one behind a timeout. */
+const LEAST_ATTEMPT_MS = 50;
 
 /** What one failed attempt means for the next: whether there is one, and how long the other side asked to wait. */
 export interface RetryVerdict {
@@ -70,8 +72,9 @@ export async function withRetries<T>(
       return await attempt(number, budget);
     } catch (error) {
       const { retry, retryAfterMs } = judge(error);
-      const delayMs = retryAfterMs ?? backOffMs(number);
-      if (!retry || signal.aborted || delayMs >= budget.leftMs) throw error;
+      // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+      const delayMs = Math.max(retryAfterMs ?? 0, backOffMs(number));
+      if (!retry || signal.aborted || delayMs + LEAST_ATTEMPT_MS > budget.leftMs) throw error;
       onRetry?.({ attempt: number, delayMs, error });
       await budget.spend((spending) => sleep(delayMs, undefined, { signal: spending }), signal);
     }

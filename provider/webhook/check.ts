@@ -18,6 +18,10 @@ export interface CheckResult {
 /** Keys shorter than this can be guessed, in characters. */
 const SHORT_KEY_CHARACTERS = 16;
 const LONGEST_SECONDS = 3600;
+const LEAST_SECONDS = new Map([
+  ["requestSeconds", 1],
+  ["readySeconds", 0],
+]);
 const LOOKS_MASKED = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
@@ -84,7 +88,7 @@ function flawOfUrl(value: string): string | undefined {
 function showUrl(value: unknown): string {
   const text = String(value);
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return printUrl(text);
-  const bare = text.replace(/[?#].*$/s, "").replace(/^[^/]*:\/\/[^/]*@/, "");
+  const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
   return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
 }
 
@@ -114,9 +118,10 @@ function checkMask(value: unknown): CheckFailure[] {
   ];
 }
 
-function checkApiKey(value: unknown): CheckFailure[] {
-  if (value !== undefined) return checkSecret("apiKey", value, "copy it again from the platform's support");
-  return defaultApiKey() === undefined ? [fail(API_KEY_MISSING)] : [];
+function checkApiKey(given: unknown): CheckFailure[] {
+  const value = given === undefined ? defaultApiKey() : given;
+  if (value === undefined) return [fail(API_KEY_MISSING)];
+  return checkSecret("apiKey", value, "copy it again from the platform's support");
 }
 
 function checkChoice(property: string, value: unknown, accepted: readonly string[]): CheckFailure[] {
@@ -142,7 +147,7 @@ function checkTimeouts(value: unknown): CheckFailure[] {
 }
 
 function checkSeconds(name: string, value: unknown): CheckFailure[] {
-  const least = { requestSeconds: 1, readySeconds: 0 }[name];
+  const least = LEAST_SECONDS.get(name);
   if (least === undefined) {
     return [fail(`timeouts.${name}: is not known; write requestSeconds or readySeconds`, `timeouts.${name}`)];
   }
@@ -194,5 +199,6 @@ const fail = (reason: string, property = ""): CheckFailure => ({ property, reaso
 function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
-  return Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

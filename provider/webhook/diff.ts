@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
+import { UNKNOWN, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
+import { printUrl } from "../url.js";
 import { say } from "./progress.js";
 
 export interface DiffResult {
@@ -21,11 +22,14 @@ const COMPARED = [
 
 /**
  * Says whether update has something to do. Nothing ever replaces: one changed variable would delete every production
- * webhook. A key is named in a line of its own, because a preview shows `[secret]` on both sides.
+ * webhook. A secret that changes is named in a line of its own, because a preview does not mark it.
  */
 export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
   claimBot(state.applied.botUrl, { name: inputs.name, since: state.applied.since });
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
+  for (const name of ["webhookUrl", "baseUrl"] as const) {
+    if (changed.includes(name)) sayHiddenUrl(inputs.name, name, [state[name], inputs[name]]);
+  }
   if (changed.includes("webhookVerificationKey")) say(inputs.name, "webhookVerificationKey changes");
   if (state.keyDrifted)
     say(inputs.name, "webhookVerificationKey: the service holds another key; it will be set again");
@@ -37,4 +41,11 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
     replaces: [],
     deleteBeforeReplace: true,
   };
+}
+
+/** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
+function sayHiddenUrl(name: string, property: string, urls: [string, string]): void {
+  if (!urls.some((url) => url.includes("?"))) return;
+  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
+  say(name, `${property} changes: ${from} => ${to}`);
 }

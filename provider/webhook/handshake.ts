@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { request } from "undici";
+import { request, type Dispatcher } from "undici";
+import { orAborted } from "../client/abort.js";
 import { connectionCode } from "../client/attempt.js";
 import { readBodyStart } from "../client/body.js";
 import { sharedDispatcher } from "../client/dispatcher.js";
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeRule, HandshakeStep } from "../errors.js";
 import { quote } from "../redact.js";
-import { appendQuery } from "../url.js";
+import { appendQuery, printTarget, secretsOfUrl } from "../url.js";
 
 /** How the three parameters of section 6.1 may travel: the specification does not say. */
 export const HANDSHAKE_ENCODINGS = ["form", "json", "query"] as const;
@@ -39,26 +40,17 @@ type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
 async function exchange(target: HandshakeTarget, encoding: HandshakeEncoding): Promise<Outcome> {
   const challenge = randomBytes(16).toString("hex");
-  const secrets = [target.verificationKey, challenge];
+  const secrets = [target.verificationKey, challenge, ...secretsOfUrl(target.url)];
   const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
   const { url, headers, body } = encode(target, encoding, challenge);
   try {
-    const answer = await request(url, {
-      method: "POST",
-      headers,
-      body,
-      dispatcher: sharedDispatcher(),
-      signal,
-    });
+    const sent = request(url, { method: "POST", headers, body, dispatcher: sharedDispatcher(), signal });
+    const answer = await orAborted(sent, signal);
     const start = await readBodyStart(answer.body, READ_BYTES);
-    const header = (name: string): string => quote(String(answer.headers[name] ?? ""), secrets);
-    return judge({
-      status: answer.statusCode,
-      contentType: header("content-type"),
-      location: header("location"),
-      isChallenge: start.equals(Buffer.from(challenge)),
-      firstBytes: quote(start.toString("utf8"), secrets, QUOTED_CHARACTERS),
-    });
+    const rule = brokenRule(answer.statusCode, start.equals(Buffer.from(challenge)));
+    // A transcript shows what failed; redacting what passed would take longer than the handshake.
+    if (rule === undefined) return { httpStatus: answer.statusCode };
+    return { rule, ...describeAnswer(answer, { start, url: target.url, secrets }) };
   } catch (error) {
     return judgeConnection(error, signal.aborted, secrets);
   }
@@ -76,21 +68,18 @@ function encode({ url, verificationKey }: HandshakeTarget, encoding: HandshakeEn
   return { url: appendQuery(url, form), headers: {}, body: null };
 }
 
-interface Answer {
-  status: number;
-  contentType: string;
-  location: string;
-  isChallenge: boolean;
-  firstBytes: string;
-}
-
-function judge({ status, contentType, location, isChallenge, firstBytes }: Answer): Outcome {
-  const rule = brokenRule(status, isChallenge);
+function describeAnswer(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  { start, url, secrets }: { start: Buffer; url: string; secrets: readonly string[] },
+): Outcome {
+  const contentType = quote(String(headers["content-type"] ?? ""), secrets);
+  const location =
+    headers.location === undefined ? "" : quote(printTarget(String(headers.location), url), secrets);
   return {
-    httpStatus: status,
+    httpStatus: statusCode,
     ...(contentType === "" ? {} : { contentType }),
     ...(location === "" ? {} : { location }),
-    ...(rule === undefined ? {} : { rule, firstBytes }),
+    firstBytes: quote(start.toString("utf8"), secrets, QUOTED_CHARACTERS),
   };
 }
 

@@ -77,9 +77,14 @@ export async function observe(state: WebhookState): Promise<Observed> {
     // The refusal of the first key is the one to report.
     if (!(next instanceof ApiChatError)) observed = next;
   }
-  if (observed instanceof ApiChatError) throw observed;
-  return observed;
+  if (!(observed instanceof ApiChatError)) return observed;
+  observed.message += ROTATED_KEY_HINT;
+  throw observed;
 }
+
+/** These commands get the arguments and the configuration of the last `up`; only the environment is of today. */
+const ROTATED_KEY_HINT =
+  ". Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first";
 
 async function tryKey(state: WebhookState, apiKey: string): Promise<Observed | ApiChatError> {
   const client = createClient(state, apiKey);

@@ -88,7 +88,7 @@ function tellingStep(steps: readonly HandshakeStep[]): HandshakeStep & { rule: H
 }
 
 async function handshakeFailed(
-  { name, url }: PreflightOptions,
+  { url }: PreflightOptions,
   steps: HandshakeStep[],
   rounds: number,
 ): Promise<ApiChatError> {
@@ -101,13 +101,13 @@ async function handshakeFailed(
     rule: telling.rule,
     mend: MENDS[telling.rule],
   };
-  return transcriptError(name, transcript, describeStep(telling));
+  return transcriptError(transcript, describeStep(telling));
 }
 
-function transcriptError(name: string, transcript: HandshakeTranscript, reason: string): ApiChatError {
+function transcriptError(transcript: HandshakeTranscript, reason: string): ApiChatError {
   const { url, addresses, steps, mend, rounds } = transcript;
   const lines = [
-    `${name}: the handshake with ${url} failed: ${reason}; ${mend}`,
+    `the handshake with ${url} failed: ${reason}; ${mend}`,
     `  address: ${addresses.join(", ") || "the name does not resolve"}`,
     ...steps.map((step) => `  ${describeStep(step)}, ${step.ms} ms`),
     `  attempts: ${rounds}; set-webhook was not called`,
@@ -130,7 +130,7 @@ function describeStep(step: HandshakeStep): string {
   return `${encoding}: HTTP ${httpStatus}${type}${target}${body}${rule === undefined ? ", passed" : ""}`;
 }
 
-async function refusePrivateAddress({ name, url, baseUrl }: PreflightOptions): Promise<void> {
+async function refusePrivateAddress({ url, baseUrl }: PreflightOptions): Promise<void> {
   const [endpoint, service] = await Promise.all([resolveHost(url), resolveHost(baseUrl)]);
   const unreachable = endpoint.length > 0 && !endpoint.some(isPublicAddress) && service.some(isPublicAddress);
   if (!unreachable) return;
@@ -144,7 +144,7 @@ async function refusePrivateAddress({ name, url, baseUrl }: PreflightOptions): P
     mend: MENDS[rule],
   } as const;
   const reason = `${endpoint.join(", ")} is a loopback or private address, which the service at ${printUrl(baseUrl)} cannot reach`;
-  throw transcriptError(name, { ...transcript, steps: [] }, reason);
+  throw transcriptError({ ...transcript, steps: [] }, reason);
 }
 
 async function resolveHost(url: string): Promise<string[]> {

@@ -1,4 +1,5 @@
 import { ApiChatError, type Registration } from "../client/index.js";
+import { hideQuery } from "../url.js";
 import { expectedUrl, showsOurKey } from "./fence.js";
 import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { observe, requireSameWorkspace } from "./observe.js";
@@ -24,7 +25,8 @@ function showDrift(state: WebhookState, seen: Registration): ReadResult {
   const hasOurKey = showsOurKey(seen, state);
   const props: WebhookState = {
     ...rest,
-    webhookUrl: seen.webhookUrl === expectedUrl(state.applied) ? state.applied.url : seen.webhookUrl,
+    webhookUrl:
+      seen.webhookUrl === expectedUrl(state.applied) ? state.applied.url : hideQuery(seen.webhookUrl),
     status: seen.status,
     botUrl: seen.botUrl,
     ...(hasOurKey ? {} : { keyDrifted: true }),

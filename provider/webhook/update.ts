@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../client/index.js";
-import { printUrl } from "../url.js";
+import { hideQuery, printUrl } from "../url.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
@@ -37,7 +37,7 @@ export async function updateWebhook(
  */
 function refuseForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): void {
   const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);
-  const isShownDrift = seen.webhookUrl === state.webhookUrl && showsOurKey(seen, state);
+  const isShownDrift = hideQuery(seen.webhookUrl) === state.webhookUrl && showsOurKey(seen, state);
   const mayReplace = (inputs.onExisting ?? DEFAULT_ON_EXISTING) === "replace";
   if (isOurs(seen, state.applied) || isWanted || isShownDrift || mayReplace) return;
   const mend = showsOurKey(seen, state)

@@ -4,7 +4,10 @@ import type { OnExisting, Preflight } from "./inputs.js";
 import { PROVIDER_SOURCE } from "./provider-source.js";
 
 export interface ApiChatWebhookArgs {
-  /** Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. A change is an update. */
+  /**
+   * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Kept secret if it has a
+   * query. A change is an update.
+   */
   webhookUrl: pulumi.Input<string>;
   /** The shared secret of handshake and signature (section 2.1). Kept secret. A change is an update: it is pushed to the service. */
   webhookVerificationKey: pulumi.Input<string>;
@@ -63,7 +66,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     refuseImport(name, opts);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, args), {
       ...opts,
-      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), "webhookVerificationKey", "apiKey"],
+      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(args)],
       deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
     });
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
@@ -76,8 +79,8 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
   return {
     __provider: PROVIDER_SOURCE,
     name,
-    webhookUrl,
-    baseUrl,
+    webhookUrl: keepQuerySecret(webhookUrl),
+    baseUrl: keepQuerySecret(baseUrl),
     onExisting,
     preflight,
     timeouts,
@@ -89,6 +92,24 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
     status: undefined,
   };
 }
+
+/** A query may hold a token, so a URL that has one is kept as a secret. */
+function keepQuerySecret(
+  url: pulumi.Input<string | undefined>,
+): pulumi.Output<string | undefined> | undefined {
+  if (url === undefined) return undefined;
+  return pulumi
+    .output(url)
+    .apply((known) => (mayHoldQuery(known) ? pulumi.secret(known) : pulumi.output(known)));
+}
+
+/** The state's own record of what was set repeats the webhook URL. */
+function secretOutputsOf({ webhookUrl }: ApiChatWebhookArgs): string[] {
+  return ["webhookVerificationKey", "apiKey", ...(mayHoldQuery(webhookUrl) ? ["applied"] : [])];
+}
+
+/** Whether a URL has a query, or is not known yet. */
+const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
 
 /** The engine has no source of the provider to run during an import. */
 function refuseImport(name: string, opts: pulumi.CustomResourceOptions): void {
