@@ -1,9 +1,8 @@
-import { errors, request, type Dispatcher } from "undici";
+import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
 import { printTarget } from "../url.js";
-import { orAborted } from "./abort.js";
-import { BodyTooLargeError, readBody } from "./body.js";
+import { BodyTooLargeError, exchange, type Answer } from "./exchange.js";
 import { parseRetryAfter, type RetryVerdict } from "./retry.js";
 
 /** The largest answer that is read, in bytes. */
@@ -39,12 +38,12 @@ export interface AttemptOptions {
 }
 
 /** Posts JSON once and gives the parsed JSON of a 2xx answer. Throws AttemptError for everything else. */
-export async function postJson(url: string, body: object, options: AttemptOptions): Promise<unknown> {
-  const { status, headers, text } = await exchange(url, body, options);
+export async function postJson(url: URL, body: object, options: AttemptOptions): Promise<unknown> {
+  const { status, headers, text } = await post(url, body, options);
   // Only for an answer that fails: redaction takes several times as long as the whole call.
   const said = (): string => (text.trim() === "" ? "" : `: ${quote(text, options.secrets)}`);
   if (status >= 300 && status < 400) {
-    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url);
+    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
     throw redirected(status, quote(target, options.secrets));
   }
   if (status < 200 || status >= 300) throw refused(status, said(), headers["retry-after"]);
@@ -58,23 +57,13 @@ export async function postJson(url: string, body: object, options: AttemptOption
   }
 }
 
-async function exchange(url: string, body: object, { dispatcher, signal, secrets }: AttemptOptions) {
+async function post(
+  url: URL,
+  body: object,
+  { dispatcher, signal, secrets }: AttemptOptions,
+): Promise<Answer> {
   try {
-    const sent = request(url, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json" },
-      body: JSON.stringify(body),
-      dispatcher,
-      signal,
-    });
-    const answer = await orAborted(sent, signal);
-    const text = await readBody(answer.body, ANSWER_LIMIT_BYTES);
-    const header = (name: string): string | undefined => [answer.headers[name]].flat()[0];
-    return {
-      status: answer.statusCode,
-      headers: { location: header("location"), "retry-after": header("retry-after") },
-      text,
-    };
+    return await exchange(url, body, { dispatcher, signal, limitBytes: ANSWER_LIMIT_BYTES });
   } catch (error) {
     throw connectionFailed(error, signal, secrets);
   }

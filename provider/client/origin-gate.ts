@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { NEVER } from "./abort.js";
 
 /** At most this many calls are under way at once to one origin, over all clients of the process. */
 export const CALLS_PER_ORIGIN = 8;
-
-const NEVER = new AbortController().signal;
 
 /** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
 class OriginGate {

@@ -12,6 +12,7 @@ import {
 import { ApiChatError } from "../errors.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
+import { anySignal } from "./abort.js";
 import { AttemptError, postJson } from "./attempt.js";
 import { sharedDispatcher } from "./dispatcher.js";
 import { gateOf } from "./origin-gate.js";
@@ -68,9 +69,13 @@ export interface SetWebhookOptions extends CallOptions {
 export class RegistrationClient {
   readonly #options: RegistrationClientOptions;
   readonly #requestMs: number;
+  /** The address of each action, once it was called. */
+  readonly #urls = new Map<RegistrationAction, URL>();
+  readonly #secretsOfBaseUrl: readonly string[];
 
   constructor(options: RegistrationClientOptions) {
     this.#options = options;
+    this.#secretsOfBaseUrl = secretsOfUrl(options.baseUrl);
     this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   }
 
@@ -110,11 +115,11 @@ export class RegistrationClient {
     body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
     { signal, beforeRepeat }: CallOptions,
   ): Promise<Registration | undefined> {
-    const ends = AbortSignal.any([signal, this.#options.signal].filter((one) => one !== undefined));
+    const ends = anySignal(signal, this.#options.signal);
     const secrets = [
       body.ChaveApi,
       body.webhook_verification_key ?? "",
-      ...secretsOfUrl(this.#options.baseUrl),
+      ...this.#secretsOfBaseUrl,
       ...secretsOfUrl(body.webhook_url ?? ""),
     ];
     let attempts = 0;
@@ -143,9 +148,9 @@ export class RegistrationClient {
     budget: TimeBudget;
     signal: AbortSignal;
   }): Promise<Registration | undefined> {
-    const url = appendQuery(this.#options.baseUrl, `action=${call.operation}`);
+    const url = this.#urlOf(call.operation);
     const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
-    const gate = gateOf(new URL(url).origin);
+    const gate = gateOf(url.origin);
     try {
       const answer = await gate.pass(
         () =>
@@ -163,6 +168,15 @@ export class RegistrationClient {
       }
       throw error;
     }
+  }
+
+  #urlOf(operation: RegistrationAction): URL {
+    let url = this.#urls.get(operation);
+    if (!url) {
+      url = new URL(appendQuery(this.#options.baseUrl, `action=${operation}`));
+      this.#urls.set(operation, url);
+    }
+    return url;
   }
 
   #explain(error: unknown, operation: RegistrationAction, attempts: number): unknown {

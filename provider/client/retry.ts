@@ -43,14 +43,24 @@ export class TimeBudget {
   /** Runs `work` with a signal that fires when the budget is used up, and counts its time. */
   async spend<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     const begun = performance.now();
-    const limit = AbortSignal.timeout(Math.max(1, Math.ceil(this.leftMs)));
+    // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
+    const ending = new AbortController();
+    const endWithSignal = (): void => ending.abort(signal.reason);
+    const timer = setTimeout(() => ending.abort(timedOut()), Math.max(1, Math.ceil(this.leftMs)));
+    signal.addEventListener("abort", endWithSignal, { once: true });
+    if (signal.aborted) endWithSignal();
     try {
-      return await work(AbortSignal.any([signal, limit]));
+      return await work(ending.signal);
     } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", endWithSignal);
       this.#leftMs -= performance.now() - begun;
     }
   }
 }
+
+/** What `AbortSignal.timeout` gives as its reason. */
+const timedOut = (): DOMException => new DOMException("the time limit has passed", "TimeoutError");
 
 /** Exponential, with jitter, so that many clients do not come back at one moment. */
 export function backOffMs(attempt: number, random: () => number = Math.random): number {

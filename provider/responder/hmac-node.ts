@@ -6,13 +6,19 @@ export function signHmac(key: KeyOrBody, body: KeyOrBody): string | Promise<stri
   return computeHmac(key, body);
 }
 
+/** Reused, because nothing runs between filling and comparing it: a new one costs a twentieth of a short body's time. */
+const computedMac = Buffer.alloc(64);
+
 /**
  * Gives the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or -1.
  * Each comparison takes constant time.
  */
 export function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): number | Promise<number> {
   const mac = Buffer.from(macHex, "latin1");
-  return keys.findIndex((key) => timingSafeEqual(Buffer.from(computeHmac(key, body), "latin1"), mac));
+  return keys.findIndex((key) => {
+    computedMac.write(computeHmac(key, body), "latin1");
+    return timingSafeEqual(computedMac, mac);
+  });
 }
 
 function computeHmac(key: KeyOrBody, body: KeyOrBody): string {

@@ -5,8 +5,10 @@ import type { KeyList, VerificationKeys } from "./keys.js";
 /** The header that carries the signature of a delivery (section 6.2). */
 export const SIGNATURE_HEADER = "x-hub-signature-256";
 
-const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]{64}$/;
+/** With {@link SIGNATURE_CHARACTERS}: counting by the expression itself takes twice as long. */
+const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]+$/;
 const PREFIX_CHARACTERS = "sha256=".length;
+const SIGNATURE_CHARACTERS = PREFIX_CHARACTERS + 64;
 
 export interface VerifySignatureOptions {
   /** The keys of which any may have signed. */
@@ -40,7 +42,8 @@ export async function signBody(key: VerificationKeys, body: string | Uint8Array)
  * if (!(await verifySignature({ verificationKeys, body, signature }))) return new Response(null, { status: 401 });
  */
 export async function verifySignature(options: VerifySignatureOptions): Promise<boolean> {
-  return (await findSigningKey(options)) >= 0;
+  const index = findSigningKey(options);
+  return (typeof index === "number" ? index : await index) >= 0;
 }
 
 /**
@@ -51,9 +54,12 @@ export function findSigningKey(options: VerifySignatureOptions): number | Promis
   const { body, signature } = options;
   const keys = listKeys(options.verificationKeys);
   assertRawBody(body);
-  if (typeof signature !== "string" || !SIGNATURE_GRAMMAR.test(signature)) return -1;
+  if (!isSignature(signature)) return -1;
   return findSigner(keys, body, signature.slice(PREFIX_CHARACTERS));
 }
+
+const isSignature = (value: unknown): value is string =>
+  typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**
  * Tells whether a token is one of the keys. Equal texts have equal HMACs, so that the comparison takes the same time

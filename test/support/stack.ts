@@ -40,7 +40,7 @@ export interface Outcome {
   ok: boolean;
   /** Both streams of the command, and the error if it failed. */
   output: string;
-  /** The counts of the summary, such as { create: 1, same: 2 }; of `up`, `refresh` and `destroy`. */
+  /** The counts of the summary, such as { create: 1, same: 2 }; empty if the command failed. */
   changes: Record<string, number>;
 }
 
@@ -115,8 +115,8 @@ export async function createStack(
     up: (given) => observe((onOutput) => stack.up({ ...given, onOutput, onError: onOutput })),
     preview: (given) =>
       observe(async (onOutput) => {
-        await stack.preview({ ...given, onOutput, onError: onOutput });
-        return {};
+        const { changeSummary } = await stack.preview({ ...given, onOutput, onError: onOutput });
+        return { summary: { resourceChanges: changeSummary } };
       }),
     refresh: (given) => observe((onOutput) => stack.refresh({ ...given, onOutput, onError: onOutput })),
     destroy: (given) => observe((onOutput) => stack.destroy({ ...given, onOutput, onError: onOutput })),
@@ -135,4 +135,10 @@ export async function createStack(
     },
     printed: () => printed,
   };
+}
+
+/** The outcome of a command that must succeed; throws what it printed if it failed. */
+export function requireSuccess(outcome: Outcome): Outcome {
+  if (!outcome.ok) throw new Error(`the command failed:\n${outcome.output}`);
+  return outcome;
 }

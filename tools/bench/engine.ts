@@ -54,7 +54,8 @@ async function measureEngine(
 async function runTurn({ service, projects }: Bed<Side>, side: Side, count: number): Promise<Turn> {
   const expected = side === "noOp" ? 0 : count;
   await service.ask();
-  const upMs = await timeOf(() => projects[side].up(count));
+  await projects[side].declare(count);
+  const upMs = await timeOf(() => projects[side].up());
   const afterUp = await service.ask();
   requireRegistered(side, afterUp.registered, expected);
   const destroyMs = await timeOf(() => projects[side].destroy());

@@ -9,7 +9,7 @@ export interface Measurement {
   value: number;
   unit: "ratio" | "ms" | "bytes";
   target: Target;
-  /** The value of each repetition, in the order of measuring: how far they lie apart is the noise. */
+  /** The value of each repetition, in the order of measuring. */
   rounds: number[];
   /** What was measured on each side, in the same order: milliseconds, or bytes where `unit` or `what` says so. */
   samples: Record<string, number[]>;

@@ -6,14 +6,15 @@ import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { CommandError, run } from "../setup/processes.mjs";
 import type { ServiceReport } from "./service.ts";
+import { describeWebhooks } from "./settings.ts";
 
 /** The sides of the rows on the engine: each is a program of this name in programs/. */
 export type Side = "ours" | "noOp" | "plain";
 
 const PROGRAMS: Record<Side, URL> = {
-  ours: new URL("programs/ours.ts", import.meta.url),
-  noOp: new URL("programs/no-op.ts", import.meta.url),
-  plain: new URL("programs/plain.ts", import.meta.url),
+  ours: new URL("programs/ours.mjs", import.meta.url),
+  noOp: new URL("programs/no-op.mjs", import.meta.url),
+  plain: new URL("programs/plain.mjs", import.meta.url),
 };
 
 /** The input that holds the source of a dynamic provider. */
@@ -31,7 +32,9 @@ export interface StateResource {
 
 /** A Pulumi project on a file backend of its own, driven with the CLI as a user does. */
 export interface Project {
-  up(webhooks: number): Promise<void>;
+  /** Writes so many webhooks into the program. */
+  declare(webhooks: number): Promise<void>;
+  up(): Promise<void>;
   destroy(): Promise<void>;
   /** The dynamic resources of the exported state. */
   exportResources(): Promise<StateResource[]>;
@@ -44,16 +47,13 @@ export async function createProject(
 ): Promise<Project> {
   const engine = await resolveEngine({ signal });
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
-  const environment = {
-    ...engineEnvironment(engine, { home: join(folder, "home"), backend: folder, passphrase: "bench" }),
-    BENCH_SERVICE_URL: service.serviceUrl,
-    BENCH_ENDPOINT_URL: service.endpointUrl,
-  };
-  const pulumi = async (parameters: string[], more: Record<string, string> = {}): Promise<void> => {
+  const folders = { home: join(folder, "home"), backend: folder, passphrase: "bench" };
+  const env = engineEnvironment(engine, folders);
+  const program = join(folder, "program");
+  const pulumi = async (...parameters: string[]): Promise<void> => {
     const given = [...parameters, "--stack", "bench", "--non-interactive"];
-    const env = { ...environment, ...more };
     try {
-      await run(engine.command, given, { cwd: join(folder, "program"), env, signal, graceMs: GRACE_MS });
+      await run(engine.command, given, { cwd: program, env, signal, graceMs: GRACE_MS });
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       throw new Error(`pulumi ${parameters.join(" ")} of ${side}: ${error.message}\n${error.output}`, {
@@ -63,19 +63,21 @@ export async function createProject(
   };
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
   try {
-    await writeProgram(join(folder, "program"), PROGRAMS[side]);
-    await pulumi(["stack", "init"]);
+    await writeProgram(program, PROGRAMS[side]);
+    await pulumi("stack", "init");
   } catch (error) {
     await remove();
     throw error;
   }
   return {
+    declare: (webhooks) =>
+      writeFile(join(program, "webhooks.json"), JSON.stringify(describeWebhooks(webhooks, service))),
     // Without the preview, which costs all sides the same and would only dilute the ratio.
-    up: (webhooks) => pulumi(["up", "--yes", "--skip-preview"], { BENCH_WEBHOOKS: String(webhooks) }),
-    destroy: () => pulumi(["destroy", "--yes", "--skip-preview"]),
+    up: () => pulumi("up", "--yes", "--skip-preview"),
+    destroy: () => pulumi("destroy", "--yes", "--skip-preview"),
     exportResources: async () => {
       const file = join(folder, "state.json");
-      await pulumi(["stack", "export", "--file", file]);
+      await pulumi("stack", "export", "--file", file);
       return readResources(await readFile(file, "utf8"));
     },
     remove,

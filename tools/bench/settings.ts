@@ -1,4 +1,4 @@
-/** What every side of the rows on the engine has in common. The keys open nothing. */
+/** The keys of the service and the endpoint. They open nothing. */
 export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
@@ -6,4 +6,15 @@ export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 export const workspaceNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `workspace-${String(index + 1).padStart(4, "0")}`);
 
-export const baseUrlOf = (serviceUrl: string, name: string): string => `${serviceUrl}/${name}/apichat`;
+/** The same webhooks for each side, as programs/webhooks.mjs reads them. */
+export const describeWebhooks = (
+  count: number,
+  { serviceUrl, endpointUrl }: { serviceUrl: string; endpointUrl: string },
+): object[] =>
+  workspaceNames(count).map((name) => ({
+    name,
+    baseUrl: `${serviceUrl}/${name}/apichat`,
+    apiKey: API_KEY,
+    webhookUrl: `${endpointUrl}/webhooks/apichat`,
+    webhookVerificationKey: VERIFICATION_KEY,
+  }));

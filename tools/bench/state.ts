@@ -45,7 +45,8 @@ async function measureState({ signal, update }: RowContext): Promise<Measurement
 }
 
 async function registerOne(project: Project): Promise<StateResource> {
-  await project.up(1);
+  await project.declare(1);
+  await project.up();
   const [resource] = await project.exportResources();
   if (!resource) throw new Error("the exported state holds no webhook");
   await project.destroy();

@@ -6,6 +6,14 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** Between which two values the middle half lies: how noisy the rounds were, without the few that were struck by chance. */
+export function middleHalf(values: readonly number[]): [low: number, high: number] {
+  const sorted = values.toSorted((a, b) => a - b);
+  const last = sorted.length - 1;
+  const low = sorted[Math.floor(last / 4)] ?? Number.NaN;
+  return [low, sorted[Math.ceil((last * 3) / 4)] ?? low];
+}
+
 /** Each value of one list with its partner in the other. */
 export function pairwise(
   left: readonly number[],

@@ -1,8 +1,9 @@
 import process from "node:process";
 import { styleText } from "node:util";
 import { isReached, type Measurement } from "./measurement.ts";
+import { middleHalf } from "./statistics.ts";
 
-const HEADER = ["what", "against", "measured", "lowest to highest", "to reach", "reached"];
+const HEADER = ["what", "against", "measured", "middle half", "to reach", "reached"];
 
 /** The results for a reader. Colours only on a terminal, and not under NO_COLOR. */
 export function formatTable(measurements: readonly Measurement[]): string {
@@ -25,10 +26,8 @@ export function formatTable(measurements: readonly Measurement[]): string {
 function describe(measurement: Measurement): string[] {
   const { what, against, value, unit, target, rounds } = measurement;
   const format = (number: number): string => formatValue(number, unit);
-  const spread =
-    rounds.length > 1
-      ? `${format(Math.min(...rounds))} to ${format(Math.max(...rounds))}, ${rounds.length} rounds`
-      : "";
+  const [low, high] = middleHalf(rounds);
+  const spread = rounds.length > 1 ? `${format(low)} to ${format(high)} of ${rounds.length} rounds` : "";
   const goal = "atMost" in target ? `<= ${format(target.atMost)}` : `>= ${format(target.atLeast)}`;
   return [what, against, format(value), spread, goal, isReached(measurement) ? "yes" : "NO"];
 }

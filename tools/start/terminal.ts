@@ -34,13 +34,16 @@ async function waitOn<T>(
 ): Promise<T> {
   const startedMs = Date.now();
   const clear = stream.isTTY ? "\r\u001b[K" : "";
+  const width = (stream.columns || 80) - 1;
   let detail = "";
+  let isShown = false;
   const timer = setInterval(
     () => {
       const elapsedMs = Date.now() - startedMs;
       if (elapsedMs < quietMs) return;
       const line = `  ${Math.round(elapsedMs / 1000)} s ${detail}`.trimEnd();
-      stream.write(stream.isTTY ? `${clear}${line.slice(0, stream.columns - 1)}` : `${line}\n`);
+      stream.write(stream.isTTY ? `${clear}${line.slice(0, width)}` : `${line}\n`);
+      isShown = true;
     },
     stream.isTTY ? moveEveryMs : logEveryMs,
   );
@@ -48,6 +51,6 @@ async function waitOn<T>(
     return await work((next) => (detail = next.trim()));
   } finally {
     clearInterval(timer);
-    stream.write(clear);
+    if (isShown) stream.write(clear);
   }
 }

@@ -1,24 +1,24 @@
 /** The least that a dynamic resource can cost: our inputs and outputs, a constant `__provider`, and no work at all. */
 import * as pulumi from "@pulumi/pulumi";
-import { webhooksOfRun, type WebhookArgs } from "./webhooks.ts";
+import { readWebhooks } from "./webhooks.mjs";
 
 const PROVIDER_SOURCE =
-  'exports.handler=()=>({check:async(_,n)=>({inputs:{...n,status:"verified"}}),' +
-  'create:async(i)=>{const botUrl="http://127.0.0.1:40000/api/apichat/f"+i.name.padStart(23,"0");' +
-  "return{id:botUrl,outs:{...i,botUrl}}},delete:async()=>{}})";
+  'exports.handler=()=>({create:async i=>{const id="http://127.0.0.1:40000/api/apichat/f"+i.name.padStart(23,"0");' +
+  "return{id,outs:{...i,botUrl:id}}}})";
 
 class NoOp extends pulumi.CustomResource {
-  constructor({ name, ...args }: WebhookArgs) {
+  /** @param {import("./webhooks.mjs").WebhookArgs} args */
+  constructor({ name, ...args }) {
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, {
       __provider: PROVIDER_SOURCE,
       name,
       ...args,
       apiKey: pulumi.secret(args.apiKey),
       webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
+      status: "verified",
       botUrl: undefined,
-      status: undefined,
     });
   }
 }
 
-webhooksOfRun().forEach((args) => new NoOp(args));
+readWebhooks().forEach((args) => new NoOp(args));

@@ -1,21 +1,23 @@
 /**
  * The same lifecycle as users write it today: a closure, which Pulumi serializes with all that it captures. It makes the
- * same calls as ours, and leaves out what ours does without a call (limits, retries, explanations).
+ * same calls as ours, and leaves out what ours does without a call: limits, retries, explanations.
  */
 import * as pulumi from "@pulumi/pulumi";
-import { webhooksOfRun, type WebhookArgs } from "./webhooks.ts";
+import { readWebhooks } from "./webhooks.mjs";
 
-type Inputs = WebhookArgs & { status: string };
-type State = Inputs & { botUrl: string };
+/**
+ * @typedef {import("./webhooks.mjs").WebhookArgs & { status: string }} Inputs
+ * @typedef {Inputs & { botUrl: string }} State
+ * @typedef {{ webhook_url: string, webhook_status: string, bot_url: string }} Configuration
+ */
 
-interface Configuration {
-  webhook_url: string;
-  webhook_verification_key: string;
-  webhook_status: string;
-  bot_url: string;
-}
-
-async function callService(inputs: WebhookArgs, action: string, fields: object = {}): Promise<Configuration> {
+/**
+ * @param {Inputs} inputs
+ * @param {string} action
+ * @param {object} [fields]
+ * @returns {Promise<Configuration>}
+ */
+async function callService(inputs, action, fields) {
   const response = await fetch(`${inputs.baseUrl}?action=${action}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -23,33 +25,37 @@ async function callService(inputs: WebhookArgs, action: string, fields: object =
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: HTTP ${response.status}: ${text}`);
-  const { status, data } = JSON.parse(text) as { status: string; data: Configuration };
+  const { status, data } = JSON.parse(text);
   if (status !== "ok") throw new Error(`${action}: ${text}`);
   return data;
 }
 
-async function tryHandshake(inputs: WebhookArgs, encoding: "form" | "json" | "query"): Promise<boolean> {
+/**
+ * @param {Inputs} inputs
+ * @param {"form" | "json" | "query"} encoding
+ */
+async function tryHandshake(inputs, encoding) {
   const challenge = crypto.randomUUID();
   const parameters = {
     hub_mode: "subscribe",
     hub_verify_token: inputs.webhookVerificationKey,
     hub_challenge: challenge,
   };
-  const query = new URLSearchParams(parameters);
-  const response = await fetch(
-    encoding === "query" ? `${inputs.webhookUrl}?${query.toString()}` : inputs.webhookUrl,
-    {
-      method: "POST",
-      ...(encoding === "form" ? { body: query } : {}),
-      ...(encoding === "json"
-        ? { body: JSON.stringify(parameters), headers: { "content-type": "application/json" } }
-        : {}),
-    },
-  );
+  const form = new URLSearchParams(parameters);
+  const url = encoding === "query" ? `${inputs.webhookUrl}?${form.toString()}` : inputs.webhookUrl;
+  /** @type {RequestInit} */
+  const request = { method: "POST" };
+  if (encoding === "form") request.body = form;
+  if (encoding === "json") {
+    request.body = JSON.stringify(parameters);
+    request.headers = { "content-type": "application/json" };
+  }
+  const response = await fetch(url, request);
   return (await response.text()) === challenge;
 }
 
-async function requireHandshake(inputs: WebhookArgs): Promise<void> {
+/** @param {Inputs} inputs */
+async function requireHandshake(inputs) {
   const passed = await Promise.all([
     tryHandshake(inputs, "form"),
     tryHandshake(inputs, "json"),
@@ -58,34 +64,46 @@ async function requireHandshake(inputs: WebhookArgs): Promise<void> {
   if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
 }
 
-async function setAndConfirm(inputs: Inputs): Promise<State> {
+/**
+ * @param {Inputs} inputs
+ * @returns {Promise<State>}
+ */
+async function setAndConfirm(inputs) {
   await requireHandshake(inputs);
   await callService(inputs, "set-webhook", {
     webhook_url: inputs.webhookUrl,
     webhook_verification_key: inputs.webhookVerificationKey,
   });
   const seen = await callService(inputs, "get-webhook");
-  if (seen.webhook_url !== inputs.webhookUrl || seen.bot_url === "")
+  if (seen.webhook_url !== inputs.webhookUrl || seen.bot_url === "") {
     throw new Error(`${inputs.baseUrl} shows ${seen.webhook_url} after set-webhook`);
+  }
   return { ...inputs, status: seen.webhook_status, botUrl: seen.bot_url };
 }
 
-const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
+/** @type {pulumi.dynamic.ResourceProvider<Inputs, State>} */
+const provider = {
   async check(_olds, news) {
     const failures = [];
     if (!news.webhookUrl) failures.push({ property: "webhookUrl", reason: "is missing" });
-    if (!news.webhookVerificationKey)
-      failures.push({ property: "", reason: "webhookVerificationKey is missing" });
+    if (!news.webhookVerificationKey) failures.push({ property: "", reason: "the key is missing" });
     return { inputs: { ...news, status: "verified" }, failures };
   },
   async diff(_id, olds, news) {
-    const names = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "status"] as const;
+    const names = /** @type {const} */ ([
+      "baseUrl",
+      "apiKey",
+      "webhookUrl",
+      "webhookVerificationKey",
+      "status",
+    ]);
     return { changes: names.some((name) => olds[name] !== news[name]) };
   },
   async create(inputs) {
     const seen = await callService(inputs, "get-webhook");
-    if (seen.webhook_url !== "" && seen.webhook_url !== inputs.webhookUrl)
+    if (seen.webhook_url !== "" && seen.webhook_url !== inputs.webhookUrl) {
       throw new Error(`${inputs.baseUrl} has the webhook ${seen.webhook_url} already`);
+    }
     const outs = await setAndConfirm(inputs);
     return { id: outs.botUrl, outs };
   },
@@ -97,8 +115,9 @@ const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
   },
   async update(_id, olds, news) {
     const seen = await callService(news, "get-webhook");
-    if (seen.webhook_url !== olds.webhookUrl)
+    if (seen.webhook_url !== olds.webhookUrl) {
       throw new Error(`${news.baseUrl} has the webhook ${seen.webhook_url} now`);
+    }
     return { outs: await setAndConfirm(news) };
   },
   async delete(_id, props) {
@@ -110,7 +129,8 @@ const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
 };
 
 class PlainWebhook extends pulumi.dynamic.Resource {
-  constructor({ name, ...args }: WebhookArgs) {
+  /** @param {import("./webhooks.mjs").WebhookArgs} args */
+  constructor({ name, ...args }) {
     super(provider, name, {
       name,
       ...args,
@@ -122,4 +142,4 @@ class PlainWebhook extends pulumi.dynamic.Resource {
   }
 }
 
-webhooksOfRun().forEach((args) => new PlainWebhook(args));
+readWebhooks().forEach((args) => new PlainWebhook(args));

@@ -1,0 +1,165 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { copyExample, type ProgramFolder } from "../support/program-folder.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { createBackend, type Backend } from "../support/stack.ts";
+
+const names = ["acme", "globex", "initech"];
+const keys = Object.fromEntries(names.map((name) => [name, `${VERIFICATION_KEY}/${name}`]));
+
+let backend: Backend;
+let emulator: Emulator;
+let endpoint: Endpoint;
+
+beforeAll(async () => {
+  backend = await createBackend();
+  emulator = await startEmulator({
+    workspaces: [...names, "single"].map((name) => ({ name, apiKey: API_KEY })),
+  });
+  endpoint = await startEndpoint({ keys: [VERIFICATION_KEY, ...Object.values(keys)] });
+});
+
+afterAll(async () => {
+  await emulator?.close();
+  await endpoint?.close();
+  await backend?.remove();
+});
+
+describe("The example quickstart, as its README says", () => {
+  let program: ProgramFolder;
+
+  beforeAll(async () => {
+    program = await copyExample(backend, "quickstart");
+    await succeed(program, ["stack", "init", "dev"]);
+    await succeed(program, ["config", "set", "apichat:baseUrl", emulator.workspace("single").baseUrl]);
+    await succeed(program, ["config", "set", "--secret", "apichat:apiKey"], API_KEY);
+    await succeed(program, ["config", "set", "webhookUrl", `${endpoint.url}/quickstart`]);
+    await succeed(program, ["config", "set", "--secret", "verificationKey"], VERIFICATION_KEY);
+  });
+
+  test("up registers the webhook and exports bot_url and status", async () => {
+    await succeed(program, ["up", "--yes"]);
+    const { botUrl, registration } = emulator.workspace("single");
+    expect(registration).toMatchObject({
+      webhook_url: `${endpoint.url}/quickstart`,
+      webhook_verification_key: VERIFICATION_KEY,
+    });
+    expect(await outputs(program)).toEqual({ bot_url: botUrl, status: "verified" });
+  });
+
+  test("destroy removes it, and nothing printed a warning or a secret", async () => {
+    await succeed(program, ["destroy", "--yes"]);
+    expect(emulator.workspace("single").registration).toBeUndefined();
+    expectCleanOutput(program);
+  });
+});
+
+describe("The examples workspaces and consumer, as their READMEs say", () => {
+  let workspaces: ProgramFolder;
+  let consumer: ProgramFolder;
+
+  beforeAll(async () => {
+    workspaces = await copyExample(backend, "workspaces");
+    consumer = await copyExample(backend, "consumer");
+    await succeed(workspaces, ["stack", "init", "dev"]);
+    await succeed(workspaces, ["config", "set", "--secret", "apichat:apiKey"], API_KEY);
+    await succeed(consumer, ["stack", "init", "dev"]);
+    await succeed(consumer, ["config", "set", "workspacesStack", "organization/apichat-workspaces/dev"]);
+  });
+
+  test("a list with mistakes fails before anything is registered, and names all of them", async () => {
+    await writeList(
+      "webhookUrl: ''\nworkspaces: [{ name: a b, baseUrl: 4 }, { name: x, baseUrl: y }, { name: x }]",
+    );
+    await setKey("acme");
+    const { exitCode, output } = await workspaces.pulumi(["preview"]);
+    expect(exitCode).not.toBe(0);
+    expect(output).toContain("webhookUrl: must be the URL of the receiver");
+    expect(output).toContain('workspaces[0].name: must be letters, digits, "_" and "-", got "a b"');
+    expect(output).toContain("workspaces[0].baseUrl: must be a URL, got 4");
+    expect(output).toContain("workspaces[2].baseUrl: must be a URL, got undefined");
+    expect(output).toContain('workspaces: "x" is there more than once');
+  });
+
+  test("workspaces without a key fail, and the commands that make the keys are printed", async () => {
+    await writeList([`webhookUrl: ${endpoint.url}/all`, "workspaces:", ...names.map(toEntry)].join("\n"));
+    const { exitCode, output } = await workspaces.pulumi(["up", "--yes"]);
+    expect(exitCode).not.toBe(0);
+    expect(output).toContain(
+      "openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.globex",
+    );
+    expect(output).toContain(
+      "openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.initech",
+    );
+    expect(output).not.toContain("verificationKeys.acme");
+    expect(emulator.requests.filter(({ workspace }) => names.includes(workspace ?? ""))).toEqual([]);
+    expectNoSecret(workspaces);
+  });
+
+  test("up registers each workspace with its own key at the one receiver", async () => {
+    await setKey("globex");
+    await setKey("initech");
+    await succeed(workspaces, ["up", "--yes"]);
+    for (const name of names) {
+      expect(emulator.workspace(name).registration).toMatchObject({
+        webhook_url: `${endpoint.url}/all`,
+        webhook_verification_key: keys[name],
+      });
+    }
+    expect(await outputs(workspaces)).toEqual(expectedOutputs());
+  });
+
+  test("the consumer reads bot_url and status, and makes an environment of them", async () => {
+    await succeed(consumer, ["up", "--yes"]);
+    const { environment, ...read } = await outputs(consumer);
+    expect(read).toEqual(expectedOutputs());
+    const { APICHAT_BOT_URLS } = environment as { APICHAT_BOT_URLS: string };
+    expect(JSON.parse(APICHAT_BOT_URLS)).toEqual(expectedOutputs().bot_url);
+    expectCleanOutput(consumer);
+  });
+
+  test("destroy of both leaves nothing registered", async () => {
+    await succeed(consumer, ["destroy", "--yes"]);
+    await succeed(workspaces, ["destroy", "--yes"]);
+    for (const name of names) expect(emulator.workspace(name).registration).toBeUndefined();
+    expectNoSecret(workspaces);
+  });
+
+  const writeList = (text: string): Promise<void> =>
+    writeFile(join(workspaces.path, "workspaces.yaml"), text);
+  const setKey = (name: string): Promise<void> =>
+    succeed(workspaces, ["config", "set", "--secret", "--path", `verificationKeys.${name}`], keys[name]);
+});
+
+function toEntry(name: string): string {
+  return `  - { name: ${name}, baseUrl: "${emulator.workspace(name).baseUrl}" }`;
+}
+
+function expectedOutputs(): { bot_url: object; status: object } {
+  return {
+    bot_url: Object.fromEntries(names.map((name) => [name, emulator.workspace(name).botUrl])),
+    status: Object.fromEntries(names.map((name) => [name, "verified"])),
+  };
+}
+
+async function succeed(program: ProgramFolder, args: string[], input?: string): Promise<void> {
+  const { exitCode, output } = await program.pulumi(args, input === undefined ? {} : { input });
+  expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+}
+
+async function outputs(program: ProgramFolder): Promise<Record<string, unknown>> {
+  const { stdout } = await program.pulumi(["stack", "output", "--json"]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+function expectCleanOutput(program: ProgramFolder): void {
+  expect(program.printed()).not.toMatch(/warning/i);
+  expectNoSecret(program);
+}
+
+function expectNoSecret(program: ProgramFolder): void {
+  expect(findSecrets(program.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+}

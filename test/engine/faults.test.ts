@@ -1,0 +1,180 @@
+import type { Fault, FaultOperation } from "pulumi-apichat/emulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  callsOf,
+  declareWebhooks,
+  findLeaks,
+  openScene,
+  registeredWorkspaces,
+  type Scene,
+} from "../support/scene.ts";
+import { createStack, requireSuccess, type TestStack } from "../support/stack.ts";
+
+interface Trouble {
+  fault: Fault;
+  times: number;
+  /** What the error says; undefined if it is overcome without one. */
+  says?: RegExp;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** What goes wrong, by the name of the workspace that it strikes. */
+const troubles: Record<string, Trouble> = {
+  "broken-before": { fault: "close-before", times: 1 },
+  "broken-after": { fault: "close-after", times: 1 },
+  "too-many": { fault: { status: 429, retryAfterSeconds: 1 }, times: 1 },
+  unavailable: { fault: { status: 503 }, times: 3 },
+  hanging: { fault: { delayMs: HOUR_MS }, times: 1, says: /no answer within 2 s/ },
+  "hanging-after": { fault: { delayMs: HOUR_MS, afterChange: true }, times: 1, says: /no answer within 2 s/ },
+  "broken-json": { fault: "broken-json", times: 1, says: /the answer is not JSON/ },
+  html: { fault: "html", times: 1, says: /the answer is not JSON: <!doctype html>/ },
+  "not-ok": {
+    fault: { statusField: "error" },
+    times: Infinity,
+    says: /the service answered: \{\\?"status\\?":\\?"error\\?"/,
+  },
+};
+
+const names = Object.keys(troubles);
+const overcome = names.filter((name) => troubles[name]?.says === undefined);
+const failing = names.filter((name) => !overcome.includes(name));
+
+const expectFailures = (output: string, operation: FaultOperation): void => {
+  for (const [name, { says }] of Object.entries(troubles)) {
+    const failure = new RegExp(`error: ${name}: ${operation} at [^\\n]*`).exec(output)?.[0];
+    expect(failure ?? `no error of ${name}`).toMatch(says ?? `no error of ${name}`);
+  }
+};
+
+describe("a service in trouble", () => {
+  let scene: Scene;
+  let stack: TestStack;
+
+  beforeAll(async () => {
+    scene = await openScene(names);
+    const args = { timeouts: { requestSeconds: 2, readySeconds: 1 } };
+    // Three failures with back-off and a second of Retry-After need more than the time limit of the hanging ones.
+    const patient = { timeouts: { requestSeconds: 30, readySeconds: 1 } };
+    stack = await createStack(scene.backend, {
+      program: declareWebhooks(
+        scene,
+        names.map((workspace) => ({ workspace, args: overcome.includes(workspace) ? patient : args })),
+      ),
+    });
+  });
+  afterAll(() => scene.close());
+
+  const strike = (operation: FaultOperation): void => {
+    for (const [workspace, { fault, times }] of Object.entries(troubles)) {
+      scene.emulator.injectFault({ operation, workspace, times, fault });
+    }
+  };
+
+  const countCalls = (action: FaultOperation): Record<string, number> =>
+    Object.fromEntries(names.map((name) => [name, callsOf(scene, action, name).length]));
+
+  test("during set-webhook: what can be overcome succeeds by itself, the rest fails with its reason", async () => {
+    strike("set-webhook");
+    const { ok, output, changes } = await stack.up({ continueOnError: true });
+    expect(ok).toBe(false);
+    expect(changes).toEqual({});
+    expectFailures(output, "set-webhook");
+    expect(countCalls("set-webhook")).toMatchObject({
+      "broken-before": 2,
+      "broken-after": 2,
+      "too-many": 2,
+      unavailable: 4,
+      hanging: 1,
+      "broken-json": 1,
+      html: 1,
+    });
+    const state = await stack.exportedState();
+    for (const name of overcome) expect(state).toContain(`ApiChatWebhook::${name}"`);
+    for (const name of failing) expect(state).not.toContain(`ApiChatWebhook::${name}"`);
+  });
+
+  test("the next up converges: what the service has done already is adopted", async () => {
+    scene.emulator.clearFaults();
+    const standing = registeredWorkspaces(scene);
+    expect(standing.toSorted()).toEqual([...overcome, "hanging-after", "broken-json", "html"].toSorted());
+    const before = countCalls("set-webhook");
+    const { changes } = requireSuccess(await stack.up());
+    expect(changes).toMatchObject({ create: failing.length });
+    expect(registeredWorkspaces(scene)).toEqual(names);
+    const after = countCalls("set-webhook");
+    const setAgain = names.filter((name) => after[name] !== before[name]);
+    expect(setAgain).toEqual(["hanging", "not-ok"]);
+  });
+
+  test("during delete-webhook: the same", async () => {
+    strike("delete-webhook");
+    const { ok, output } = await stack.destroy({ continueOnError: true });
+    expect(ok).toBe(false);
+    expectFailures(output, "delete-webhook");
+    expect(registeredWorkspaces(scene)).toEqual(["hanging", "not-ok"]);
+    const calls = countCalls("delete-webhook");
+    expect(calls).toMatchObject({
+      "broken-before": 2,
+      // The look before the repetition found nothing left to remove.
+      "broken-after": 1,
+      "too-many": 2,
+      unavailable: 4,
+    });
+    const state = await stack.exportedState();
+    for (const name of overcome) expect(state).not.toContain(`ApiChatWebhook::${name}"`);
+    for (const name of failing) expect(state).toContain(`ApiChatWebhook::${name}"`);
+    expect(await findLeaks([stack])).toEqual([]);
+  });
+
+  test("the next destroy converges, and leaves no orphan", async () => {
+    scene.emulator.clearFaults();
+    const before = countCalls("delete-webhook");
+    requireSuccess(await stack.destroy());
+    const after = countCalls("delete-webhook");
+    expect(names.filter((name) => after[name] !== before[name])).toEqual(["hanging", "not-ok"]);
+    expect(registeredWorkspaces(scene)).toEqual([]);
+  });
+});
+
+describe("a service in trouble while it is only looked at", () => {
+  let scene: Scene;
+  let stack: TestStack;
+  const looked = ["down", "html"];
+
+  beforeAll(async () => {
+    scene = await openScene(looked);
+    const args = { timeouts: { requestSeconds: 1 } };
+    stack = await createStack(scene.backend, {
+      program: declareWebhooks(
+        scene,
+        looked.map((workspace) => ({ workspace, args })),
+      ),
+    });
+    requireSuccess(await stack.up());
+  });
+  afterAll(() => scene.close());
+
+  test("refresh fails and keeps the state, and the next one passes", async () => {
+    scene.emulator.injectFault({
+      operation: "get-webhook",
+      workspace: "down",
+      times: Infinity,
+      fault: "close-before",
+    });
+    scene.emulator.injectFault({
+      operation: "get-webhook",
+      workspace: "html",
+      times: Infinity,
+      fault: "html",
+    });
+    const { ok, output } = await stack.refresh();
+    expect(ok).toBe(false);
+    expect(output).toMatch(/error: .*(down|html): get-webhook at /);
+    const state = await stack.exportedState();
+    for (const name of looked) expect(state).toContain(`ApiChatWebhook::${name}"`);
+    scene.emulator.clearFaults();
+    requireSuccess(await stack.refresh({ expectNoChanges: true }));
+    expect(await findLeaks([stack])).toEqual([]);
+  });
+});

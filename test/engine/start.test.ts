@@ -1,0 +1,179 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { execa, type ResultPromise } from "execa";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { processesOf } from "../support/processes.ts";
+
+const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
+const options = { all: true, reject: false } as const;
+
+/** The run's folder for temporary files. */
+let temporary: string;
+/** What every process of the run has in its environment. */
+const marker = (): { name: string; value: string } => ({ name: "START_TEST_RUN", value: temporary });
+
+beforeEach(async () => {
+  temporary = await mkdtemp(join(tmpdir(), "start-test-"));
+});
+
+afterEach(() => rm(temporary, { recursive: true, force: true }));
+
+describe("npm start shows the main job with real commands", () => {
+  test("it registers, delivers, repairs, reads from another stack and destroys, and nothing stays behind", async () => {
+    const { exitCode, all } = await start();
+    expect({ exitCode, all }).toMatchObject({ exitCode: 0 });
+    expectInOrder(all, [
+      "$ pulumi stack init dev",
+      "$ pulumi config set --secret apichat:apiKey",
+      "$ pulumi up --yes",
+      "  + created acme, globex, initech",
+      "$ pulumi stack output --json",
+      /^ {2}acme {5}status verified {2}bot_url http:\/\/127\.0\.0\.1:\d+\/api\/apichat\/\w+$/,
+      /^ {2}initech {2}status verified {2}bot_url http/,
+      /^ {2}"Your parcel is on its way" arrived, answered 200; signature verified with the key of acme$/,
+      "$ pulumi refresh --yes",
+      "  ~ globex [diff: ~webhookUrl]",
+      "$ pulumi preview --diff",
+      /^ {2}~ webhookUrl ?: "http:\S+\/somebody-else" => "http:\S+\/webhooks\/apichat"$/,
+      "$ pulumi up --yes",
+      "  ~ updated globex; the service has our URL again",
+      "$ cd ../consumer",
+      "$ pulumi up --yes",
+      "  bot_url of acme, globex, initech: the same as above",
+      "$ pulumi destroy --yes",
+      "$ pulumi destroy --yes",
+      "  - deleted acme, globex, initech; the service has no registration left",
+    ]);
+    expect(all.split("\n").length).toBeLessThan(50);
+    expect(all, "escape sequences").not.toContain("\u001b");
+    expect(all, "secrets are 64 hexadecimal digits").not.toMatch(/[0-9a-f]{64}/);
+    await expectNothingLeft();
+  });
+
+  test("with --keep it stays up, what it says can be pasted, and Ctrl-C takes it away", async () => {
+    const run = start(["--keep"]);
+    const lookAround = await waitForOutput(
+      run,
+      /paste this into another terminal:\n([^]*)\n {2}the service is at/,
+    );
+    const commands = lookAround.replaceAll(/^\$ /gm, "").replace("pulumi up", "pulumi preview");
+    const { stdout, exitCode } = await execa("sh", ["-ec", commands], options);
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
+    expect(stdout).toContain("4 unchanged");
+    expect(stdout).toContain('"webhook_status":"verified"');
+    run.kill("SIGINT");
+    expect(await run).toMatchObject({ exitCode: 130 });
+    await expectNothingLeft();
+  });
+});
+
+describe("npm start ends cleanly", () => {
+  test("on Ctrl-C while pulumi is at work: exit code 130, and nothing stays behind", async () => {
+    const run = start();
+    await waitForOutput(run, /\$ pulumi up --yes\n/);
+    await vi.waitFor(
+      async () => {
+        const commands = (await processesOf(marker())).map(({ commandLine }) => commandLine[0]);
+        expect(commands.filter((command) => command?.endsWith("pulumi-language-nodejs"))).toHaveLength(1);
+      },
+      { timeout: 30_000, interval: 20 },
+    );
+    run.kill("SIGINT");
+    const { exitCode, all } = await run;
+    expect({ exitCode, all }).toMatchObject({ exitCode: 130 });
+    expect(all).toContain("Interrupted; everything is stopped and removed.");
+    await expectNothingLeft();
+  });
+
+  test("when nobody reads its output any more, and nothing stays behind", async () => {
+    const run = start();
+    await waitForOutput(run, /\$ pulumi stack init dev\n/);
+    run.stdout.destroy();
+    expect(await run).toMatchObject({ exitCode: 1 });
+    await expectNothingLeft();
+  });
+
+  test("when a command fails: exit code 1 with the command and its output", async () => {
+    const engine = await createFakeEngine("echo 'no space left'; exit 3");
+    const { exitCode, all } = await start([], { PULUMI_APICHAT_ENGINE: engine });
+    expect({ exitCode, all }).toMatchObject({ exitCode: 1 });
+    expectInOrder(all, [
+      "$ pulumi stack init dev",
+      "  no space left",
+      /^pulumi stack init dev: .*exit code 3$/,
+    ]);
+  });
+
+  test("when a command succeeds and did not do its work: exit code 1 with what should be so", async () => {
+    const engine = await createFakeEngine("echo 'all is well'");
+    const { exitCode, all } = await start([], { PULUMI_APICHAT_ENGINE: engine });
+    expect({ exitCode, all }).toMatchObject({ exitCode: 1 });
+    expectInOrder(all, [
+      "$ pulumi up --yes",
+      "  all is well",
+      /is not: .*acme, globex, initech were created$/,
+    ]);
+    expect(all).not.toContain("+ created");
+  });
+
+  test("with --help, which tells the options; an unknown option is refused", async () => {
+    const help = await start(["--help"]);
+    expect({ exitCode: help.exitCode, all: help.all }).toMatchObject({ exitCode: 0 });
+    expect(help.all).toContain("--keep");
+    const unknown = await start(["--kep"]);
+    expect(unknown.exitCode).toBe(1);
+    expect(unknown.all).toContain("Unknown option '--kep'");
+  });
+});
+
+function start(args: string[] = [], env: Record<string, string> = {}): ResultPromise<typeof options> {
+  return execa("node", [script, ...args], {
+    ...options,
+    env: { TMPDIR: temporary, [marker().name]: marker().value, ...env },
+  });
+}
+
+/** Each of these is a line of the text, in this order. */
+function expectInOrder(text: string, expected: (string | RegExp)[]): void {
+  let rest = text.split("\n");
+  for (const line of expected) {
+    const index = rest.findIndex((one) => (typeof line === "string" ? one === line : line.test(one)));
+    expect({ missing: index < 0 ? line : undefined, in: text }).toEqual({ missing: undefined, in: text });
+    rest = rest.slice(index + 1);
+  }
+}
+
+async function waitForOutput(run: ResultPromise<typeof options>, pattern: RegExp): Promise<string> {
+  let text = "";
+  return new Promise((resolve, reject) => {
+    run.all.on("data", (chunk) => {
+      text += String(chunk);
+      const match = pattern.exec(text);
+      if (match) resolve(match[1] ?? "");
+    });
+    run.all.on("end", () => reject(new Error(`it ended before it printed ${pattern}:\n${text}`)));
+  });
+}
+
+async function expectNothingLeft(): Promise<void> {
+  expect(await readdir(temporary)).toEqual([]);
+  expect(await processesOf(marker())).toEqual([]);
+}
+
+/** A `pulumi` that knows its version, and does this for everything else. */
+async function createFakeEngine(work: string): Promise<string> {
+  const folder = join(temporary, "engine");
+  await mkdir(folder);
+  const programs = {
+    pulumi: `if [ "$1" = version ]; then echo v3.259.0; exit; fi\n${work}`,
+    "pulumi-language-nodejs": "exit 1",
+    "pulumi-resource-pulumi-nodejs": "exit 1",
+  };
+  for (const [name, body] of Object.entries(programs)) {
+    await writeFile(join(folder, name), `#!/bin/sh\n${body}\n`);
+    await chmod(join(folder, name), 0o755);
+  }
+  return join(folder, "pulumi");
+}

@@ -1,0 +1,111 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packPackage, type PackedPackage } from "../support/packed-package.ts";
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+const paths = Object.keys(packageJson.exports).map((key) => key.replace(".", packageJson.name));
+const modules = paths.filter((path) => !path.endsWith(".json"));
+
+let packed: PackedPackage;
+let project: string;
+
+beforeAll(async () => {
+  packed = await packPackage();
+  project = await packed.install("npm");
+});
+
+afterAll(() => packed?.remove());
+
+describe("Every public import of the packed tarball", () => {
+  test.each(modules)(
+    "%s gives the names of the repository's build to import and to require",
+    async (path) => {
+      const names = Object.keys((await import(/* @vite-ignore */ path)) as object).toSorted();
+      expect(names).not.toEqual([]);
+      expect(await evaluate(printNames(`await import("${path}")`), "module")).toEqual({
+        stdout: JSON.stringify(names),
+        stderr: "",
+      });
+      const required = await evaluate(printNames(`require("${path}")`), "commonjs");
+      expect(required).toEqual({ stdout: JSON.stringify(names), stderr: "" });
+    },
+  );
+
+  test("each JSON Schema and package.json can be read", async () => {
+    const schemas = (await readdir(join(repository, "schema"))).filter((name) =>
+      name.endsWith(".schema.json"),
+    );
+    expect(schemas.length).toBeGreaterThan(3);
+    for (const path of ["package.json", ...schemas.map((name) => `schema/${name}`)]) {
+      const { stdout } = await evaluate(
+        `console.log(typeof require("${packageJson.name}/${path}"))`,
+        "commonjs",
+      );
+      expect({ path, stdout }).toEqual({ path, stdout: "object" });
+    }
+  });
+
+  test.each([
+    ["nodenext", ["--module", "nodenext"]],
+    // The declarations of zod, which all but the main import use, want esModuleInterop.
+    ["commonjs", ["--module", "commonjs", "--moduleResolution", "node", "--esModuleInterop"]],
+  ])("has declarations that compile without skipLibCheck, with module %s", async (_, options) => {
+    const program = modules.map(
+      (path, index) => `import * as m${index} from "${path}"; console.log(m${index});`,
+    );
+    await writeFile(join(project, "types.ts"), program.join("\n"));
+    const args = ["--noEmit", "--strict", "--target", "es2022", ...options, "types.ts"];
+    const { stdout } = await execa("node_modules/.bin/tsc", args, { cwd: project, reject: false });
+    expect(stdout).toBe("");
+  });
+});
+
+describe("What a Pulumi program loads with the package", () => {
+  test.each(["import", "require"])("is neither zod nor undici nor the lifecycle, with %s", async (way) => {
+    const files = await loadedFiles("pulumi-apichat", way);
+    expect(files.filter((file) => file.endsWith("/dist/provider/index.js"))).toHaveLength(1);
+    expect(files.filter((file) => /node_modules\/(zod|undici)\//.test(file))).toEqual([]);
+    expect(
+      files.filter((file) => /dist\/(schema|provider\/(client|emulator|responder|dynamic))/.test(file)),
+    ).toEqual([]);
+  });
+
+  test("while the provider's process does load them", async () => {
+    const files = await loadedFiles("pulumi-apichat/dynamic", "require");
+    expect(files.some((file) => file.includes("node_modules/undici/"))).toBe(true);
+    expect(files.some((file) => file.includes("node_modules/zod/"))).toBe(true);
+  });
+});
+
+/** Code that prints the names that a module exports. */
+function printNames(module: string): string {
+  return `console.log(JSON.stringify(Object.keys(${module}).toSorted()))`;
+}
+
+/** Runs code in the project with the Node that runs this. */
+async function evaluate(
+  code: string,
+  type: "module" | "commonjs",
+): Promise<{ stdout: string; stderr: string }> {
+  const { stdout, stderr } = await execa(process.execPath, [`--input-type=${type}`, "-e", code], {
+    cwd: project,
+    reject: false,
+  });
+  return { stdout, stderr };
+}
+
+/** The files that Node loads for a module. */
+async function loadedFiles(path: string, way: string): Promise<string[]> {
+  const code = `
+    const files = [];
+    const load = (url, context, next) => (files.push(url), next(url, context));
+    require("node:module").registerHooks({ load });
+    Promise.resolve(${way}("${path}")).then(() => console.log(JSON.stringify(files)));`;
+  const { stdout, stderr } = await evaluate(code, "commonjs");
+  expect(stderr).toBe("");
+  return JSON.parse(stdout) as string[];
+}

@@ -1,0 +1,140 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { packPackage, type PackageManager, type PackedPackage } from "../support/packed-package.ts";
+import { openProgramFolder } from "../support/program-folder.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { createBackend, type Backend } from "../support/stack.ts";
+
+const body = `
+const webhook = new ApiChatWebhook("acme", {
+  webhookUrl: process.env.WEBHOOK_URL ?? "",
+  webhookVerificationKey: process.env.VERIFICATION_KEY ?? "",
+});
+`;
+const typescriptProgram = `import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook } from "pulumi-apichat";
+${body}
+export const bot_url: pulumi.Output<string> = webhook.botUrl;
+export const status: pulumi.Output<string> = webhook.status;
+`;
+
+/** Programs as they are found at users: each is the files of a folder. */
+const programs: Record<string, Record<string, string>> = {
+  "typescript-nodenext": {
+    "package.json": "{}",
+    "tsconfig.json": compilerOptions({ strict: true, target: "es2022", module: "nodenext" }),
+    "index.ts": typescriptProgram,
+  },
+  // As the older Pulumi templates write it: all declarations are checked.
+  "typescript-commonjs": {
+    "package.json": "{}",
+    "tsconfig.json": compilerOptions({
+      strict: true,
+      target: "es2020",
+      module: "commonjs",
+      moduleResolution: "node",
+      noImplicitReturns: true,
+      forceConsistentCasingInFileNames: true,
+    }),
+    "index.ts": typescriptProgram,
+  },
+  "javascript-commonjs": {
+    "package.json": "{}",
+    "index.js": `const { ApiChatWebhook } = require("pulumi-apichat");
+${body}
+exports.bot_url = webhook.botUrl;
+exports.status = webhook.status;
+`,
+  },
+  "javascript-esm": {
+    "package.json": '{ "type": "module" }',
+    "index.js": `import { ApiChatWebhook } from "pulumi-apichat";
+${body}
+export const { botUrl: bot_url, status } = webhook;
+`,
+  },
+};
+const managers: PackageManager[] = ["npm", "pnpm"];
+
+let packed: PackedPackage;
+let backend: Backend;
+let emulator: Emulator;
+let endpoint: Endpoint;
+
+beforeAll(async () => {
+  packed = await packPackage();
+  backend = await createBackend();
+  endpoint = await startEndpoint();
+  emulator = await startEmulator({
+    workspaces: managers.flatMap((manager) =>
+      Object.keys(programs).map((program) => ({ name: `${manager}-${program}`, apiKey: API_KEY })),
+    ),
+  });
+});
+
+afterAll(async () => {
+  await emulator?.close();
+  await endpoint?.close();
+  await backend?.remove();
+  await packed?.remove();
+});
+
+describe.each(managers)("The packed tarball, installed with %s outside the repository", (manager) => {
+  let project: string;
+
+  beforeAll(async () => {
+    project = await packed.install(manager);
+  });
+
+  test.each(Object.keys(programs))("up, refresh and destroy work from %s", async (program) => {
+    const workspace = emulator.workspace(`${manager}-${program}`);
+    const folder = openProgramFolder(backend, await writeProgram(project, program, manager));
+    const environment = {
+      APICHAT_BASE_URL: workspace.baseUrl,
+      APICHAT_API_KEY: API_KEY,
+      WEBHOOK_URL: `${endpoint.url}/${workspace.name}`,
+      VERIFICATION_KEY,
+    };
+    const run = async (...args: string[]): Promise<string> => {
+      const { exitCode, output, stdout } = await folder.pulumi(args, { environment });
+      expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+      return stdout;
+    };
+    await run("stack", "init", "dev");
+
+    await run("up", "--yes", "--skip-preview");
+    expect(workspace.registration).toMatchObject({
+      webhook_url: environment.WEBHOOK_URL,
+      webhook_verification_key: VERIFICATION_KEY,
+      webhook_status: "verified",
+    });
+    expect(JSON.parse(await run("stack", "output", "--json"))).toEqual({
+      bot_url: workspace.botUrl,
+      status: "verified",
+    });
+
+    workspace.change({ webhook_url: `${endpoint.url}/other` });
+    expect(await run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");
+    workspace.change({ webhook_url: environment.WEBHOOK_URL });
+
+    await run("destroy", "--yes", "--skip-preview");
+    expect(workspace.registration).toBeUndefined();
+    expect(folder.printed()).not.toMatch(/warning/i);
+    expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+  });
+});
+
+async function writeProgram(project: string, program: string, manager: PackageManager): Promise<string> {
+  const folder = join(project, program);
+  await mkdir(folder);
+  const files = { ...programs[program], "Pulumi.yaml": `name: ${manager}-${program}\nruntime: nodejs\n` };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return folder;
+}
+
+function compilerOptions(options: object): string {
+  return JSON.stringify({ compilerOptions: options, files: ["index.ts"] });
+}

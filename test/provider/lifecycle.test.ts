@@ -1,0 +1,319 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runtime } from "@pulumi/pulumi";
+import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PROVIDER_SOURCE } from "../../dist/provider/webhook/provider-source.js";
+import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.js";
+import { findSecrets } from "../support/secrets.js";
+import { failureOf, partOf, startProvider, type Provider } from "./harness.js";
+
+type Values = Record<string, unknown>;
+
+let provider: Provider;
+let emulator: Emulator;
+let endpoint: Endpoint;
+let providers: Provider[];
+let stops: (() => Promise<unknown>)[];
+
+beforeEach(async () => {
+  stops = [];
+  providers = [];
+  endpoint = await startEndpoint();
+  stops.push(() => endpoint.close());
+  await serve({});
+  await run();
+});
+
+afterEach(async () => {
+  await Promise.all(stops.map((stop) => stop()));
+  for (const { stdout, stderr } of providers.map((each) => each.printed())) {
+    const traces = findSecrets(stdout + stderr, [API_KEY, VERIFICATION_KEY]);
+    if (traces.length > 0) throw new Error(`a secret was printed: ${traces.join(" ")}`);
+    if (/^\s+at /m.test(stderr)) throw new Error(`a stack was printed: ${stderr}`);
+  }
+});
+
+/** Starts the emulator with the workspace acme. */
+async function serve(options: EmulatorOptions): Promise<void> {
+  const started = await startEmulator({ workspaces: [{ name: "acme", apiKey: API_KEY }], ...options });
+  stops.push(() => started.close());
+  emulator = started;
+}
+
+/** Starts a provider process: a new run of the engine. */
+async function run(options: Parameters<typeof startProvider>[0] = {}): Promise<void> {
+  await startProcess(options);
+  await provider.configure();
+}
+
+async function startProcess(options: Parameters<typeof startProvider>[0] = {}): Promise<void> {
+  provider = await startProvider(options);
+  providers.push(provider);
+  stops.push(provider.stop);
+}
+
+const argsOf = (more: Values = {}): Values => ({
+  __provider: PROVIDER_SOURCE,
+  name: "acme",
+  baseUrl: emulator.workspace("acme").baseUrl,
+  apiKey: API_KEY,
+  webhookUrl: `${endpoint.url}/hook`,
+  webhookVerificationKey: VERIFICATION_KEY,
+  timeouts: { requestSeconds: 5, readySeconds: 2 },
+  ...more,
+});
+
+async function create(more: Values = {}): Promise<{ id: string; outs: Values; inputs: Values }> {
+  const { inputs, failures } = await provider.check(argsOf(more));
+  expect(failures).toEqual([]);
+  return { ...(await provider.create(inputs)), inputs };
+}
+
+describe("the lifecycle", () => {
+  test("from configure to delete", async () => {
+    const acme = emulator.workspace("acme");
+    await provider.configure({ "apichat:apiKey": API_KEY, "apichat:baseUrl": acme.baseUrl });
+    const { __provider, name, webhookUrl, webhookVerificationKey } = argsOf();
+    const checked = await provider.check({ __provider, name, webhookUrl, webhookVerificationKey });
+    expect(checked.failures).toEqual([]);
+    expect(checked.inputs).toMatchObject({ baseUrl: acme.baseUrl, status: "verified", __provider });
+
+    const { id, outs } = await provider.create(checked.inputs);
+    expect(id).toBe(acme.botUrl);
+    expect(outs).toMatchObject({ ...checked.inputs, botUrl: acme.botUrl, stateVersion: 1 });
+    expect(outs).not.toHaveProperty("apiKey");
+    expect(await provider.diff(id, outs, checked.inputs)).toEqual({ changes: false, replaces: [] });
+
+    const read = await provider.read(id, outs);
+    expect(read).toEqual({ id, props: outs, inputs: checked.inputs });
+    expect(read.inputs?.["__provider"]).toBe(PROVIDER_SOURCE);
+
+    const moved = { ...checked.inputs, webhookUrl: `${endpoint.url}/moved` };
+    expect(await provider.diff(id, outs, moved)).toEqual({ changes: true, replaces: [] });
+    const updated = await provider.update(id, outs, moved);
+    expect(updated).toMatchObject({ ...moved, botUrl: acme.botUrl, stateVersion: 1 });
+    expect(acme.registration?.webhook_url).toBe(`${endpoint.url}/moved`);
+
+    await provider.delete(id, updated);
+    expect(acme.registration).toBeUndefined();
+    expect(provider.printed().stderr).toBe("");
+  });
+
+  test("shows drift in outputs and inputs, and both keep the provider", async () => {
+    const { id, outs, inputs } = await create();
+    emulator.workspace("acme").change({ webhook_url: "https://drifted.example/" });
+    const read = await provider.read(id, outs);
+    expect(read.props).toEqual({ ...outs, webhookUrl: "https://drifted.example/" });
+    expect(read.inputs).toEqual({ ...inputs, webhookUrl: "https://drifted.example/" });
+    expect((await provider.diff(id, read.props, inputs)).changes).toBe(true);
+    expect(await provider.update(id, read.props, inputs)).toEqual(outs);
+  });
+
+  test("says that a registration is gone by an empty id", async () => {
+    const { id, outs } = await create();
+    emulator.workspace("acme").remove();
+    expect((await provider.read(id, outs)).id).toBe("");
+  });
+
+  test("lets unknown values through check and diff, and never replaces for them", async () => {
+    const { id, outs } = await create();
+    for (const property of ["webhookUrl", "webhookVerificationKey", "baseUrl", "apiKey", "timeouts"]) {
+      const { inputs, failures } = await provider.check(argsOf({ [property]: runtime.unknownValue }));
+      expect(failures).toEqual([]);
+      expect(inputs[property]).toBe(runtime.unknownValue);
+      expect(await provider.diff(id, outs, inputs)).toEqual({ changes: true, replaces: [] });
+    }
+  });
+
+  test("reports every wrong input at once", async () => {
+    const { failures } = await provider.check({ __provider: PROVIDER_SOURCE, name: "acme", preflight: "no" });
+    expect(failures.map(({ property, reason }) => [property, reason.split(":")[0]])).toEqual([
+      ["", "baseUrl"],
+      ["", "webhookUrl"],
+      ["", "webhookVerificationKey"],
+      ["", "apiKey"],
+      ["preflight", "preflight"],
+    ]);
+  });
+});
+
+describe("a failure", () => {
+  test("of create is its message alone, and leaves nothing in the state", async () => {
+    emulator.workspace("acme").takeOver({
+      webhook_url: "https://foreign.example/",
+      webhook_verification_key: "foreign-key-0123456789",
+    });
+    const error = await failureOf(create());
+    expect(error.details).toMatch(/^acme: .*https:\/\/foreign\.example\/, and nothing was written/);
+    expect(error.details).not.toMatch(/\n\s+at /);
+    expect(partOf(error)).toBeUndefined();
+    expect(provider.printed().stderr).toBe("");
+  });
+
+  test("of read and delete is told once, without a stack", async () => {
+    const { id, outs } = await create();
+    emulator.workspace("acme").apiKey = "ak-rotated-0123456789";
+    for (const call of [provider.read, provider.delete]) {
+      const error = await failureOf(call(id, outs));
+      expect(error.details).toMatch(/^acme: get-webhook at .* HTTP 401/);
+    }
+    const { stderr } = provider.printed();
+    expect(stderr.match(/ApiChatError: acme: get-webhook at /g)).toHaveLength(2);
+  });
+
+  test("of create that is partly done keeps the resource, and update completes it", async () => {
+    await serve({ statusAfterSet: "pending" });
+    const acme = emulator.workspace("acme");
+    const error = await failureOf(create({ timeouts: { requestSeconds: 5, readySeconds: 0.2 } }));
+    const part = partOf(error);
+    expect(part).toMatchObject({ id: acme.botUrl, properties: { status: "pending", botUrl: acme.botUrl } });
+    expect(part?.properties["__provider"]).toBe(PROVIDER_SOURCE);
+    expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending" and not "verified"/)]);
+
+    acme.change({ webhook_status: "verified" });
+    const { inputs } = await provider.check(argsOf());
+    const properties = part?.properties ?? {};
+    expect((await provider.diff(acme.botUrl, properties, inputs)).changes).toBe(true);
+    expect(await provider.update(acme.botUrl, properties, inputs)).toMatchObject({ status: "verified" });
+  });
+
+  test("of update that is partly done keeps the resource as it now stands", async () => {
+    const { outs, id, inputs } = await create({ timeouts: { requestSeconds: 5, readySeconds: 0 } });
+    const url = endpoint.url.replace("127.0.0.1", "localhost");
+    const second = await startEmulator({
+      workspaces: [{ name: "acme", apiKey: API_KEY }],
+      statusAfterSet: "pending",
+    });
+    stops.push(() => second.close());
+    const moved = second.workspace("acme");
+    moved.takeOver({ webhook_url: `${endpoint.url}/hook`, webhook_verification_key: VERIFICATION_KEY });
+    const news = { ...inputs, baseUrl: moved.baseUrl, webhookUrl: `${url}/new` };
+    const part = partOf(await failureOf(provider.update(id, outs, news)));
+    expect(part).toMatchObject({ id, properties: { status: "pending", webhookUrl: `${url}/new` } });
+  });
+
+  test("to find the package says what to install", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bare-"));
+    stops.push(() => rm(folder, { recursive: true }));
+    await run({ folder });
+    const calls = [
+      () => provider.check(argsOf()),
+      () => provider.read("id", argsOf()),
+      () => provider.delete("id", argsOf()),
+    ];
+    for (const call of calls) {
+      const error = await failureOf(call());
+      expect(error.details).toMatch(
+        /npm install pulumi-apichat: Error: Cannot find module 'pulumi-apichat\/dynamic'/,
+      );
+    }
+    const error = await failureOf(provider.create(argsOf()));
+    expect(error.details).toContain("npm install pulumi-apichat");
+  });
+});
+
+describe("many calls at once", () => {
+  test("see the configuration, however early they come", async () => {
+    const { id, outs } = await create();
+    const { apiKey: _, ...state } = outs;
+    await startProcess();
+    await provider.configure({ "apichat:apiKey": API_KEY });
+    // The first one loads the package; the others find the provider in the SDK's cache at once.
+    const reads = Array.from({ length: 20 }, () => provider.read(id, state));
+    for (const read of await Promise.all(reads)) expect(read.props).toEqual(state);
+  });
+
+  test("create fifty webhooks with one endpoint", async () => {
+    const names = Array.from({ length: 50 }, (_, n) => `workspace-${n}`);
+    const created = await Promise.all(
+      names.map(async (name) => {
+        const { baseUrl } = emulator.addWorkspace({ name, apiKey: API_KEY });
+        return create({ name, baseUrl, timeouts: { requestSeconds: 20, readySeconds: 20 } });
+      }),
+    );
+    expect(new Set(created.map(({ id }) => id)).size).toBe(50);
+    for (const name of names) {
+      expect(emulator.workspace(name).registration).toMatchObject({
+        webhook_url: `${endpoint.url}/hook`,
+        webhook_status: "verified",
+      });
+    }
+    expect(emulator.requests.filter(({ action }) => action === "set-webhook")).toHaveLength(50);
+    await Promise.all(created.map(({ id, outs }) => provider.delete(id, outs)));
+    for (const name of names) expect(emulator.workspace(name).registration).toBeUndefined();
+  });
+});
+
+describe("within one run", () => {
+  test("the delete that ends a rename leaves the webhook alone", async () => {
+    const { id, outs } = await create();
+    await run();
+    const renamed = await create({ name: "renamed" });
+    expect(renamed.id).toBe(id);
+    await provider.delete(id, outs);
+    expect(emulator.workspace("acme").registration?.webhook_status).toBe("verified");
+    expect(provider.printed().stdout).toContain(
+      'acme: the webhook stays: it is still managed by this program, as "renamed"',
+    );
+    expect(emulator.requests.map(({ action }) => action)).not.toContain("delete-webhook");
+  });
+
+  test("two resources for one workspace are a failure that names both", async () => {
+    await create();
+    const { failures } = await provider.check(argsOf({ name: "again" }));
+    expect(failures.map(({ reason }) => reason)).toEqual([expect.stringContaining('"acme" and "again"')]);
+  });
+});
+
+test("the environment's proxy carries the calls", async () => {
+  await run({ environment: { HTTP_PROXY: endpoint.url } });
+  const error = await failureOf(create());
+  // The endpoint of the tests is no proxy: it sees the calls, and refuses them.
+  expect(endpoint.requests.some((line) => line.includes(new URL(emulator.url).host))).toBe(true);
+  expect(error.details).toMatch(/^acme: get-webhook/);
+  expect(emulator.requests).toEqual([]);
+});
+
+describe("a state as version 1 wrote it", () => {
+  const kinds = ["plain", "shownInAnotherWay"] as const;
+
+  /** The state with the origins of today, and the service as it was when the state was written. */
+  async function loadState(kind: (typeof kinds)[number]): Promise<Values & { botUrl: string; name: string }> {
+    if (kind === "shownInAnotherWay") await serve({ maskKey: true, normalizeUrl: true });
+    const text = (await readFile(new URL("../fixtures/state-v1.json", import.meta.url), "utf8"))
+      .replaceAll("http://platform.invalid", emulator.url)
+      .replaceAll("http://bots.invalid", emulator.botUrl)
+      .replaceAll("http://chat.invalid", endpoint.url);
+    const state = (JSON.parse(text) as Record<string, Values & { botUrl: string; name: string }>)[kind];
+    if (state === undefined) throw new Error(`no state ${kind}`);
+    emulator.workspace("acme").takeOver({
+      webhook_url: String(state["webhookUrl"]),
+      webhook_verification_key: String(state["webhookVerificationKey"]),
+    });
+    return state;
+  }
+
+  test.each(kinds)("(%s) is read, compared, updated and deleted", async (kind) => {
+    const state = await loadState(kind);
+    const acme = emulator.workspace("acme");
+    const { botUrl: id, stateVersion: _, applied: __, ...inputs } = state;
+    expect(await provider.read(id, state)).toEqual({ id, props: state, inputs });
+    expect(await provider.diff(id, state, inputs)).toEqual({ changes: false, replaces: [] });
+    expect(await provider.update(id, state, inputs)).toEqual(state);
+    expect(emulator.requests.map(({ action }) => action)).not.toContain("set-webhook");
+    const moved = await provider.update(id, state, { ...inputs, webhookUrl: `${endpoint.url}/moved` });
+    expect(acme.registration?.webhook_url).toBe(`${endpoint.url}/moved`);
+    await provider.delete(id, moved);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test.each(kinds)("(%s) leaves somebody else's registration alone", async (kind) => {
+    const state = await loadState(kind);
+    const foreign = { webhook_url: "https://foreign.example/", webhook_verification_key: "foreign-key" };
+    emulator.workspace("acme").takeOver(foreign);
+    await provider.delete(state.botUrl, state);
+    expect(emulator.workspace("acme").registration).toMatchObject(foreign);
+  });
+});

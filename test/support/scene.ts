@@ -1,0 +1,126 @@
+import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
+import type { CustomResourceOptions } from "@pulumi/pulumi";
+import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
+import {
+  startEmulator,
+  type Emulator,
+  type EmulatorOptions,
+  type RecordedRequest,
+} from "pulumi-apichat/emulator";
+import { expect } from "vitest";
+import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "./endpoint.ts";
+import { findSecrets } from "./secrets.ts";
+import { createBackend, type Backend, type TestStack } from "./stack.ts";
+
+/** The value of a query parameter in webhook URLs: a token that some endpoints ask for. */
+export const QUERY_VALUE = "qv-token-0123456789";
+
+/** The service, an endpoint and a backend of one test file. */
+export interface Scene {
+  emulator: Emulator;
+  endpoint: Endpoint;
+  backend: Backend;
+  close(): Promise<void>;
+}
+
+/** Starts an emulator with these workspaces, all of one API key, an endpoint and a backend. */
+export async function openScene(names: readonly string[], options: EmulatorOptions = {}): Promise<Scene> {
+  const workspaces = names.map((name) => ({ name, apiKey: API_KEY }));
+  const [emulator, endpoint, backend] = await Promise.all([
+    startEmulator({ workspaces, ...options }),
+    startEndpoint(),
+    createBackend(),
+  ]);
+  const close = async (): Promise<void> => {
+    await Promise.all([emulator.close(), endpoint.close(), backend.remove()]);
+  };
+  return { emulator, endpoint, backend, close };
+}
+
+/** The URL on the scene's endpoint for one workspace, with a secret in its query. */
+export function webhookUrlOf(scene: Scene, name: string): string {
+  return `${scene.endpoint.url}/${name}?token=${QUERY_VALUE}`;
+}
+
+/** One webhook of a program: the workspace it is for, and what differs from the usual arguments. */
+export interface Declaration {
+  workspace: string;
+  /** The resource's name. Default: the workspace's. */
+  name?: string;
+  args?: Partial<ApiChatWebhookArgs>;
+  options?: CustomResourceOptions;
+}
+
+/** The arguments of a webhook whose endpoint is the scene's. */
+export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatWebhookArgs {
+  return {
+    baseUrl: scene.emulator.workspace(workspace).baseUrl,
+    apiKey: API_KEY,
+    webhookUrl: webhookUrlOf(scene, workspace),
+    webhookVerificationKey: VERIFICATION_KEY,
+    ...args,
+  };
+}
+
+/** A program that declares these webhooks and exports each `botUrl` under the resource's name. */
+export function declareWebhooks(scene: Scene, declarations: readonly (string | Declaration)[]): PulumiFn {
+  return async () => {
+    const exported = declarations.map((given) => {
+      const declaration = typeof given === "string" ? { workspace: given } : given;
+      const name = declaration.name ?? declaration.workspace;
+      const webhook = new ApiChatWebhook(name, argsOf(scene, declaration), declaration.options);
+      return [name, webhook.botUrl] as const;
+    });
+    return Object.fromEntries(exported);
+  };
+}
+
+/** The calls of one action that reached the emulator, also those that it refused. */
+export function callsOf(
+  { emulator }: Scene,
+  action: NonNullable<RecordedRequest["action"]>,
+  workspace?: string,
+): RecordedRequest[] {
+  return emulator.requests.filter(
+    (request) => request.action === action && (workspace === undefined || request.workspace === workspace),
+  );
+}
+
+/** What was written since the emulator had received this many requests, such as "set-webhook acme", sorted. */
+export function writesSince({ emulator }: Scene, requestCount: number): string[] {
+  return emulator.requests
+    .slice(requestCount)
+    .filter(({ action }) => action === "set-webhook" || action === "delete-webhook")
+    .map(({ action, workspace }) => `${action} ${workspace}`)
+    .toSorted();
+}
+
+/** The names of the workspaces that have a registration. */
+export function registeredWorkspaces({ emulator }: Scene): string[] {
+  return [...emulator.workspaces.values()]
+    .filter(({ registration }) => registration !== undefined)
+    .map(({ name }) => name);
+}
+
+/** The secrets of the tests, and more, that stand in what the stacks printed or in their exported state. */
+export async function findLeaks(
+  stacks: readonly Pick<TestStack, "printed" | "exportedState">[],
+  more: readonly string[] = [],
+): Promise<string[]> {
+  const secrets = [API_KEY, VERIFICATION_KEY, QUERY_VALUE, ...more];
+  const leaks: string[] = [];
+  for (const stack of stacks) {
+    if (stack.printed() === "") throw new Error("the stack has printed nothing: nothing can be looked at");
+    leaks.push(...findSecrets(stack.printed(), secrets).map((leak) => `printed: ${leak}`));
+    leaks.push(...findSecrets(await stack.exportedState(), secrets).map((leak) => `in the state: ${leak}`));
+  }
+  return leaks;
+}
+
+/** Fails if {@link findLeaks} finds one. */
+export async function expectNoSecrets(
+  stacks: readonly Pick<TestStack, "printed" | "exportedState">[],
+  more: readonly string[] = [],
+): Promise<void> {
+  expect(await findLeaks(stacks, more)).toEqual([]);
+}

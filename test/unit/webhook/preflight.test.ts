@@ -1,0 +1,316 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test, vi } from "vitest";
+import type { ApiChatError, HandshakeRule } from "../../../provider/errors.js";
+import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
+import { findSecrets } from "../../support/secrets.js";
+import type { Answer } from "../client/harness.js";
+import {
+  VERIFICATION_KEY,
+  afterTests,
+  answerHandshake,
+  failureOf,
+  isolateRuns,
+  parametersOf,
+  startServer,
+} from "./harness.js";
+
+const lines = isolateRuns();
+
+const run = (url: string, more: Partial<PreflightOptions> = {}): Promise<void> =>
+  preflight({
+    name: "acme",
+    url,
+    verificationKey: VERIFICATION_KEY,
+    mode: "require",
+    baseUrl: "http://127.0.0.1:9/",
+    deadline: performance.now(),
+    ...more,
+  });
+
+const respond =
+  (status: number, body = "", headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    void response.writeHead(status, headers).end(body);
+
+test("the handshake is posted as form, as JSON and in the query, each with a challenge of its own", async () => {
+  const { origin, received } = await startServer(answerHandshake());
+  await run(`${origin}/hook?tenant=a%20b`);
+  expect(received.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
+  const sent = Object.fromEntries(received.map((one) => [one.headers["content-type"] ?? "query", one]));
+  expect(Object.keys(sent).toSorted()).toEqual([
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "query",
+  ]);
+  for (const one of received) {
+    expect(parametersOf(one)).toMatchObject({ hub_mode: "subscribe", hub_verify_token: VERIFICATION_KEY });
+    expect(one.path.startsWith("/hook?tenant=a%20b")).toBe(true);
+  }
+  expect(sent["query"]?.body).toBe("");
+  expect(Object.keys(JSON.parse(sent["application/json"]?.body ?? "") as object)).toHaveLength(3);
+  expect(new Set(received.map((one) => parametersOf(one)["hub_challenge"])).size).toBe(3);
+  expect(lines).toEqual([]);
+});
+
+/** Answers the challenge as something else. */
+const wrap = (wrapped: (challenge: string) => string): Answer => {
+  return (request, response) => response.end(wrapped(parametersOf(request)["hub_challenge"] ?? ""));
+};
+
+describe("an endpoint that breaks a rule", () => {
+  test.each<[string, Answer, HandshakeRule, number | undefined, RegExp]>([
+    [
+      "400",
+      respond(400, "what?"),
+      "status",
+      400,
+      /HTTP 400, body "what\?"; answer the handshake with status 200/,
+    ],
+    ["404", respond(404), "status", 404, /HTTP 404/],
+    ["500", respond(500, "oops", { "content-type": "text/plain" }), "status", 500, /HTTP 500 text\/plain/],
+    ["401", respond(401), "token_refused", 401, /same verification key/],
+    ["403", respond(403), "token_refused", 403, /same verification key/],
+    [
+      "a redirect",
+      respond(302, "", { location: "/login?next=query-value" }),
+      "redirect",
+      302,
+      /\/login\?next=\*\*\*/,
+    ],
+    ["a 304", respond(304), "redirect", 304, /register the final URL/],
+    [
+      "HTML",
+      respond(200, "<p>hi</p>", { "content-type": "text/html" }),
+      "wrong_challenge",
+      200,
+      /"<p>hi<\/p>"/,
+    ],
+    ["no body", respond(200), "wrong_challenge", 200, /whole body, as plain text/],
+    ["204", respond(204), "wrong_challenge", 204, /HTTP 204/],
+    ["a line break behind the challenge", wrap((c) => `${c}\n`), "wrong_challenge", 200, /nothing else/],
+    ["the challenge as JSON", wrap((c) => JSON.stringify(c)), "wrong_challenge", 200, /nothing else/],
+    ["the challenge and more", wrap((c) => c.padEnd(100_000)), "wrong_challenge", 200, /nothing else/],
+  ])("(%s) fails with its transcript", async (_, answer, rule, httpStatus, text) => {
+    const { origin } = await startServer(answer);
+    const error = await failureOf(run(`${origin}/hook?token=query-value`));
+    expect(error).toMatchObject({
+      code: "handshake_failed",
+      operation: "handshake",
+      attempts: 1,
+      httpStatus,
+    });
+    expect(error.message).toMatch(text);
+    expect(error.message).toContain("set-webhook was not called");
+    expect(error.message).not.toContain("query-value");
+    expect(error.transcript).toMatchObject({
+      url: `${origin}/hook?token=***`,
+      addresses: ["127.0.0.1"],
+      rounds: 1,
+      rule,
+      steps: ["form", "json", "query"].map((encoding) => ({ encoding, rule, httpStatus })),
+    });
+    expect(error.message).toContain(error.transcript?.mend);
+  });
+
+  test("(a connection that is refused) is unreachable", async () => {
+    const error = await failureOf(run(`http://127.0.0.1:${await closedPort()}/`));
+    expect(error.transcript).toMatchObject({ rule: "unreachable", addresses: ["127.0.0.1"] });
+    expect(error.transcript?.steps[0]?.connectError).toContain("ECONNREFUSED");
+    expect(error.httpStatus).toBeUndefined();
+  });
+
+  test("(a connection that is closed) is unreachable", async () => {
+    const { origin } = await startServer((_, response) => response.socket?.destroy());
+    expect((await failureOf(run(origin))).transcript?.rule).toBe("unreachable");
+  });
+
+  test("(no TLS behind an https URL) is named so", async () => {
+    const { origin } = await startServer(answerHandshake());
+    const error = await failureOf(run(origin.replace("http:", "https:")));
+    expect(error.transcript?.rule).toBe("tls");
+    expect(error.message).toContain("certificate");
+  });
+
+  test("(silence) is given up after a time limit of its own", async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal);
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 50));
+    const { origin } = await startServer(() => undefined);
+    const error = await failureOf(run(origin));
+    expect(error.transcript?.rule).toBe("no_answer");
+    expect(error.message).toContain("no answer within 10 s");
+    expect(error.message).toContain("before any other work");
+  });
+
+  test("in several ways is told by the answer that says most", async () => {
+    const { origin } = await startServer((request, response) => {
+      if (request.headers["content-type"] === "application/json") response.end("not the challenge");
+      else if (request.body === "") response.writeHead(404).end();
+      else response.socket?.destroy();
+    });
+    const { transcript } = await failureOf(run(origin));
+    expect(transcript?.rule).toBe("wrong_challenge");
+    expect(transcript?.steps.map(({ rule }) => rule)).toEqual(["unreachable", "wrong_challenge", "status"]);
+  });
+});
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
+}
+
+const inSeconds = (seconds: number): number => performance.now() + seconds * 1000;
+
+describe("waiting", () => {
+  test.each([500, 503, 404, 401, 403])("ends well once the endpoint stops answering %i", async (status) => {
+    const { origin, received } = await startServer((request, response, index) =>
+      index < 3 ? respond(status)(request, response, index) : answerHandshake()(request, response, index),
+    );
+    await run(origin, { deadline: inSeconds(5) });
+    expect(received.length).toBeGreaterThan(3);
+  });
+
+  test("ends well once somebody listens", async () => {
+    const port = await closedPort();
+    const server = createServer((incoming, response) => {
+      response.end(new URL(incoming.url ?? "", "http://endpoint").searchParams.get("hub_challenge"));
+    });
+    afterTests(() => server.close());
+    const passed = run(`http://127.0.0.1:${port}/`, { deadline: inSeconds(8) });
+    setTimeout(() => server.listen(port, "127.0.0.1"), 200);
+    await passed;
+    expect(server.listening).toBe(true);
+  });
+
+  test.each<[string, Answer]>([
+    ["a wrong challenge", respond(200, "wrong")],
+    ["a redirect", respond(302, "", { location: "https://other.example/" })],
+    ["400", respond(400)],
+    ["405", respond(405)],
+  ])("is not done for %s", async (_, answer) => {
+    const { origin, received } = await startServer(answer);
+    await failureOf(run(origin, { deadline: inSeconds(60) }));
+    expect(received).toHaveLength(3);
+  });
+
+  test("ends at the deadline, with the count of its rounds", async () => {
+    const { origin, received } = await startServer(respond(503));
+    const begun = performance.now();
+    const error = await failureOf(run(origin, { deadline: inSeconds(1) }));
+    expect(performance.now() - begun).toBeLessThan(1500);
+    expect(error.attempts).toBe(received.length / 3);
+    expect(error.attempts).toBeGreaterThan(1);
+    expect(error.transcript?.rounds).toBe(error.attempts);
+  });
+});
+
+describe("one encoding that passes is enough, and the others are named:", () => {
+  test.each([
+    ["form", "json", "query"],
+    ["json", "form", "query"],
+    ["query", "form", "json"],
+  ])("%s, not %s and %s", async (good, ...bad) => {
+    const { origin, received } = await startServer((request, response, index) => {
+      const type = request.headers["content-type"];
+      const encoding = type === undefined ? "query" : type === "application/json" ? "json" : "form";
+      if (encoding === good) answerHandshake()(request, response, index);
+      else response.writeHead(503).end("not so");
+    });
+    await run(origin, { deadline: performance.now() + 60_000 });
+    expect(received).toHaveLength(3);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^acme: the handshake passes, but not as /);
+    for (const encoding of bad) expect(lines[0]).toContain(`not as ${encoding}: HTTP 503`);
+    expect(lines[0]).not.toContain(`not as ${good}`);
+  });
+});
+
+describe("the mode", () => {
+  test('"warn" makes one round and says what it saw', async () => {
+    const { origin, received } = await startServer(respond(503));
+    await run(origin, { mode: "warn", deadline: performance.now() + 60_000 });
+    expect(received).toHaveLength(3);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^acme: warning: the handshake with http.* failed: form: HTTP 503/);
+  });
+
+  test('"warn" says nothing of a handshake that passes', async () => {
+    const { origin } = await startServer(answerHandshake());
+    await run(origin, { mode: "warn" });
+    expect(lines).toEqual([]);
+  });
+
+  test('"off" sends nothing', async () => {
+    const { origin, received } = await startServer(respond(503));
+    await run(origin, { mode: "off" });
+    expect([received, lines]).toEqual([[], []]);
+  });
+});
+
+describe("a service in the internet", () => {
+  const baseUrl = "https://93.184.216.34/";
+
+  test.each([
+    "http://127.0.0.1:9/",
+    "http://localhost:9/",
+    "http://10.1.2.3/",
+    "http://[::1]:9/",
+    "http://192.168.1.1/",
+  ])("cannot reach %s, so nothing is sent", async (url) => {
+    const error = await failureOf(run(url, { baseUrl, deadline: performance.now() + 60_000 }));
+    expect(error.transcript).toMatchObject({ rule: "private_address", rounds: 0, steps: [] });
+    expect(error.message).toContain(
+      "is a loopback or private address, which the service at https://93.184.216.34/",
+    );
+    expect(error.message).toContain("tunnel");
+  });
+
+  test('may be said to reach it all the same: "warn"', async () => {
+    const { origin, received } = await startServer(answerHandshake());
+    await run(origin, { baseUrl, mode: "warn" });
+    expect(lines[0]).toContain("acme: warning: ");
+    expect(lines[0]).toContain("loopback or private address");
+    expect(received).toEqual([]);
+  });
+});
+
+const textsOf = (error: ApiChatError): string =>
+  [error.message, error.stack, JSON.stringify(error), JSON.stringify(error.transcript)].join("\n");
+
+describe("token and challenge", () => {
+  const echoes: Record<string, (text: string) => string> = {
+    "as they are": (text) => text,
+    "as JSON": (text) => JSON.stringify(text),
+    "URL-encoded": encodeURIComponent,
+    "in base64": (text) => Buffer.from(text).toString("base64"),
+    "in hex": (text) => Buffer.from(text).toString("hex"),
+  };
+
+  test.each(Object.entries(echoes))(
+    "that the endpoint echoes %s are not in the transcript",
+    async (_, echo) => {
+      const { origin, received } = await startServer((request, response) => {
+        const { hub_verify_token = "", hub_challenge = "" } = parametersOf(request);
+        const body = `${echo(hub_verify_token)} ${echo(hub_challenge)} ${request.path} ${request.body}`;
+        response.writeHead(500, { "content-type": `text/plain; x=${encodeURIComponent(body)}` }).end(body);
+      });
+      const error = await failureOf(run(`${origin}/hook?token=query-value`));
+      const challenges = received.map((one) => parametersOf(one)["hub_challenge"] ?? "?");
+      expect(findSecrets(textsOf(error), [VERIFICATION_KEY, "query-value", ...challenges])).toEqual([]);
+      expect(error.message).toContain("[redacted]");
+    },
+  );
+
+  test("that a redirect holds are not in the transcript", async () => {
+    const { origin, received } = await startServer((request, response) =>
+      response.writeHead(307, { location: `https://other.example${request.path}&${request.body}` }).end(),
+    );
+    const error = await failureOf(run(`${origin}/${VERIFICATION_KEY.slice(0, 2)}`));
+    const challenges = received.map((one) => parametersOf(one)["hub_challenge"] ?? "?");
+    expect(findSecrets(textsOf(error), [VERIFICATION_KEY, ...challenges])).toEqual([]);
+    expect(error.message).toContain("https://other.example/");
+  });
+});

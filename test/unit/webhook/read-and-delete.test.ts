@@ -1,0 +1,285 @@
+import { describe, expect, test, vi } from "vitest";
+import { ApiChatWebhook } from "../../../provider/dynamic.js";
+import type { Fault } from "../../../provider/emulator/index.js";
+import { KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/inputs.js";
+import {
+  API_KEY,
+  VERIFICATION_KEY,
+  checked,
+  create,
+  failureOf,
+  isolateRuns,
+  refresh,
+  startAcme,
+  startRun,
+  type Acme,
+} from "./harness.js";
+
+const lines = isolateRuns();
+
+const FOREIGN = {
+  webhook_url: "http://127.0.0.1:9/foreign",
+  webhook_verification_key: "foreign-key-0123456789",
+};
+
+/** A created webhook, in a run that knows nothing of the program: a refresh or a destroy. */
+async function startCreated(
+  options: Parameters<typeof startAcme>[0] = {},
+): Promise<Acme & { state: WebhookState }> {
+  const started = await startAcme(options);
+  const { outs: state } = await create(started.args);
+  started.actions();
+  lines.length = 0;
+  startRun();
+  return { ...started, state };
+}
+
+const read = (state: WebhookState): ReturnType<typeof ApiChatWebhook.read> =>
+  ApiChatWebhook.read(state.botUrl, state);
+
+const remove = (state: WebhookState): Promise<void> => ApiChatWebhook.delete(state.botUrl, state);
+
+describe("read", () => {
+  test("gives what it got while nothing changed", async () => {
+    const { state, actions } = await startCreated();
+    expect(await read(state)).toEqual({ id: state.botUrl, props: state, inputs: inputsOf(state) });
+    expect(actions()).toEqual(["get-webhook"]);
+    expect(lines).toEqual([]);
+  });
+
+  test("shows a changed URL, status and bot URL in outputs and inputs, and keeps the record of what is ours", async () => {
+    const { state, acme } = await startCreated();
+    acme.change({
+      webhook_url: FOREIGN.webhook_url,
+      webhook_status: "failed",
+      botBaseUrl: "https://bots.example",
+    });
+    const result = await read(state);
+    expect(result.id).toBe(acme.botUrl);
+    expect(result.props).toEqual({
+      ...state,
+      webhookUrl: FOREIGN.webhook_url,
+      status: "failed",
+      botUrl: acme.botUrl,
+    });
+    expect(result.inputs).toEqual({ ...inputsOf(state), webhookUrl: FOREIGN.webhook_url, status: "failed" });
+  });
+
+  test("never takes a key from an answer: a changed one is marked, and named in a line", async () => {
+    const { state, acme } = await startCreated();
+    acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
+    const { props, inputs } = await read(state);
+    expect(props).toEqual({ ...state, keyDrifted: true });
+    expect(inputs?.webhookVerificationKey).toBe(KEY_DRIFTED);
+    expect(JSON.stringify([props, inputs, lines])).not.toContain("foreign-key");
+    expect(lines).toEqual([
+      expect.stringMatching(/^acme: webhookVerificationKey: the service holds another key/),
+    ]);
+    acme.change({ webhook_verification_key: VERIFICATION_KEY });
+    expect(await refresh(props ?? state)).toEqual(state);
+  });
+
+  test("of nothing registered is gone", async () => {
+    const { state, acme } = await startCreated();
+    acme.remove();
+    expect(await read(state)).toEqual({});
+  });
+
+  test("of another bot is a conflict", async () => {
+    const { state, acme } = await startCreated();
+    acme.change({ botCode: "another-bot" });
+    expect((await failureOf(read(state))).code).toBe("conflict");
+  });
+
+  test.each<[string, Fault, string]>([
+    ["401", { status: 401 }, "unauthorized"],
+    ["404", { status: 404 }, "rejected"],
+    ["503 for too long", { status: 503, retryAfterSeconds: 60 }, "unavailable"],
+    ["HTML", "html", "protocol"],
+    ["broken JSON", "broken-json", "protocol"],
+    ["another envelope status", { statusField: "error" }, "rejected"],
+  ])("answered %s is an error, and never gone", async (_, fault, code) => {
+    const { state, emulator } = await startCreated();
+    emulator.injectFault({ operation: "get-webhook", fault, times: 9 });
+    expect((await failureOf(read(state))).code).toBe(code);
+  });
+
+  test("by id alone is refused, with the way to read a registration", async () => {
+    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as WebhookState));
+    expect(error.code).toBe("invalid_config");
+    expect(error.message).toContain("getApiChatWebhook()");
+  });
+});
+
+describe("delete", () => {
+  test("removes what is ours", async () => {
+    const { state, acme, actions } = await startCreated();
+    await remove(state);
+    expect(actions()).toEqual(["get-webhook", "delete-webhook"]);
+    expect(acme.registration).toBeUndefined();
+    expect(lines).toEqual([]);
+  });
+
+  test("removes what is ours with a changed key or status", async () => {
+    const { state, acme } = await startCreated();
+    acme.change({ webhook_verification_key: "changed-key-0123456789", webhook_status: "failed" });
+    await remove(await refresh(state));
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("is done where nothing is registered", async () => {
+    const { state, acme, actions } = await startCreated();
+    acme.remove();
+    await remove(state);
+    expect(actions()).toEqual(["get-webhook"]);
+  });
+
+  test.each<[string, (acme: Acme["acme"]) => void]>([
+    ["another URL and key", (acme) => acme.takeOver(FOREIGN)],
+    ["another URL with our key", (acme) => acme.change({ webhook_url: FOREIGN.webhook_url })],
+    ["another bot", (acme) => acme.change({ botCode: "another-bot" })],
+  ])("leaves %s alone, with a warning, also after a refresh", async (_, change) => {
+    const { state, acme, actions } = await startCreated();
+    change(acme);
+    const before = acme.registration;
+    const states = [state, ...(acme.botUrl === state.botUrl ? [await refresh(state)] : [])];
+    actions();
+    lines.length = 0;
+    for (const seen of states) await remove(seen);
+    expect(actions()).toEqual(states.map(() => "get-webhook"));
+    expect(acme.registration).toEqual(before);
+    expect(lines).toHaveLength(states.length);
+    for (const line of lines) expect(line).toMatch(/^acme: warning: .* is not ours; it is left alone$/);
+  });
+
+  test("with another API key that reaches another workspace is a conflict, and deletes nothing", async () => {
+    const { state, emulator, acme } = await startCreated();
+    const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: "ak-twin-0123456789" });
+    for (const stands of [FOREIGN, undefined]) {
+      if (stands) other.takeOver(stands);
+      else other.remove();
+      const error = await failureOf(remove({ ...state, apiKey: "ak-twin-0123456789" }));
+      expect(error.code).toBe("conflict");
+      expect(error.message).toContain("nothing was deleted");
+    }
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  });
+
+  test.each<Fault>([
+    "close-before",
+    "close-after",
+    "truncated",
+    { status: 503 },
+    { status: 503, afterChange: true },
+  ])("is repeated after %j, and looks again first", async (fault) => {
+    const { state, acme, emulator, actions } = await startCreated();
+    emulator.injectFault({ operation: "delete-webhook", fault });
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
+    expect(actions().slice(0, 3)).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
+  });
+
+  test("that is repeated leaves alone what somebody else registered in between", async () => {
+    const { state, acme, emulator, actions } = await startCreated();
+    emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
+    const removed = remove(state);
+    await vi.waitFor(() => expect(acme.registration).toBeUndefined(), { interval: 1 });
+    acme.takeOver(FOREIGN);
+    await removed;
+    expect(acme.registration).toMatchObject(FOREIGN);
+    expect(actions()).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
+    expect(lines).toEqual([expect.stringContaining("is not ours; it is left alone")]);
+  });
+
+  test("that the service refuses is an error", async () => {
+    const { state, acme, emulator } = await startCreated();
+    emulator.injectFault({ operation: "delete-webhook", fault: { status: 422 } });
+    expect((await failureOf(remove(state))).code).toBe("rejected");
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  });
+});
+
+describe("delete within a run of the program", () => {
+  test("does nothing for an old name of a resource that the program declares, and says so", async () => {
+    const { state, args, acme, actions } = await startCreated();
+    await create({ ...args, name: "renamed" });
+    actions();
+    await remove(state);
+    expect(actions()).toEqual([]);
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    expect(lines).toEqual([expect.stringMatching(/^acme: .*still managed by this program, as "renamed"$/)]);
+  });
+
+  test("does nothing if the new name is only declared yet", async () => {
+    const { state, args, acme } = await startCreated();
+    await checked({ ...args, name: "renamed" });
+    await remove(state);
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  });
+
+  test("does nothing for an old state of the same name: a replacement that was created first", async () => {
+    const { state, args, acme } = await startCreated();
+    const { outs } = await create(args);
+    expect(outs.applied.since).not.toBe(state.applied.since);
+    await remove(state);
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    await remove(outs);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("removes a resource that the program declares itself: --replace deletes first", async () => {
+    const { state, args, acme } = await startCreated();
+    await ApiChatWebhook.diff(state.botUrl, state, await checked(args));
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
+  });
+});
+
+describe("the API key to read and delete with is the first that the service takes:", () => {
+  const ROTATED = "ak-rotated-0123456789";
+  const WRONG = "ak-wrong-0123456789";
+
+  test.each<[string, string | undefined, string | undefined, string[]]>([
+    ["the environment's", ROTATED, undefined, [API_KEY, ROTATED]],
+    ["the configuration's", undefined, ROTATED, [API_KEY, ROTATED]],
+    ["the configuration's, after the environment's", WRONG, ROTATED, [API_KEY, WRONG, ROTATED]],
+  ])("%s, if the recorded one is refused", async (_, environment, config, tried) => {
+    const { state, acme, emulator } = await startCreated();
+    acme.apiKey = ROTATED;
+    vi.stubEnv("APICHAT_API_KEY", environment);
+    startRun(config === undefined ? {} : { "apichat:apiKey": config });
+    const from = emulator.requests.length;
+    expect(await refresh(state)).toEqual(state);
+    const keys = emulator.requests.slice(from).map(({ body }) => (body as { ChaveApi: string }).ChaveApi);
+    expect(keys).toEqual(tried);
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("the program's of this run", async () => {
+    const { state, args, acme } = await startCreated();
+    acme.apiKey = ROTATED;
+    await checked({ ...args, apiKey: ROTATED });
+    expect(await refresh(state)).toEqual(state);
+  });
+
+  test("none: the refusal of the recorded one is told, with what to do", async () => {
+    const { state, acme } = await startCreated();
+    acme.apiKey = ROTATED;
+    vi.stubEnv("APICHAT_API_KEY", WRONG);
+    const error = await failureOf(read(state));
+    expect(error.code).toBe("unauthorized");
+    expect(error.message).toContain("set APICHAT_API_KEY");
+    expect(error.message).not.toContain("0123456789");
+    expect((await failureOf(remove(state))).code).toBe("unauthorized");
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  });
+
+  test("another one that shows nothing registered does not make it gone", async () => {
+    const { state, acme, emulator } = await startCreated();
+    emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
+    acme.apiKey = ROTATED;
+    vi.stubEnv("APICHAT_API_KEY", WRONG);
+    expect((await failureOf(read(state))).code).toBe("conflict");
+  });
+});
