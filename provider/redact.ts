@@ -1,5 +1,5 @@
 /** How many characters of a foreign body an error quotes. */
-export const QUOTED_CHARACTERS = 500;
+const QUOTED_CHARACTERS = 500;
 
 const MASK = "[redacted]";
 

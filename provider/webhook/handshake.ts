@@ -13,8 +13,8 @@ import { appendQuery, printTarget, secretsOfUrl } from "../url.js";
 export const HANDSHAKE_ENCODINGS = ["form", "json", "query"] as const;
 export type HandshakeEncoding = (typeof HANDSHAKE_ENCODINGS)[number];
 
-/** How long the endpoint may take to answer, in milliseconds. */
-const ANSWER_LIMIT_MS = 10_000;
+/** How long the endpoint may take to answer at most, in milliseconds. */
+const LONGEST_ANSWER_MS = 10_000;
 const READ_BYTES = 4096;
 const QUOTED_CHARACTERS = 200;
 
@@ -23,25 +23,30 @@ export interface HandshakeTarget {
   verificationKey: string;
 }
 
-/** Performs the handshake once in one encoding, as the service would (section 6.1). Never throws. */
+/** Performs the handshake once in one encoding, as the service would (section 6.1), within at most 10 s. Never throws. */
 export async function performHandshake(
   target: HandshakeTarget,
   encoding: HandshakeEncoding,
+  limitMs: number,
 ): Promise<HandshakeStep> {
   // Waiting for a free place has no time limit of its own: many webhooks may share one endpoint.
   return gateOf(new URL(target.url).origin).pass(async () => {
     const begun = performance.now();
-    const outcome = await exchange(target, encoding);
+    const outcome = await exchange(target, encoding, Math.min(limitMs, LONGEST_ANSWER_MS));
     return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
   });
 }
 
 type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
-async function exchange(target: HandshakeTarget, encoding: HandshakeEncoding): Promise<Outcome> {
+async function exchange(
+  target: HandshakeTarget,
+  encoding: HandshakeEncoding,
+  limitMs: number,
+): Promise<Outcome> {
   const challenge = randomBytes(16).toString("hex");
   const secrets = [target.verificationKey, challenge, ...secretsOfUrl(target.url)];
-  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
+  const signal = AbortSignal.timeout(Math.ceil(limitMs));
   const { url, headers, body } = encode(target, encoding, challenge);
   try {
     const sent = request(url, { method: "POST", headers, body, dispatcher: sharedDispatcher(), signal });
@@ -52,7 +57,9 @@ async function exchange(target: HandshakeTarget, encoding: HandshakeEncoding): P
     if (rule === undefined) return { httpStatus: answer.statusCode };
     return { rule, ...describeAnswer(answer, { start, url: target.url, secrets }) };
   } catch (error) {
-    return judgeConnection(error, signal.aborted, secrets);
+    if (signal.aborted)
+      return { rule: "no_answer", connectError: `no answer within ${Math.round(limitMs / 100) / 10} s` };
+    return judgeConnection(error, secrets);
   }
 }
 
@@ -90,8 +97,7 @@ function brokenRule(status: number, isChallenge: boolean): HandshakeRule | undef
   return isChallenge ? undefined : "wrong_challenge";
 }
 
-function judgeConnection(error: unknown, timedOut: boolean, secrets: readonly string[]): Outcome {
-  if (timedOut) return { rule: "no_answer", connectError: `no answer within ${ANSWER_LIMIT_MS / 1000} s` };
+function judgeConnection(error: unknown, secrets: readonly string[]): Outcome {
   const code = connectionCode(error);
   const text = quote(error instanceof Error ? error.message : String(error), secrets, QUOTED_CHARACTERS);
   const connectError = text.includes(code) ? text : `${code} ${text}`;

@@ -18,6 +18,9 @@ export interface PreflightOptions extends HandshakeTarget {
   deadline: number;
 }
 
+/** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
+const LEAST_ANSWER_MS = 1_000;
+
 const MENDS: Record<HandshakeRule, string> = {
   private_address: "give a URL that the service can reach, for example through a tunnel or a reverse proxy",
   unreachable: "start the endpoint and check host, port and firewall, or raise timeouts.readySeconds",
@@ -38,7 +41,7 @@ const MENDS: Record<HandshakeRule, string> = {
 export async function preflight(options: PreflightOptions): Promise<void> {
   if (options.mode === "off") return;
   try {
-    await requireHandshake(options.mode === "warn" ? { ...options, deadline: 0 } : options);
+    await requireHandshake(options);
   } catch (error) {
     if (options.mode === "require" || !(error instanceof ApiChatError)) throw error;
     say(options.name, `warning: ${error.message}`);
@@ -56,7 +59,8 @@ async function requireHandshake(options: PreflightOptions): Promise<void> {
       for (; ; round += 1) {
         const made = await handshakeInEveryEncoding(options);
         const pauseMs = backOffMs(round);
-        if (isDecided(made) || performance.now() + pauseMs > options.deadline) return made;
+        const isLast = options.mode === "warn" || performance.now() + pauseMs > options.deadline;
+        if (isLast || isDecided(made)) return made;
         await sleep(pauseMs);
       }
     },
@@ -67,8 +71,10 @@ async function requireHandshake(options: PreflightOptions): Promise<void> {
     say(name, `the handshake passes, but not as ${failed.map(describeStep).join("; not as ")}`);
 }
 
-const handshakeInEveryEncoding = (target: HandshakeTarget): Promise<HandshakeStep[]> =>
-  Promise.all(HANDSHAKE_ENCODINGS.map((encoding) => performHandshake(target, encoding)));
+function handshakeInEveryEncoding(options: PreflightOptions): Promise<HandshakeStep[]> {
+  const leftMs = Math.max(LEAST_ANSWER_MS, options.deadline - performance.now());
+  return Promise.all(HANDSHAKE_ENCODINGS.map((encoding) => performHandshake(options, encoding, leftMs)));
+}
 
 /** A round decides if one encoding passes, if an answer is wrong for good, or if nothing in it is worth waiting for. */
 function isDecided(steps: readonly HandshakeStep[]): boolean {

@@ -140,8 +140,7 @@ describe("a webhook outlives an engine killed between the create under its new n
     await vi.waitUntil(
       async () => {
         const written = await project.checkpoint();
-        const hasBoth =
-          written.includes("ApiChatWebhook::acme-renamed") && written.includes('"delete": true');
+        const hasBoth = written.includes("ApiChatWebhook::acme-renamed") && written.includes('"delete":true');
         return hasBoth && callsOf(scene, "set-webhook", "initech").length === 1;
       },
       { timeout: 60_000 },

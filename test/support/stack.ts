@@ -70,9 +70,12 @@ export async function createStack(
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
+  // Within the backend's folder, so that it goes with it: by itself the Automation API leaves its folders behind.
+  const workDir = await mkdtemp(join(backend.folder, "workspace-"));
   const stack = await LocalWorkspace.createOrSelectStack(
     { stackName: name, projectName: "test", program: () => program() },
     {
+      workDir,
       pulumiCommand,
       envVars: { ...backend.environment, ...options.environment },
       projectSettings: {

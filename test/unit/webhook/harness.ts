@@ -17,7 +17,7 @@ import {
   type Received,
 } from "../client/harness.js";
 
-export { API_KEY, VERIFICATION_KEY, failureOf, startServer, startTcpServer } from "../client/harness.js";
+export { API_KEY, VERIFICATION_KEY, failureOf, startServer } from "../client/harness.js";
 export { afterTests };
 
 /** Each test is a run of its own: nothing declared, no configuration, no environment. Gives the lines it printed. */

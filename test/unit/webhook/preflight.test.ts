@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ApiChatError, HandshakeRule } from "../../../provider/errors.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -132,13 +132,11 @@ describe("an endpoint that breaks a rule", () => {
     expect(error.message).toContain("certificate");
   });
 
-  test("(silence) is given up after a time limit of its own", async () => {
-    const timeout = AbortSignal.timeout.bind(AbortSignal);
-    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 50));
+  test("(silence) is given up a second after the deadline at the latest", async () => {
     const { origin } = await startServer(() => undefined);
     const error = await failureOf(run(origin));
     expect(error.transcript?.rule).toBe("no_answer");
-    expect(error.message).toContain("no answer within 10 s");
+    expect(error.message).toContain("no answer within 1 s");
     expect(error.message).toContain("before any other work");
   });
 
