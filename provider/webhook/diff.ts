@@ -32,7 +32,7 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
   }
   if (changed.includes("webhookVerificationKey")) say(inputs.name, "webhookVerificationKey changes");
   if (state.keyDrifted)
-    say(inputs.name, "webhookVerificationKey: the service holds another key; it will be set again");
+    say(inputs.name, "webhookVerificationKey: the service holds another key; pulumi up sets ours again");
   if (changed.includes("apiKey")) say(inputs.name, "apiKey changes");
   const isUnfinished = state.status !== VERIFIED || state.keyDrifted === true;
   const hasMovedBot = state.botUrl !== state.applied.botUrl;

@@ -3,14 +3,13 @@ import { hideQuery } from "../url.js";
 import { expectedUrl, showsOurKey } from "./fence.js";
 import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { observe, requireSameWorkspace } from "./observe.js";
-import { say } from "./progress.js";
 
 /** What the engine takes for "gone" is a result without an id. */
 export type ReadResult = { id: string; props: WebhookState; inputs: WebhookInputs } | Record<string, never>;
 
 /**
  * Looks what stands in the workspace. Nothing registered: gone, and the next `up` creates it. A difference is returned in
- * the inputs too, so that the next preview names it. Failures of authority and transport are thrown, never "gone".
+ * the inputs too, so that the next preview names it; diff, which the engine calls at once, names a changed key. Failures of authority and transport are thrown, never "gone".
  */
 export async function readWebhook(state: WebhookState): Promise<ReadResult> {
   if (state.applied === undefined) throw notInState();

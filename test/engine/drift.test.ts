@@ -64,7 +64,7 @@ describe("a registration that was changed behind our back is shown by refresh, n
     );
     expect(output).toMatch(/~ status\s*: "failed" => "verified"/);
     const secretOnes = [
-      "key: webhookVerificationKey: the service holds another key; it will be set again",
+      "key: webhookVerificationKey: the service holds another key; pulumi up sets ours again",
       `url-with-query: webhookUrl changes: ${scene.endpoint.url}/changed?token=***&more=*** => ${scene.endpoint.url}/url-with-query?token=***`,
     ];
     for (const line of secretOnes) expect(output).toContain(line);

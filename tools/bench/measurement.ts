@@ -1,5 +1,5 @@
 /** What a value has to be. */
-export type Target = { atMost: number } | { atLeast: number };
+type Target = { atMost: number } | { atLeast: number };
 
 /** One line of the table. */
 export interface Measurement {
