@@ -9,7 +9,8 @@ export type ReadResult = { id: string; props: WebhookState; inputs: WebhookInput
 
 /**
  * Looks what stands in the workspace. Nothing registered: gone, and the next `up` creates it. A difference is returned in
- * the inputs too, so that the next preview names it; diff, which the engine calls at once, names a changed key. Failures of authority and transport are thrown, never "gone".
+ * the inputs too, so that the next preview names it; a changed key is named by diff, which the engine calls at once.
+ * Failures of authority and transport are thrown, never "gone".
  */
 export async function readWebhook(state: WebhookState): Promise<ReadResult> {
   if (state.applied === undefined) throw notInState();
@@ -30,8 +31,6 @@ function showDrift(state: WebhookState, seen: Registration): ReadResult {
     botUrl: seen.botUrl,
     ...(hasOurKey ? {} : { keyDrifted: true }),
   };
-  if (!hasOurKey)
-    say(state.name, "webhookVerificationKey: the service holds another key than the one that was set");
   const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
   return { id: seen.botUrl, props, inputs };
 }
