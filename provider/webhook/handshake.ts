@@ -10,8 +10,7 @@ import { quote } from "../redact.js";
 import { appendQuery, printTarget, secretsOfUrl } from "../url.js";
 
 /** How the three parameters of section 6.1 may travel: the specification does not say. */
-export const HANDSHAKE_ENCODINGS = ["form", "json", "query"] as const;
-export type HandshakeEncoding = (typeof HANDSHAKE_ENCODINGS)[number];
+type HandshakeEncoding = HandshakeStep["encoding"];
 
 /** How long the endpoint may take to answer at most, in milliseconds. */
 const LONGEST_ANSWER_MS = 10_000;

@@ -4,7 +4,7 @@ import { backOffMs } from "../client/retry.js";
 import { ApiChatError, type HandshakeRule, type HandshakeStep, type HandshakeTranscript } from "../errors.js";
 import { printUrl } from "../url.js";
 import { isPublicAddress } from "./addresses.js";
-import { HANDSHAKE_ENCODINGS, mayBecomeReady, performHandshake, type HandshakeTarget } from "./handshake.js";
+import { mayBecomeReady, performHandshake, type HandshakeTarget } from "./handshake.js";
 import type { Preflight } from "./inputs.js";
 import { say, sayIfSlow } from "./progress.js";
 
@@ -71,9 +71,15 @@ async function requireHandshake(options: PreflightOptions): Promise<void> {
     say(name, `the handshake passes, but not as ${failed.map(describeStep).join("; not as ")}`);
 }
 
-function handshakeInEveryEncoding(options: PreflightOptions): Promise<HandshakeStep[]> {
+/** The query comes last, and only if the body does not do: a key in a URL ends up in the endpoint's access log. */
+async function handshakeInEveryEncoding(options: PreflightOptions): Promise<HandshakeStep[]> {
   const leftMs = Math.max(LEAST_ANSWER_MS, options.deadline - performance.now());
-  return Promise.all(HANDSHAKE_ENCODINGS.map((encoding) => performHandshake(options, encoding, leftMs)));
+  const inBody = await Promise.all([
+    performHandshake(options, "form", leftMs),
+    performHandshake(options, "json", leftMs),
+  ]);
+  const passes = inBody.some(({ rule }) => rule === undefined);
+  return passes ? inBody : [...inBody, await performHandshake(options, "query", leftMs)];
 }
 
 /** A round decides if one encoding passes, if an answer is wrong for good, or if nothing in it is worth waiting for. */

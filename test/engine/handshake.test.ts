@@ -37,8 +37,8 @@ function firstRequests(count: number, first: RequestListener, then: RequestListe
   return (request, response) => (left-- > 0 ? first : then)(request, response);
 }
 
-/** The provider tries the handshake in three encodings at once; the service's own come after these. */
-const PREFLIGHT_REQUESTS = 3;
+/** How many requests one round of a preflight makes: form and JSON, and the query if neither passes. */
+const PREFLIGHT_REQUESTS = { passing: 2, failing: 3 };
 
 const refuse: RequestListener = (_request, response) => void response.writeHead(500).end("out of order");
 
@@ -151,7 +151,7 @@ describe("an endpoint that is late, or only the service's to reach", () => {
 
   test('under "warn" a failed preflight is only said; under "off" it is not made', async () => {
     scene.endpoint.answerWith(
-      onPath("/warned", firstRequests(PREFLIGHT_REQUESTS, wrongChallenge, responder)),
+      onPath("/warned", firstRequests(PREFLIGHT_REQUESTS.failing, wrongChallenge, responder)),
     );
     scene.endpoint.requests.length = 0;
     stack.run(
@@ -164,7 +164,7 @@ describe("an endpoint that is late, or only the service's to reach", () => {
     expect(output).toMatch(/warned: warning: the handshake with \S+ failed/);
     const asked = (path: string): string[] =>
       scene.endpoint.requests.filter((request) => request.startsWith(`POST ${path}`));
-    expect(asked("/warned")).toHaveLength(PREFLIGHT_REQUESTS + 1);
+    expect(asked("/warned")).toHaveLength(PREFLIGHT_REQUESTS.failing + 1);
     expect(asked("/unchecked")).toHaveLength(1);
     expect(registeredWorkspaces(scene)).toEqual(["warned", "unchecked"]);
   });
@@ -189,7 +189,7 @@ describe("a service whose own handshake fails for good, although the preflight p
   afterAll(() => scene.close());
 
   test("what stood there before stands there again, and the error says so", async () => {
-    scene.endpoint.answerWith(onPath("/next", firstRequests(PREFLIGHT_REQUESTS, responder, refuse)));
+    scene.endpoint.answerWith(onPath("/next", firstRequests(PREFLIGHT_REQUESTS.passing, responder, refuse)));
     stack.run(declareWebhooks(scene, next));
     const { ok, output } = await stack.up();
     expect(ok).toBe(false);
@@ -205,7 +205,7 @@ describe("a service whose own handshake fails for good, although the preflight p
   });
 
   test("where nothing stood, nothing stands and nothing is recorded", async () => {
-    scene.endpoint.answerWith(onPath("/fresh", firstRequests(PREFLIGHT_REQUESTS, responder, refuse)));
+    scene.endpoint.answerWith(onPath("/fresh", firstRequests(PREFLIGHT_REQUESTS.passing, responder, refuse)));
     stack.run(declareWebhooks(scene, ["acme", { workspace: "fresh", args: quick }]));
     const { ok, output } = await stack.up();
     expect(ok).toBe(false);
