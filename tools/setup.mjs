@@ -3,7 +3,7 @@
  * Runs on Node 20 and without dependencies, because it is what installs them.
  */
 import { existsSync } from "node:fs";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rename, rm, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -75,11 +75,20 @@ async function removeDependencies() {
   }
 }
 
+/** Beside the old one, which takes its place only when it is whole: something may be running from it. */
 async function compile() {
-  await rm(join(root, "dist"), { recursive: true, force: true });
+  const dist = join(root, "dist");
+  const next = join(root, "dist.next");
+  await rm(next, { recursive: true, force: true });
   await withProgress("Compiling dist/: some seconds", () =>
-    execute(join(binaries, "tsc"), ["-p", "tsconfig.json"], "Mend the sources, then run this again."),
+    execute(
+      join(binaries, "tsc"),
+      ["-p", "tsconfig.json", "--outDir", next],
+      "Mend the sources, then run this again.",
+    ),
   );
+  await rm(dist, { recursive: true, force: true });
+  await rename(next, dist);
 }
 
 /** The engine's tools speak for themselves on stderr, errors included. */

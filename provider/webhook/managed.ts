@@ -18,6 +18,7 @@ interface Alive {
 }
 
 const declaredByName = new Map<string, Declared>();
+const namesByAddress = new Map<string, Set<string>>();
 const aliveByBotCode = new Map<string, Alive>();
 
 const addressOf = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): string =>
@@ -25,15 +26,18 @@ const addressOf = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): st
 
 /** Notes that the program declares a workspace. Gives the name of another resource that declares the same one. */
 export function declare(declared: Declared): string | undefined {
+  const before = declaredByName.get(declared.name);
+  if (before) namesByAddress.get(addressOf(before))?.delete(before.name);
   declaredByName.set(declared.name, declared);
-  return otherDeclaration(declared)?.name;
+  const address = addressOf(declared);
+  const names = namesByAddress.get(address) ?? new Set();
+  namesByAddress.set(address, names.add(declared.name));
+  return otherDeclaration(declared);
 }
 
-function otherDeclaration(workspace: Declared): Declared | undefined {
-  const address = addressOf(workspace);
-  return [...declaredByName.values()].find(
-    (other) => other.name !== workspace.name && addressOf(other) === address,
-  );
+function otherDeclaration(workspace: Declared): string | undefined {
+  const names = [...(namesByAddress.get(addressOf(workspace)) ?? [])];
+  return names.find((name) => name !== workspace.name);
 }
 
 /** The API key with which this run's program declares a resource at an address. */
@@ -59,11 +63,12 @@ export function claimBot(botUrl: string, alive: Alive): void {
 export function managedAs(deleted: Declared & { botUrl: string; since: string }): string | undefined {
   const alive = aliveByBotCode.get(botCodeOf(deleted.botUrl));
   if (alive && alive.since !== deleted.since) return alive.name;
-  return otherDeclaration(deleted)?.name;
+  return otherDeclaration(deleted);
 }
 
 /** Forgets everything. For tests, which run many programs in one process. */
 export function forgetManaged(): void {
   declaredByName.clear();
+  namesByAddress.clear();
   aliveByBotCode.clear();
 }
