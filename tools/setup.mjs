@@ -3,7 +3,7 @@
  * Runs on Node 20 and without dependencies, because it is what installs them.
  */
 import { existsSync } from "node:fs";
-import { readdir, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -75,20 +75,18 @@ async function removeDependencies() {
   }
 }
 
-/** Beside the old one, which takes its place only when it is whole: something may be running from it. */
+/** Over the old files, because something may be running from them; what tsc did not write again goes away afterwards. */
 async function compile() {
-  const dist = join(root, "dist");
-  const next = join(root, "dist.next");
-  await rm(next, { recursive: true, force: true });
+  const begunMs = Date.now();
   await withProgress("Compiling dist/: some seconds", () =>
-    execute(
-      join(binaries, "tsc"),
-      ["-p", "tsconfig.json", "--outDir", next],
-      "Mend the sources, then run this again.",
-    ),
+    execute(join(binaries, "tsc"), ["-p", "tsconfig.json"], "Mend the sources, then run this again."),
   );
-  await rm(dist, { recursive: true, force: true });
-  await rename(next, dist);
+  const dist = join(root, "dist");
+  for (const name of await readdir(dist, { recursive: true })) {
+    const path = join(dist, name);
+    const status = await stat(path);
+    if (status.isFile() && status.mtimeMs < begunMs - 1000) await rm(path);
+  }
 }
 
 /** The engine's tools speak for themselves on stderr, errors included. */
