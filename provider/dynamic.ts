@@ -8,7 +8,6 @@ import { createWebhook, type CreateResult } from "./webhook/create.js";
 import { deleteWebhook } from "./webhook/delete.js";
 import { diffWebhook, type DiffResult } from "./webhook/diff.js";
 import type { WebhookInputs, WebhookState } from "./webhook/inputs.js";
-import { named } from "./webhook/observe.js";
 import { readWebhook, type ReadResult } from "./webhook/read.js";
 import { configure } from "./webhook/settings.js";
 import { updateWebhook } from "./webhook/update.js";
@@ -31,9 +30,12 @@ export const ApiChatWebhook = {
 /** Starts a deliberate failure with the resource's name, and without a stack: the SDK prints it beside the message. */
 async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await named(name, work);
+    return await work();
   } catch (error) {
-    if (error instanceof ApiChatError) error.stack = "";
+    if (error instanceof ApiChatError) {
+      error.message = `${name}: ${error.message}`;
+      error.stack = "";
+    }
     throw error;
   }
 }

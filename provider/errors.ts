@@ -75,9 +75,9 @@ export class ApiChatError extends Error {
   override readonly name = "ApiChatError";
   readonly code: ApiChatErrorCode;
   readonly operation: ApiChatOperation;
-  readonly httpStatus?: number;
+  declare readonly httpStatus?: number;
   readonly attempts: number;
-  readonly transcript?: HandshakeTranscript;
+  declare readonly transcript?: HandshakeTranscript;
 
   constructor(code: ApiChatErrorCode, message: string, details: ApiChatErrorDetails) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });

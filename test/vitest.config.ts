@@ -10,7 +10,11 @@ export default defineConfig({
   root,
   test: {
     projects: [
-      { resolve: { alias }, test: { name: "unit", root, include: ["test/unit/**/*.test.ts"] } },
+      {
+        resolve: { alias },
+        // Most of their time is waiting for sockets and limits, so more workers than cores pay.
+        test: { name: "unit", root, include: ["test/unit/**/*.test.ts"], maxWorkers: 4 },
+      },
       {
         test: {
           name: "provider",

@@ -9,7 +9,7 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/index.js";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
 import { anySignal } from "./abort.js";
@@ -74,6 +74,7 @@ export class RegistrationClient {
   readonly #secretsOfBaseUrl: readonly string[];
 
   constructor(options: RegistrationClientOptions) {
+    requireOptions(options);
     this.#options = options;
     this.#secretsOfBaseUrl = secretsOfUrl(options.baseUrl);
     this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
@@ -104,9 +105,8 @@ export class RegistrationClient {
   /** The body of a request; throws `invalid_config` naming the fields that are wrong, and none of their values. */
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
     const parsed = schema.safeParse(fields);
-    const issues = parsed.error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
-    if (!isHttpUrl(this.#options.baseUrl)) issues.push("baseUrl: expected an absolute http or https URL");
-    if (parsed.success && issues.length === 0) return parsed.data;
+    if (parsed.success) return parsed.data;
+    const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
     throw new ApiChatError("invalid_config", `${operation}: ${issues.join("; ")}`, { operation });
   }
 
@@ -188,8 +188,7 @@ export class RegistrationClient {
     if (!(error instanceof AttemptError)) return error;
     const { code, httpStatus } = error.failure;
     const tries = attempts > 1 ? ` (after ${attempts} attempts)` : "";
-    const hint = code === "unauthorized" ? `. ${KEY_HINT}` : "";
-    return new ApiChatError(code, `${where}: ${error.message}${tries}${hint}`, {
+    return new ApiChatError(code, `${where}: ${error.message}${tries}${hintFor(error.failure)}`, {
       operation,
       attempts,
       ...(httpStatus === undefined ? {} : { httpStatus }),
@@ -198,7 +197,34 @@ export class RegistrationClient {
   }
 }
 
+/** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
+function requireOptions({
+  baseUrl,
+  apiKey,
+  requestSeconds = DEFAULT_REQUEST_SECONDS,
+}: RegistrationClientOptions): void {
+  const flaws = [
+    ...(isHttpUrl(baseUrl) ? [] : ["baseUrl: must be an absolute http or https URL"]),
+    ...(apiKey ? [] : [`apiKey: is missing. ${KEY_HINT}`]),
+    ...(requestSeconds > 0 ? [] : ["requestSeconds: must be a number above 0"]),
+  ];
+  if (flaws.length === 0) return;
+  throw new ApiChatError("invalid_config", `RegistrationClient: ${flaws.join("; ")}`, { operation: "check" });
+}
+
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+/** What to do next, where the answer itself does not tell. */
+function hintFor({ code, httpStatus }: { code: ApiChatErrorCode; httpStatus?: number }): string {
+  if (code === "unauthorized") return `. ${KEY_HINT}`;
+  if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
+    return ". Is this the address of the registration interface? Check baseUrl";
+  }
+  if (code === "unavailable" && httpStatus === undefined) {
+    return ". Check baseUrl, or try again when the service is up";
+  }
+  return "";
+}
 
 function judgeAttempt(error: unknown): RetryVerdict {
   return error instanceof AttemptError ? error.failure : { retry: false };

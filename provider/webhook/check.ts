@@ -1,11 +1,12 @@
 import { printUrl } from "../url.js";
 import { UNKNOWN, VERIFIED, type WebhookInputs } from "./inputs.js";
 import { declare } from "./managed.js";
+import { looksMasked } from "./mask.js";
 import { say } from "./progress.js";
 import { API_KEY_MISSING, BASE_URL_MISSING, defaultApiKey, defaultBaseUrl } from "./settings.js";
 
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
-export interface CheckFailure {
+interface CheckFailure {
   property: string;
   reason: string;
 }
@@ -22,7 +23,6 @@ const LEAST_SECONDS = new Map([
   ["requestSeconds", 1],
   ["readySeconds", 0],
 ]);
-const LOOKS_MASKED = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
 type RawInputs = Record<string, unknown> & { name: string };
@@ -110,7 +110,7 @@ function flawOfSecret(value: unknown): string | undefined {
 }
 
 function checkMask(value: unknown): CheckFailure[] {
-  if (typeof value !== "string" || value === UNKNOWN || !LOOKS_MASKED.test(value)) return [];
+  if (typeof value !== "string" || value === UNKNOWN || !looksMasked(value)) return [];
   return [
     fail(
       `webhookVerificationKey: must be the key itself, got ${value.length} characters that look like a mask; do not copy it from an answer of the service; ${KEY_MEND}`,

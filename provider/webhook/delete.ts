@@ -54,7 +54,7 @@ function requireOurWorkspace({ seen, apiKey }: Observed, state: WebhookState): v
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   throw new ApiChatError(
     "conflict",
-    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key, or, if the webhook is gone for good, run pulumi state delete`,
+    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key, or, if the webhook is gone for good, run pulumi state delete <urn>`,
     { operation: "delete-webhook" },
   );
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isSameUrl } from "./fence.js";
 import { UNKNOWN, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { printUrl } from "../url.js";
@@ -31,8 +32,7 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
     if (changed.includes(name)) sayHiddenUrl(inputs.name, name, [state[name], inputs[name]]);
   }
   if (changed.includes("webhookVerificationKey")) say(inputs.name, "webhookVerificationKey changes");
-  if (state.keyDrifted)
-    say(inputs.name, "webhookVerificationKey: the service holds another key; pulumi up sets ours again");
+  if (state.keyDrifted) say(inputs.name, describeDriftedKey(state, inputs));
   if (changed.includes("apiKey")) say(inputs.name, "apiKey changes");
   const isUnfinished = state.status !== VERIFIED || state.keyDrifted === true;
   const hasMovedBot = state.botUrl !== state.applied.botUrl;
@@ -43,9 +43,17 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
   };
 }
 
+/** The same rule as in update.ts: another URL with another key is somebody else's. */
+function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
+  const isForeign = state.webhookUrl !== state.applied.url && !isSameUrl(state.webhookUrl, webhookUrl);
+  return isForeign && onExisting !== "replace"
+    ? 'the service holds another URL and another key, so somebody else\'s webhook: pulumi up stops with a conflict, unless onExisting is "replace"'
+    : "webhookVerificationKey: the service holds another key; pulumi up sets ours again";
+}
+
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
 function sayHiddenUrl(name: string, property: string, urls: [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
   const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
-  say(name, `${property} changes: ${from} => ${to}`);
+  say(name, `${property} changes${from === to ? " in its query" : ""}: ${from} => ${to}`);
 }

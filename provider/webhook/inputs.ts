@@ -13,7 +13,7 @@ export interface Timeouts {
 
 export const DEFAULT_ON_EXISTING: OnExisting = "fail";
 export const DEFAULT_PREFLIGHT: Preflight = "require";
-export const DEFAULT_READY_SECONDS = 60;
+const DEFAULT_READY_SECONDS = 60;
 
 /** The only `webhook_status` of the specification that says that all is well (section 3). */
 export const VERIFIED = "verified";

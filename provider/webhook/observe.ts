@@ -49,18 +49,6 @@ class AnnouncedClient extends RegistrationClient {
   }
 }
 
-/** Runs `work`, and starts the message of a deliberate failure with the resource's name. */
-export async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ApiChatError && !error.message.startsWith(`${name}: `)) {
-      error.message = `${name}: ${error.message}`;
-    }
-    throw error;
-  }
-}
-
 export interface Observed {
   seen: Registration | undefined;
   client: RegistrationClient;
@@ -133,4 +121,4 @@ export function requireSameWorkspace(
 }
 
 const WAY_OUT =
-  "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or pulumi up --replace; if the webhook is gone for good, pulumi state delete";
+  "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or pulumi up --replace <urn>; if the webhook is gone for good, pulumi state delete <urn>";

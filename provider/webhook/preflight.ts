@@ -22,8 +22,10 @@ export interface PreflightOptions extends HandshakeTarget {
 const LEAST_ANSWER_MS = 1_000;
 
 const MENDS: Record<HandshakeRule, string> = {
-  private_address: "give a URL that the service can reach, for example through a tunnel or a reverse proxy",
-  unreachable: "start the endpoint and check host, port and firewall, or raise timeouts.readySeconds",
+  private_address:
+    'give a URL that the service can reach, through a tunnel or a reverse proxy; if it can reach this one, set preflight: "warn"',
+  unreachable:
+    'start the endpoint and check host, port and firewall; if only the service can reach it, set preflight: "warn"',
   tls: "give the endpoint a certificate that public clients trust, for this host name",
   no_answer: "answer the handshake at once, before any other work",
   redirect: "register the final URL; a redirected POST loses its body",
@@ -43,8 +45,11 @@ export async function preflight(options: PreflightOptions): Promise<void> {
   try {
     await requireHandshake(options);
   } catch (error) {
-    if (options.mode === "require" || !(error instanceof ApiChatError)) throw error;
-    say(options.name, `warning: ${error.message}`);
+    if (!(error instanceof ApiChatError)) throw error;
+    if (options.mode === "warn")
+      return say(options.name, `warning: ${error.message}; set-webhook is called all the same`);
+    error.message += "; set-webhook was not called";
+    throw error;
   }
 }
 
@@ -52,20 +57,22 @@ async function requireHandshake(options: PreflightOptions): Promise<void> {
   const { name, url } = options;
   await refusePrivateAddress(options);
   let round = 1;
+  let seen = "";
   const steps = await sayIfSlow(
     name,
-    () => `waiting for ${printUrl(url)} to answer the handshake, attempt ${round}`,
+    () => `waiting for ${printUrl(url)} to answer the handshake, attempt ${round}${seen}`,
     async () => {
       for (; ; round += 1) {
         const made = await handshakeInEveryEncoding(options);
         const pauseMs = backOffMs(round);
         const isLast = options.mode === "warn" || performance.now() + pauseMs > options.deadline;
         if (isLast || isDecided(made)) return made;
+        seen = `; so far ${summarizeStep(tellingStep(made))}`;
         await sleep(pauseMs);
       }
     },
   );
-  if (steps.every((step) => step.rule !== undefined)) throw await handshakeFailed(options, steps, round);
+  if (steps.every((step) => step.rule !== undefined)) throw await handshakeFailed(url, steps, round);
   const failed = steps.filter((step) => step.rule !== undefined);
   if (failed.length > 0)
     say(name, `the handshake passes, but not as ${failed.map(describeStep).join("; not as ")}`);
@@ -99,11 +106,7 @@ function tellingStep(steps: readonly HandshakeStep[]): HandshakeStep & { rule: H
   return failed.reduce((most, step) => (order.indexOf(step.rule) > order.indexOf(most.rule) ? step : most));
 }
 
-async function handshakeFailed(
-  { url }: PreflightOptions,
-  steps: HandshakeStep[],
-  rounds: number,
-): Promise<ApiChatError> {
+async function handshakeFailed(url: string, steps: HandshakeStep[], rounds: number): Promise<ApiChatError> {
   const telling = tellingStep(steps);
   const transcript: HandshakeTranscript = {
     url: printUrl(url),
@@ -122,7 +125,7 @@ function transcriptError(transcript: HandshakeTranscript, reason: string): ApiCh
     `the handshake with ${url} failed: ${reason}; ${mend}`,
     `  address: ${addresses.join(", ") || "the name does not resolve"}`,
     ...steps.map((step) => `  ${describeStep(step)}, ${step.ms} ms`),
-    `  attempts: ${rounds}; set-webhook was not called`,
+    `  attempts: ${rounds}`,
   ];
   const httpStatus = steps.find((step) => step.rule === transcript.rule)?.httpStatus;
   return new ApiChatError("handshake_failed", lines.join("\n"), {
@@ -132,6 +135,9 @@ function transcriptError(transcript: HandshakeTranscript, reason: string): ApiCh
     ...(httpStatus === undefined ? {} : { httpStatus }),
   });
 }
+
+const summarizeStep = ({ connectError, httpStatus }: HandshakeStep): string =>
+  connectError ?? `HTTP ${httpStatus}`;
 
 function describeStep(step: HandshakeStep): string {
   const { encoding, rule, connectError, httpStatus, contentType, location, firstBytes } = step;
@@ -147,16 +153,16 @@ async function refusePrivateAddress({ url, baseUrl }: PreflightOptions): Promise
   const unreachable = endpoint.length > 0 && !endpoint.some(isPublicAddress) && service.some(isPublicAddress);
   if (!unreachable) return;
   const rule = "private_address";
-  const transcript = {
+  const transcript: HandshakeTranscript = {
     url: printUrl(url),
     addresses: endpoint,
     rounds: 0,
     steps: [],
     rule,
     mend: MENDS[rule],
-  } as const;
+  };
   const reason = `${endpoint.join(", ")} is a loopback or private address, which the service at ${printUrl(baseUrl)} cannot reach`;
-  throw transcriptError({ ...transcript, steps: [] }, reason);
+  throw transcriptError(transcript, reason);
 }
 
 async function resolveHost(url: string): Promise<string[]> {

@@ -4,6 +4,7 @@ import { ApiChatError, type Registration, type RegistrationClient } from "../cli
 import { printUrl } from "../url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
+import { looksMasked } from "./mask.js";
 import { preflight } from "./preflight.js";
 import { sayIfSlow } from "./progress.js";
 
@@ -42,6 +43,12 @@ export async function register(options: RegisterOptions): Promise<Registered> {
   return confirm(options, answer, deadline);
 }
 
+/** Refusals of the address or the form of a request: repeating it changes nothing. */
+const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
+
+const mayBeAccepted = ({ code, httpStatus = 0 }: ApiChatError): boolean =>
+  code === "rejected" && !LASTING_REFUSALS.has(httpStatus);
+
 /** The service may see the endpoint later than we do, so its refusal is waited out too. */
 async function setUntilAccepted(
   options: RegisterOptions,
@@ -58,7 +65,7 @@ async function setUntilAccepted(
         try {
           return await client.setWebhook(inputs);
         } catch (error) {
-          if (!(error instanceof ApiChatError) || error.code !== "rejected") throw error;
+          if (!(error instanceof ApiChatError) || !mayBeAccepted(error)) throw error;
           const pauseMs = backOffMs(attempt);
           if (performance.now() + pauseMs > deadline) throw await refusedForGood(options, error, attempt);
           await sleep(pauseMs);
@@ -73,10 +80,10 @@ async function refusedForGood(
   refusal: ApiChatError,
   attempts: number,
 ): Promise<ApiChatError> {
-  const { name, preflight: mode = DEFAULT_PREFLIGHT } = options.inputs;
+  const { preflight: mode = DEFAULT_PREFLIGHT } = options.inputs;
   const passed = mode === "require" ? ", although the preflight passed" : "";
   const standing = await restore(options);
-  const message = `${name}: ${refusal.message}; the service refused the webhook ${attempts} times${passed}. ${standing}`;
+  const message = `${refusal.message}; the service refused the webhook ${attempts} times${passed}. ${standing}`;
   return new ApiChatError("rejected", message, {
     operation: "set-webhook",
     attempts,
@@ -140,10 +147,10 @@ function requireOurs(
   answer: Registration | undefined,
   inputs: WebhookInputs,
 ): Registration {
-  const { name, webhookUrl } = inputs;
+  const { webhookUrl } = inputs;
   const at = printUrl(inputs.baseUrl);
   if (seen === undefined) {
-    throw new ApiChatError("protocol", `${name}: set-webhook succeeded, but ${at} shows nothing registered`, {
+    throw new ApiChatError("protocol", `set-webhook succeeded, but ${at} shows nothing registered`, {
       operation: "get-webhook",
     });
   }
@@ -151,18 +158,14 @@ function requireOurs(
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== answer?.webhookUrl) {
     throw new ApiChatError(
       "conflict",
-      `${name}: ${at} shows ${printUrl(seen.webhookUrl)} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`,
+      `${at} shows ${printUrl(seen.webhookUrl)} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`,
       { operation: "set-webhook" },
     );
   }
   if (seen.botUrl === "") {
-    throw new ApiChatError(
-      "protocol",
-      `${name}: ${at} shows the webhook without bot_url; run pulumi up again`,
-      {
-        operation: "get-webhook",
-      },
-    );
+    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url; run pulumi up again`, {
+      operation: "get-webhook",
+    });
   }
   return seen;
 }
@@ -175,7 +178,7 @@ export function rememberBefore(
   if (!seen) return undefined;
   const shown = seen.webhookVerificationKey;
   const isOurUrl = state !== undefined && seen.webhookUrl === expectedUrl(state.applied);
-  const showsMask = shown === "" || /[*•●…]{3,}/u.test(shown);
+  const showsMask = shown === "" || looksMasked(shown);
   const key = showsMask ? (isOurUrl ? state.webhookVerificationKey : undefined) : shown;
   return { url: isOurUrl ? state.applied.url : seen.webhookUrl, key };
 }

@@ -64,6 +64,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts);
+    refuseUnknown(name, args);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, args), {
       ...opts,
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(args)],
@@ -110,6 +111,27 @@ function secretOutputsOf({ webhookUrl }: ApiChatWebhookArgs): string[] {
 
 /** Whether a URL has a query, or is not known yet. */
 const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
+
+const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {
+  webhookUrl: true,
+  webhookVerificationKey: true,
+  baseUrl: true,
+  apiKey: true,
+  onExisting: true,
+  preflight: true,
+  timeouts: true,
+};
+
+/** A misspelt argument would be a setting that does nothing. */
+function refuseUnknown(name: string, args: ApiChatWebhookArgs): void {
+  const unknown = Object.keys(args).filter((key) => !(key in KNOWN_ARGS));
+  if (unknown.length === 0) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${Object.keys(KNOWN_ARGS).join(", ")}`,
+    { operation: "check" },
+  );
+}
 
 /** The engine has no source of the provider to run during an import. */
 function refuseImport(name: string, opts: pulumi.CustomResourceOptions): void {

@@ -106,8 +106,8 @@ describe("create looks first: it takes over on request only, and adopts what has
   test("what is adopted with everything equal is not asked for a handshake, by us or by the service", () => {
     expect(scene.emulator.workspace("equal").handshakes).toEqual([]);
     const asked = scene.endpoint.requests.filter((request) => request.startsWith("POST /equal"));
-    // The new workspaces have the same URL: the service's handshake and the three of the preflight for each.
-    expect(asked).toHaveLength(readings.length * 4);
+    // The new workspaces have the same URL: the service's handshake and the two of the preflight for each.
+    expect(asked).toHaveLength(readings.length * 3);
     expect(scene.emulator.workspace("other-key").handshakes).toMatchObject([{ verdict: "passed" }]);
   });
 

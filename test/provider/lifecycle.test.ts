@@ -206,7 +206,7 @@ describe("a failure", () => {
     for (const call of calls) {
       const error = await failureOf(call());
       expect(error.details).toMatch(
-        /npm install pulumi-apichat: Error: Cannot find module 'pulumi-apichat\/dynamic'/,
+        /npm install pulumi-apichat, on Node 22.19\+: Error: Cannot find module 'pulumi-apichat\/dynamic'/,
       );
     }
     const error = await failureOf(provider.create(argsOf()));

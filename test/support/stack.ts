@@ -44,7 +44,7 @@ export interface Outcome {
   changes: Record<string, number>;
 }
 
-export const PASSPHRASE = "passphrase-of-the-tests";
+const PASSPHRASE = "passphrase-of-the-tests";
 
 export async function createBackend(): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-test-"));

@@ -95,18 +95,26 @@ describe("a request", () => {
   });
 
   test.each([
-    ["an empty API key", { apiKey: "" }, webhook],
-    ["a base URL that is none", { baseUrl: "platform.example?token=query-value" }, webhook],
-    ["a webhook URL that is none", {}, { ...webhook, webhookUrl: "chat.example?token=query-value" }],
-    ["an empty verification key", {}, { ...webhook, webhookVerificationKey: "" }],
-  ])("with %s is not sent: invalid_config", async (_, options, set) => {
+    ["a webhook URL that is none", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
+    ["an empty verification key", { ...webhook, webhookVerificationKey: "" }],
+  ])("with %s is not sent: invalid_config", async (_, set) => {
     const { origin, received } = await startServer((_request, response) => answerOk(response));
-    const client = createTestClient(origin, options);
-    const error = await failureOf(client.setWebhook(set));
+    const error = await failureOf(createTestClient(origin).setWebhook(set));
     expect(error).toMatchObject({ code: "invalid_config", operation: "set-webhook", attempts: 0 });
     expect(error.message).not.toContain("query-value");
     expect(received).toEqual([]);
   });
+});
+
+test.each([
+  ["apiKey", { apiKey: "" }],
+  ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
+  ["requestSeconds", { requestSeconds: 0 }],
+])("a client with a wrong %s is refused: invalid_config, naming it", async (name, options) => {
+  const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
+  expect(error).toMatchObject({ code: "invalid_config", attempts: 0 });
+  expect(error.message).toContain(`${name}: `);
+  expect(error.message).not.toContain("query-value");
 });
 
 describe("an answer", () => {

@@ -64,7 +64,7 @@ export function answerChallenge(request: Received, response: ServerResponse): vo
   response.end(challengeOf(request));
 }
 
-export function challengeOf({ path, headers, body }: Received): string {
+function challengeOf({ path, headers, body }: Received): string {
   if (headers["content-type"] === "application/json") {
     return (JSON.parse(body) as { hub_challenge: string }).hub_challenge;
   }

@@ -13,7 +13,7 @@ export interface JsonSchema {
 }
 
 /** One field of a shape as its JSON Schema describes it. A path counts an array's entries as `0`. */
-export interface Field {
+interface Field {
   path: string;
   schema: JsonSchema;
   required: boolean;

@@ -222,7 +222,7 @@ test("UNKNOWN is the SDK's own value", () => {
 test("PROVIDER_SOURCE stands in the states of every release: it is short and never changes", () => {
   expect(Buffer.byteLength(PROVIDER_SOURCE)).toBeLessThanOrEqual(200);
   expect(PROVIDER_SOURCE).toBe(
-    'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat: "+e),{stack:""})}}',
+    'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}',
   );
 });
 
