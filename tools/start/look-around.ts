@@ -8,11 +8,11 @@ import type { Terminal } from "./terminal.ts";
 export async function lookAround(stage: Stage, terminal: Terminal, signal: AbortSignal): Promise<never> {
   const { emulator, receiver, folder } = stage;
   terminal.heading("All of it stays up until Ctrl-C. To look around, paste this into another terminal:");
-  for (const [name, value] of settings(stage)) terminal.command(`export ${name}=${value}`);
-  terminal.command(`cd ${join(folder, "workspaces")}`);
-  terminal.command("pulumi stack");
-  terminal.command("pulumi up");
-  terminal.command(
+  for (const [name, value] of settings(stage)) terminal.paste(`export ${name}=${value}`);
+  terminal.paste(`cd ${join(folder, "workspaces")}`);
+  terminal.paste("pulumi stack");
+  terminal.paste("pulumi up");
+  terminal.paste(
     `curl -s '${emulator.workspace("acme").baseUrl}?action=get-webhook' -H 'content-type: application/json' ` +
       `-d "{\\"ChaveApi\\":\\"$(pulumi config get apichat:apiKey)\\"}"`,
   );

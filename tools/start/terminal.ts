@@ -10,6 +10,8 @@ export interface Terminal {
   heading(text: string): void;
   /** A command, as a person would type it. */
   command(line: string): void;
+  /** A line to copy into a shell. */
+  paste(line: string): void;
   /** What came of it. */
   result(line: string): void;
   failure(text: string): void;
@@ -22,6 +24,7 @@ export function createTerminal(stream: NodeJS.WriteStream = process.stdout): Ter
   return {
     heading: (text) => print(`\n${styleText("bold", text, { stream })}`),
     command: (line) => print(`${styleText("dim", "$", { stream })} ${styleText("cyan", line, { stream })}`),
+    paste: (line) => print(styleText("cyan", line, { stream })),
     result: (line) => print(`  ${line}`),
     failure: (text) => print(`\n${styleText("red", text, { stream })}`),
     wait: (work) => waitOn(stream, work),
