@@ -32,7 +32,7 @@ async function callService(inputs, action, fields) {
 
 /**
  * @param {Inputs} inputs
- * @param {"form" | "json" | "query"} encoding
+ * @param {"form" | "json"} encoding
  */
 async function tryHandshake(inputs, encoding) {
   const challenge = crypto.randomUUID();
@@ -41,26 +41,18 @@ async function tryHandshake(inputs, encoding) {
     hub_verify_token: inputs.webhookVerificationKey,
     hub_challenge: challenge,
   };
-  const form = new URLSearchParams(parameters);
-  const url = encoding === "query" ? `${inputs.webhookUrl}?${form.toString()}` : inputs.webhookUrl;
   /** @type {RequestInit} */
-  const request = { method: "POST" };
-  if (encoding === "form") request.body = form;
-  if (encoding === "json") {
-    request.body = JSON.stringify(parameters);
-    request.headers = { "content-type": "application/json" };
-  }
-  const response = await fetch(url, request);
+  const request =
+    encoding === "form"
+      ? { body: new URLSearchParams(parameters) }
+      : { body: JSON.stringify(parameters), headers: { "content-type": "application/json" } };
+  const response = await fetch(inputs.webhookUrl, { method: "POST", ...request });
   return (await response.text()) === challenge;
 }
 
 /** @param {Inputs} inputs */
 async function requireHandshake(inputs) {
-  const passed = await Promise.all([
-    tryHandshake(inputs, "form"),
-    tryHandshake(inputs, "json"),
-    tryHandshake(inputs, "query"),
-  ]);
+  const passed = await Promise.all([tryHandshake(inputs, "form"), tryHandshake(inputs, "json")]);
   if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
 }
 
