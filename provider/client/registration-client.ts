@@ -8,7 +8,7 @@ import {
   setWebhookRequest,
   type RegistrationAction,
   type WebhookConfiguration,
-} from "../../schema/index.js";
+} from "../../schema/registration.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";

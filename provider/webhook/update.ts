@@ -23,8 +23,8 @@ export async function updateWebhook(
   const seen = await client.getWebhook();
   requireSameWorkspace({ seen, apiKey }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
   claimBot(state.applied.botUrl, { name: inputs.name, since });
-  if (seen) refuseForeign(seen, state, inputs);
-  if (isAsWanted(seen, state, inputs)) return { outs: toState(inputs, seen, { apiKey, since }) };
+  if (seen) refuseTakenOver(seen, state, inputs);
+  if (isStillAsWanted(seen, state, inputs)) return { outs: toState(inputs, seen, { apiKey, since }) };
   const registered = await register({ inputs, client, before: rememberBefore(seen, state) });
   const outs = toState(inputs, registered.seen, { apiKey, since });
   if (registered.unfinished !== undefined) throw new UnfinishedError(id, outs, registered.unfinished);
@@ -35,7 +35,7 @@ export async function updateWebhook(
  * Another URL with another key is somebody else's registration. Another URL with our key is ours, changed by hand: it is
  * repaired once a refresh has shown it, because then the preview named it.
  */
-function refuseForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): void {
+function refuseTakenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): void {
   const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);
   const isShownDrift = hideQuery(seen.webhookUrl) === state.webhookUrl && showsOurKey(seen, state);
   const mayReplace = (inputs.onExisting ?? DEFAULT_ON_EXISTING) === "replace";
@@ -51,7 +51,7 @@ function refuseForeign(seen: Registration, state: WebhookState, inputs: WebhookI
 }
 
 /** Compared with how the service showed it when we last set it: it may write URLs in its own way and mask keys. */
-function isAsWanted(
+function isStillAsWanted(
   seen: Registration | undefined,
   state: WebhookState,
   inputs: WebhookInputs,
