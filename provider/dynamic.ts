@@ -4,28 +4,51 @@
  */
 import { ApiChatError } from "./errors.js";
 import { check, type CheckResult } from "./webhook/check.js";
-import { createWebhook, type CreateResult } from "./webhook/create.js";
+import { createWebhook } from "./webhook/create.js";
 import { deleteWebhook } from "./webhook/delete.js";
 import { diffWebhook, type DiffResult } from "./webhook/diff.js";
-import type { WebhookInputs, WebhookState } from "./webhook/inputs.js";
+import type { WebhookInputs } from "./webhook/inputs.js";
 import { readWebhook, type ReadResult } from "./webhook/read.js";
 import { configure } from "./webhook/settings.js";
+import { compactState, expandState, type StoredState } from "./webhook/state.js";
 import { updateWebhook } from "./webhook/update.js";
 
 /** The lifecycle of `ApiChatWebhook`, in the form that the SDK's dynamic provider calls. */
 export const ApiChatWebhook = {
   configure,
+
   check: (olds: unknown, news: WebhookInputs & Record<string, unknown>): Promise<CheckResult> =>
     report(news.name, async () => check(olds, news)),
-  diff: (_id: string, olds: WebhookState, news: WebhookInputs): Promise<DiffResult> =>
-    report(news.name, async () => diffWebhook(olds, news)),
-  create: (inputs: WebhookInputs): Promise<CreateResult> => report(inputs.name, () => createWebhook(inputs)),
-  read: (_id: string, props: WebhookState): Promise<ReadResult> =>
-    report(props.name, () => readWebhook(props)),
-  update: (id: string, olds: WebhookState, news: WebhookInputs): Promise<{ outs: WebhookState }> =>
-    report(news.name, () => updateWebhook(id, olds, news)),
-  delete: (_id: string, props: WebhookState): Promise<void> => report(props.name, () => deleteWebhook(props)),
+
+  diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
+    report(news.name, async () => diffWebhook(expandState(olds), news)),
+
+  create: (inputs: WebhookInputs): Promise<{ id: string; outs: StoredState }> =>
+    report(inputs.name, async () => {
+      const { id, outs } = await createWebhook(inputs);
+      return { id, outs: compactState(outs) };
+    }),
+
+  /** An empty result tells the engine that the resource is gone. */
+  read: (_id: string, props: StoredState): Promise<StoredReadResult | Record<string, never>> =>
+    report(props.name, async () => {
+      const result = await readWebhook(expandState(props));
+      return result ? { ...result, props: compactState(result.props) } : {};
+    }),
+
+  update: (id: string, olds: StoredState, news: WebhookInputs): Promise<{ outs: StoredState }> =>
+    report(news.name, async () => {
+      const { outs } = await updateWebhook(id, expandState(olds), news);
+      return { outs: compactState(outs) };
+    }),
+
+  delete: (_id: string, props: StoredState): Promise<void> =>
+    report(props.name, () => deleteWebhook(expandState(props))),
 };
+
+interface StoredReadResult extends Omit<ReadResult, "props"> {
+  props: StoredState;
+}
 
 /** Starts a deliberate failure with the resource's name, and without a stack: the SDK prints it beside the message. */
 async function report<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import { register, rememberBefore, type Registered } from "./register.js";
 import { apiKeyFor } from "./settings.js";
 import { UnfinishedError, toState } from "./state.js";
 
-export interface CreateResult {
+interface CreateResult {
   id: string;
   outs: WebhookState;
 }

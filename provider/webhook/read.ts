@@ -1,23 +1,24 @@
-import { ApiChatError, type Registration } from "../client/index.js";
+import type { Registration } from "../client/index.js";
 import { hideQuery } from "../url.js";
 import { expectedUrl, showsOurKey } from "./fence.js";
 import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { observe, requireSameWorkspace } from "./observe.js";
 
-/** What the engine takes for "gone" is a result without an id. */
-export type ReadResult = { id: string; props: WebhookState; inputs: WebhookInputs } | Record<string, never>;
+export interface ReadResult {
+  id: string;
+  props: WebhookState;
+  inputs: WebhookInputs;
+}
 
 /**
- * Looks what stands in the workspace. Nothing registered: gone, and the next `up` creates it. A difference is returned in
+ * Looks what stands in the workspace. Nothing registered: undefined, and the next `up` creates it. A difference is returned in
  * the inputs too, so that the next preview names it; a changed key is named by diff, which the engine calls at once.
- * Failures of authority and transport are thrown, never "gone".
+ * Failures of authority and transport are thrown, never undefined.
  */
-export async function readWebhook(state: WebhookState): Promise<ReadResult> {
-  if (state.applied === undefined) throw notInState();
+export async function readWebhook(state: WebhookState): Promise<ReadResult | undefined> {
   const observed = await observe(state);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
-  if (!observed.seen) return {};
-  return showDrift(state, observed.seen);
+  return observed.seen && showDrift(state, observed.seen);
 }
 
 function showDrift(state: WebhookState, seen: Registration): ReadResult {
@@ -33,12 +34,4 @@ function showDrift(state: WebhookState, seen: Registration): ReadResult {
   };
   const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
   return { id: seen.botUrl, props, inputs };
-}
-
-function notInState(): ApiChatError {
-  return new ApiChatError(
-    "invalid_config",
-    "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
-    { operation: "get-webhook" },
-  );
 }

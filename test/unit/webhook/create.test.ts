@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { BeforeFirstSet, Fault } from "../../../provider/emulator/index.js";
 import type { OnExisting, WebhookState } from "../../../provider/webhook/inputs.js";
-import { UnfinishedError } from "../../../provider/webhook/state.js";
+import { UnfinishedError, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
   API_KEY,
@@ -233,7 +233,8 @@ describe("a status that is not verified yet", () => {
     const unfinished = { ...args, timeouts: { requestSeconds: 3, readySeconds: 0.3 } };
     const error = await errorOf(create(unfinished));
     expect(error).toBeInstanceOf(UnfinishedError);
-    const { id, properties, reasons } = error as UnfinishedError;
+    const { id, reasons, ...partly } = error as UnfinishedError;
+    const properties = expandState(partly.properties);
     expect(id).toBe(acme.botUrl);
     expect(properties).toMatchObject({
       status: "pending",

@@ -21,6 +21,7 @@ import {
   type WebhookState,
 } from "../../../provider/webhook/inputs.js";
 import { declare } from "../../../provider/webhook/managed.js";
+import { compactState, expandState } from "../../../provider/webhook/state.js";
 import { PROVIDER_SOURCE } from "../../../provider/webhook/provider-source.js";
 import { API_KEY, VERIFICATION_KEY, isolateRuns } from "./harness.js";
 
@@ -255,4 +256,23 @@ describe("an address is public", () => {
     "::ffff:127.0.0.1",
     "::ffff:10.0.0.1",
   ])("but not as %s", (address) => expect(isPublicAddress(address)).toBe(false));
+});
+
+describe("a stored state", () => {
+  test("does not repeat what applied shares with the outputs, and gives it back", () => {
+    const state = stateAfter();
+    const stored = compactState(state);
+    expect(stored.applied).not.toHaveProperty("url");
+    expect(stored.applied).not.toHaveProperty("botUrl");
+    expect(expandState(stored)).toEqual(state);
+  });
+
+  test("keeps what was applied when a refresh saw something else", () => {
+    const drifted = {
+      ...stateAfter(),
+      webhookUrl: "https://other.example/hook",
+      botUrl: "https://moved.example/api/apichat/1",
+    };
+    expect(expandState(compactState(drifted))).toEqual(drifted);
+  });
 });

@@ -8,6 +8,8 @@ import {
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inputs.js";
 import { forgetManaged } from "../../../provider/webhook/managed.js";
+import type { ReadResult } from "../../../provider/webhook/read.js";
+import { expandState } from "../../../provider/webhook/state.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
@@ -125,7 +127,8 @@ export async function checked(args: { name: string } & Partial<WebhookInputs>): 
 export async function create(
   args: { name: string } & Partial<WebhookInputs>,
 ): Promise<{ id: string; outs: WebhookState }> {
-  return ApiChatWebhook.create(await checked(args));
+  const { id, outs } = await ApiChatWebhook.create(await checked(args));
+  return { id, outs: expandState(outs) };
 }
 
 export async function update(
@@ -133,14 +136,20 @@ export async function update(
   args: { name: string } & Partial<WebhookInputs>,
 ): Promise<WebhookState> {
   const { outs } = await ApiChatWebhook.update(state.botUrl, state, await checked(args));
-  return outs;
+  return expandState(outs);
+}
+
+/** What read gives for a state: empty if the registration is gone. */
+export async function read(state: WebhookState): Promise<Partial<ReadResult>> {
+  const result = await ApiChatWebhook.read(state.botUrl, state);
+  return result.props === undefined ? {} : { ...result, props: expandState(result.props) };
 }
 
 /** What a refresh makes of the state. Throws if the registration is gone. */
 export async function refresh(state: WebhookState): Promise<WebhookState> {
-  const result = await ApiChatWebhook.read(state.botUrl, state);
-  if (result.props === undefined) throw new Error("gone");
-  return result.props;
+  const { props } = await read(state);
+  if (props === undefined) throw new Error("gone");
+  return props;
 }
 
 /** The failure of a lifecycle function, whatever its class. */

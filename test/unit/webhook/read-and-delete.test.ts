@@ -9,6 +9,7 @@ import {
   create,
   failureOf,
   isolateRuns,
+  read,
   refresh,
   startAcme,
   startRun,
@@ -33,9 +34,6 @@ async function startCreated(
   startRun();
   return { ...started, state };
 }
-
-const read = (state: WebhookState): ReturnType<typeof ApiChatWebhook.read> =>
-  ApiChatWebhook.read(state.botUrl, state);
 
 const remove = (state: WebhookState): Promise<void> => ApiChatWebhook.delete(state.botUrl, state);
 
