@@ -6,6 +6,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** The responder's conditional import, taken from the sources: unit tests need no build. */
 const alias = { "#hmac": `${root}provider/responder/hmac-node.ts` };
 
+/** One project after the other: each has its own number of workers. */
 export default defineConfig({
   root,
   test: {
@@ -13,13 +14,20 @@ export default defineConfig({
       {
         resolve: { alias },
         // Most of their time is waiting for sockets and limits, so more workers than cores pay.
-        test: { name: "unit", root, include: ["test/unit/**/*.test.ts"], maxWorkers: 4 },
+        test: {
+          name: "unit",
+          root,
+          include: ["test/unit/**/*.test.ts"],
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         test: {
           name: "provider",
           root,
           include: ["test/provider/**/*.test.ts"],
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
@@ -29,6 +37,7 @@ export default defineConfig({
           name: "engine",
           root,
           include: ["test/engine/**/*.test.ts"],
+          sequence: { groupOrder: 2 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,
@@ -39,6 +48,7 @@ export default defineConfig({
           name: "package",
           root,
           include: ["test/package/**/*.test.ts"],
+          sequence: { groupOrder: 3 },
           testTimeout: 600_000,
           hookTimeout: 600_000,
           maxWorkers: 1,
