@@ -167,9 +167,14 @@ function checkDuplicate(inputs: WebhookInputs): CheckFailure[] {
   if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
   const other = declare({ name, baseUrl, apiKey });
   if (other === undefined) return [];
+  // The engine checks them in any order.
+  const names = [other, name]
+    .toSorted()
+    .map((one) => `"${one}"`)
+    .join(" and ");
   return [
     fail(
-      `"${other}" and "${name}" declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`,
+      `${names} declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`,
     ),
   ];
 }

@@ -100,7 +100,7 @@ describe("a webhook outlives the names that a program gives it", () => {
     );
     const { ok, output } = await stack.preview();
     expect(ok).toBe(false);
-    expect(output).toContain('"acme-renamed" and "acme-again" declare the same workspace');
+    expect(output).toContain('"acme-again" and "acme-renamed" declare the same workspace');
     expect(failuresIn(output)).toHaveLength(1);
     expect(scene.emulator.requests).toHaveLength(requestsBefore);
   });

@@ -111,7 +111,7 @@ describe("no key and no query value leaves a run in clear", () => {
     await project.declare(declarations);
     const refreshed = await project.run("refresh", "--yes", "--diff");
     requireSuccess(refreshed);
-    expect(refreshed.output).toContain("argument: webhookVerificationKey: the service holds another key");
+    expect(refreshed.output).toContain("argument: the service holds another URL and another key");
     const preview = await project.run("preview", "--diff");
     requireSuccess(preview);
     expect(await findLeaks([project], secrets)).toEqual([]);
