@@ -1,9 +1,10 @@
 /**
- * What the engine's provider process loads, by resource type. The line in provider/webhook/provider-source.ts stands in every
+ * What the engine's provider process loads, by resource type. The line in provider/resource/provider-source.ts stands in every
  * state and names this module and its exports: neither is ever renamed.
  */
-import { ApiChatError } from "./errors.js";
-import { check, type CheckResult } from "./webhook/check.js";
+import type { CheckResult } from "./resource/checks.js";
+import { report } from "./resource/report.js";
+import { check } from "./webhook/check.js";
 import { createWebhook } from "./webhook/create.js";
 import { deleteWebhook } from "./webhook/delete.js";
 import { diffWebhook, type DiffResult } from "./webhook/diff.js";
@@ -13,12 +14,17 @@ import { configure } from "./webhook/settings.js";
 import { compactState, expandState, type StoredState } from "./webhook/state.js";
 import { updateWebhook } from "./webhook/update.js";
 
+export { ResponderProcess } from "./handshake-responder/lifecycle.js";
+export { VerificationKey } from "./verification-key/lifecycle.js";
+
 /** The lifecycle of `ApiChatWebhook`, in the form that the SDK's dynamic provider calls. */
 export const ApiChatWebhook = {
   configure,
 
-  check: (olds: unknown, news: WebhookInputs & Record<string, unknown>): Promise<CheckResult> =>
-    report(news.name, async () => check(olds, news)),
+  check: (
+    olds: unknown,
+    news: WebhookInputs & Record<string, unknown>,
+  ): Promise<CheckResult<WebhookInputs>> => report(news.name, async () => check(olds, news)),
 
   diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
     report(news.name, async () => diffWebhook(expandState(olds), news)),
@@ -48,17 +54,4 @@ export const ApiChatWebhook = {
 
 interface StoredReadResult extends Omit<ReadResult, "props"> {
   props: StoredState;
-}
-
-/** Starts a deliberate failure with the resource's name, and without a stack: the SDK prints it beside the message. */
-async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ApiChatError) {
-      error.message = `${name}: ${error.message}`;
-      error.stack = "";
-    }
-    throw error;
-  }
 }

@@ -4,6 +4,9 @@ export {
   type ApiChatErrorCode,
   type ApiChatErrorDetails,
   type ApiChatOperation,
+  type HandshakeCause,
+  type HandshakeEncoding,
+  type HandshakeRecord,
   type HandshakeRule,
   type HandshakeStep,
   type HandshakeTranscript,
@@ -15,3 +18,11 @@ export {
   type GetApiChatWebhookArgs,
   type GetApiChatWebhookResult,
 } from "./webhook/get-webhook.js";
+export { HandshakeResponder } from "./handshake-responder/handshake-responder.js";
+export type {
+  HandshakeResponderArgs,
+  HandshakeResponderWorkspaceArgs,
+  HandshakeResponderWorkspacesArgs,
+  ResponderWorkspaceArgs,
+} from "./handshake-responder/args.js";
+export { VerificationKey, type VerificationKeyArgs } from "./verification-key/verification-key.js";

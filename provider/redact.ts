@@ -1,7 +1,8 @@
 /** How many characters of a foreign body an error quotes. */
 const QUOTED_CHARACTERS = 500;
 
-const MASK = "[redacted]";
+/** What stands in place of a secret. */
+export const MASK = "[redacted]";
 
 /** A shorter piece of base64 or hex stands in innocent texts too. */
 const TELLING_CHARACTERS = 8;

@@ -22,15 +22,8 @@ const receivedError: z.core.$ZodErrorMap = ({ input }) =>
     ? "its digits are lost: read the JSON text with parseOutbound, and write the id without fraction or exponent"
     : "expected an integer";
 
-/** Accepts what {@link reviveConversationId} leaves: a number that already lost its digits is refused. */
+/** Accepts what `reviveConversationId` leaves: a number that already lost its digits is refused. */
 export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union(
   [z.int({ error: receivedError }), z.bigint()],
   { error: receivedError },
 );
-
-/** A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. */
-export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
-  if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;
-  const digits = context?.source ?? "";
-  return /^-?\d+$/.test(digits) ? BigInt(digits) : value;
-}

@@ -71,9 +71,11 @@ export {
   type OutboundText,
   type OutboundVideo,
 } from "./outbound.js";
+export { outboundKindOf, type OutboundKind } from "./outbound-kind.js";
 export {
   OutboundFormatError,
   parseOutbound,
+  type KnownOutbound,
   type OutboundIssue,
   type ParsedOutbound,
 } from "./parse-outbound.js";

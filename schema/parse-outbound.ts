@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { reviveConversationId } from "./conversation-id.js";
+import { reviveConversationId } from "./conversation-digits.js";
+import { outboundKindOf, type OutboundKind } from "./outbound-kind.js";
 import {
   outboundAudio,
   outboundButtonTemplate,
@@ -13,20 +14,23 @@ import {
   type OutboundFile,
   type OutboundGenericTemplate,
   type OutboundImage,
+  type OutboundMessage,
   type OutboundText,
   type OutboundVideo,
 } from "./outbound.js";
 
-/** A delivery with its kind. `raw` is the whole body as parsed JSON, for kinds that are not in the specification. */
-export type ParsedOutbound =
+/** A delivery of one of the seven kinds, with its kind. */
+export type KnownOutbound =
   | { kind: "text"; message: OutboundText }
   | { kind: "image"; message: OutboundImage }
   | { kind: "audio"; message: OutboundAudio }
   | { kind: "video"; message: OutboundVideo }
   | { kind: "file"; message: OutboundFile }
   | { kind: "button_template"; message: OutboundButtonTemplate }
-  | { kind: "generic_template"; message: OutboundGenericTemplate }
-  | { kind: "unknown"; raw: unknown };
+  | { kind: "generic_template"; message: OutboundGenericTemplate };
+
+/** A delivery with its kind. `raw` is the whole body as parsed JSON, for kinds that are not in the specification. */
+export type ParsedOutbound = KnownOutbound | { kind: "unknown"; raw: unknown };
 
 /** One field of a delivery that is wrong: where it stands (empty for the body as a whole), and what is expected. */
 export interface OutboundIssue {
@@ -58,35 +62,20 @@ const discriminators = z.object({ type: z.string(), content_type: z.string().nul
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
-  const { type, content_type: contentType } = parseShape(discriminators, raw);
-  switch (type) {
-    case "text":
-      return parseTextKind(contentType ?? undefined, raw);
-    case "image":
-      return { kind: type, message: parseShape(outboundImage, raw) };
-    case "audio":
-      return { kind: type, message: parseShape(outboundAudio, raw) };
-    case "video":
-      return { kind: type, message: parseShape(outboundVideo, raw) };
-    case "file":
-      return { kind: type, message: parseShape(outboundFile, raw) };
-    default:
-      return { kind: "unknown", raw };
-  }
+  const kind = outboundKindOf(parseShape(discriminators, raw));
+  if (kind === "unknown") return { kind, raw };
+  return { kind, message: parseShape<OutboundMessage>(SHAPES[kind], raw) } as ParsedOutbound;
 }
 
-function parseTextKind(contentType: string | undefined, raw: unknown): ParsedOutbound {
-  switch (contentType) {
-    case undefined:
-      return { kind: "text", message: parseShape(outboundText, raw) };
-    case "button_template":
-      return { kind: contentType, message: parseShape(outboundButtonTemplate, raw) };
-    case "generic_template":
-      return { kind: contentType, message: parseShape(outboundGenericTemplate, raw) };
-    default:
-      return { kind: "unknown", raw };
-  }
-}
+const SHAPES: Record<OutboundKind, z.ZodType<OutboundMessage>> = {
+  text: outboundText,
+  image: outboundImage,
+  audio: outboundAudio,
+  video: outboundVideo,
+  file: outboundFile,
+  button_template: outboundButtonTemplate,
+  generic_template: outboundGenericTemplate,
+};
 
 function parseJson(body: string | Uint8Array): unknown {
   try {

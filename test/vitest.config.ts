@@ -1,10 +1,12 @@
 import { fileURLToPath } from "node:url";
+import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** The responder's conditional import, taken from the sources: unit tests need no build. */
 const alias = { "#hmac": `${root}provider/responder/hmac-node.ts` };
+const aliasInWorkerd = { "#hmac": `${root}provider/responder/hmac-web.ts` };
 
 /** One project after the other: each has its own number of workers. */
 export default defineConfig({
@@ -41,6 +43,48 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,
+        },
+      },
+      {
+        resolve: { alias },
+        test: {
+          name: "contract",
+          root,
+          include: ["test/contract/{node,fetch,lambda}.test.ts"],
+          maxWorkers: 2,
+          sequence: { groupOrder: 4 },
+        },
+      },
+      {
+        resolve: { alias: aliasInWorkerd },
+        // `cf` false: what Cloudflare's edge adds to a request would be fetched from there.
+        plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
+        test: {
+          name: "workerd",
+          root,
+          include: ["test/contract/workerd.test.ts"],
+          maxWorkers: 1,
+          sequence: { groupOrder: 5 },
+        },
+      },
+      {
+        test: {
+          name: "process",
+          root,
+          include: ["test/process/**/*.test.ts"],
+          sequence: { groupOrder: 6 },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "cloud",
+          root,
+          include: ["test/cloud/**/*.test.ts"],
+          sequence: { groupOrder: 7 },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -1,9 +1,10 @@
 import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
+import { parseRetryAfter } from "../retry-after.js";
 import { printTarget } from "../url.js";
 import { BodyTooLargeError, exchange, type Answer } from "./exchange.js";
-import { parseRetryAfter, type RetryVerdict } from "./retry.js";
+import type { RetryVerdict } from "./retry.js";
 
 /** The largest answer that is read, in bytes. */
 export const ANSWER_LIMIT_BYTES = 1024 * 1024;
@@ -87,7 +88,7 @@ function connectionFailed(error: unknown, signal: AbortSignal, secrets: readonly
 /** The system's or undici's code of a connection error; a host with several addresses hides it one level down. */
 export function connectionCode(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
-  return error instanceof Error && "code" in error ? String(error.code) : "";
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 function redirected(status: number, target: string): AttemptError {

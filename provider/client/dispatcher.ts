@@ -7,11 +7,12 @@ let shared: Dispatcher | undefined;
 
 /** The connection pool of this process: kept alive, and through the environment's proxies where it names any. */
 export function sharedDispatcher(): Dispatcher {
-  return (shared ??= createDispatcher());
+  return (shared ??= createDispatcher({ connections: CALLS_PER_ORIGIN }));
 }
 
-function createDispatcher(): Dispatcher {
-  const options = { connections: CALLS_PER_ORIGIN, keepAliveTimeout: 30_000 };
+/** A pool of its own: kept alive, and through the environment's proxies where it names any. */
+export function createDispatcher(settings: { connections: number; allowH2?: boolean }): Dispatcher {
+  const options = { ...settings, keepAliveTimeout: 30_000 };
   const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
 }

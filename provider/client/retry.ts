@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const FIRST_DELAY_MS = 250;
-const LONGEST_DELAY_MS = 8_000;
+/** Between which pauses a back-off grows, in milliseconds. */
+export interface BackOffRange {
+  firstMs: number;
+  longestMs: number;
+}
+
+const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
 /** An attempt with less time than this would only hide the reason of the last one behind a timeout. */
 const LEAST_ATTEMPT_MS = 50;
 
@@ -63,8 +68,12 @@ export class TimeBudget {
 const timedOut = (): DOMException => new DOMException("the time limit has passed", "TimeoutError");
 
 /** Exponential, with jitter, so that many clients do not come back at one moment. */
-export function backOffMs(attempt: number, random: () => number = Math.random): number {
-  const ceiling = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1));
+export function backOffMs(
+  attempt: number,
+  random = Math.random,
+  { firstMs, longestMs } = CALL_BACK_OFF,
+): number {
+  const ceiling = Math.min(longestMs, firstMs * 2 ** (attempt - 1));
   return Math.ceil(ceiling * (0.5 + random() / 2));
 }
 
@@ -89,12 +98,4 @@ export async function withRetries<T>(
       await budget.spend((spending) => sleep(delayMs, undefined, { signal: spending }), signal);
     }
   }
-}
-
-/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now. */
-export function parseRetryAfter(value: string | undefined, now = Date.now()): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

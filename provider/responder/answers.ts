@@ -1,3 +1,5 @@
+import type { Answer } from "./request.js";
+
 /** The errors of a responder: each code always comes with the same status. */
 const STATUS_BY_CODE = {
   /** The three handshake parameters are there, but the challenge is not one that may be given back. */
@@ -10,12 +12,20 @@ const STATUS_BY_CODE = {
   invalid_token: 401,
   /** The signature is missing, badly written, or of another key. */
   invalid_signature: 401,
+  /** The request is for another path. */
+  not_found: 404,
   method_not_allowed: 405,
   body_too_large: 413,
+  /** The body is compressed or multipart: neither a handshake nor a delivery. */
+  unsupported_media_type: 415,
   /** Something has read the body before the responder. */
   body_consumed: 500,
+  /** The program's own function for the keys has failed. */
+  keys_unavailable: 500,
   /** The program's own handler has thrown. */
   handler_failed: 500,
+  /** The program's own handler cannot take a delivery now: it has thrown an UnavailableError. */
+  unavailable: 503,
 } as const;
 
 /** The literal codes that an answer's `error.code` may hold. */
@@ -28,21 +38,22 @@ export function answerError(
   code: ResponderErrorCode,
   message: string,
   headers: Record<string, string> = {},
-): Response {
-  return new Response(JSON.stringify({ error: { code, message } }), {
+): Answer {
+  return {
     status: STATUS_BY_CODE[code],
     headers: { "content-type": "application/json", ...NO_SNIFFING, ...headers },
-  });
+    body: JSON.stringify({ error: { code, message } }),
+  };
 }
 
 /** Answers a handshake with its challenge, in a form that no browser takes for a page. */
-export function answerChallenge(challenge: string): Response {
-  return new Response(challenge, {
+export function answerChallenge(challenge: string): Answer {
+  return {
+    status: 200,
     headers: { "content-type": "text/plain; charset=utf-8", ...NO_SNIFFING },
-  });
+    body: challenge,
+  };
 }
 
 /** Answers a delivery that was handled: 200 without a body. */
-export function answerHandled(): Response {
-  return new Response(null, { status: 200 });
-}
+export const answerHandled = (): Answer => ({ status: 200, headers: {}, body: "" });

@@ -6,7 +6,7 @@ export type BodyFailure = "body_too_large" | "body_incomplete" | "body_consumed"
 
 /** Reads the raw body, and stops as soon as it is larger than the limit. */
 export async function readBody(request: Request, limitBytes: number): Promise<Uint8Array | BodyFailure> {
-  if (request.bodyUsed) return "body_consumed";
+  if (request.bodyUsed || request.body?.locked === true) return "body_consumed";
   if (Number(request.headers.get("content-length")) > limitBytes) return "body_too_large";
   if (request.body === null) return new Uint8Array();
   try {

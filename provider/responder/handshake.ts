@@ -1,15 +1,30 @@
-import { answerChallenge, answerError } from "./answers.js";
+import { answerError } from "./answers.js";
 import type { KeyList } from "./keys.js";
-import { matchesAnyKey } from "./signature.js";
+import { queryOf, type Answer } from "./request.js";
+import { findEqualKey } from "./signature.js";
 
-/** What a handshake asks (section 6.1). */
+/** A handshake that was answered with its challenge (section 6.1). */
 export interface Handshake {
+  /** The target of the request, without the parameters of a handshake. */
+  url: string;
+  /** Where the three parameters were. */
+  encoding: "form" | "json" | "query";
+  /** Which of the verification keys the token was, counted from 0. */
+  keyIndex: number;
+}
+
+/** What a handshake asks. */
+export interface HandshakeRequest {
+  encoding: Handshake["encoding"];
   token: string;
   challenge: string;
 }
 
 /** At most 1 KiB of printable ASCII: more than any challenge needs, and too little to make the endpoint say anything. */
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
+
+/** The three parameters of section 6.1. */
+const PARAMETERS = ["hub_mode", "hub_verify_token", "hub_challenge"];
 
 type ParameterReader = (name: string) => unknown;
 
@@ -18,30 +33,50 @@ type ParameterReader = (name: string) => unknown;
  * all three in the body (a form or a JSON object) or all three in the query; other parameters are ignored. The content
  * type is not looked at, because section 6.1 does not name one. Anything else is no handshake.
  */
-export function findHandshake(url: string, bodyText: string): Handshake | undefined {
-  return findInBody(bodyText) ?? findInQuery(url);
+export function findHandshake(url: string, bodyText: string): HandshakeRequest | undefined {
+  return findInBody(bodyText) ?? findInQuery(queryOf(url));
 }
 
-/** Answers a handshake: its challenge; 401 for a token that is none of the keys; 400 for a challenge that is not echoed. */
-export async function answerHandshake(handshake: Handshake, verificationKeys: KeyList): Promise<Response> {
-  if (!(await matchesAnyKey(verificationKeys, handshake.token))) {
+/** Whether a request speaks of a handshake with the dotted names of another service, which are not those of section 6.1. */
+export const hasDottedNames = (url: string, bodyText: string): boolean =>
+  bodyText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
+
+/**
+ * Judges a handshake: the index of the key that its token is, or the refusal. 401 for a token that is none of the keys;
+ * 400 for a challenge that is not echoed.
+ */
+export async function judgeHandshake(
+  { token, challenge }: HandshakeRequest,
+  verificationKeys: KeyList,
+): Promise<number | Answer> {
+  const keyIndex = await findEqualKey(verificationKeys, token);
+  if (keyIndex < 0) {
     return answerError("invalid_token", "hub_verify_token is not the verification key of this endpoint");
   }
-  if (!CHALLENGE_GRAMMAR.test(handshake.challenge)) {
+  if (!CHALLENGE_GRAMMAR.test(challenge)) {
     return answerError("invalid_challenge", "hub_challenge must be 1 to 1024 characters of printable ASCII");
   }
-  return answerChallenge(handshake.challenge);
+  return keyIndex;
 }
 
-function findInBody(text: string): Handshake | undefined {
+/** Takes the parameters of a handshake out of a target's query: one of them is a secret. */
+export function withoutHandshake(url: string): string {
+  const start = url.indexOf("?");
+  if (start < 0) return url;
+  const others = queryOf(url)
+    .split("&")
+    .filter((pair) => !PARAMETERS.some((name) => new URLSearchParams(pair).has(name)));
+  return others.length === 0 ? url.slice(0, start) : `${url.slice(0, start)}?${others.join("&")}`;
+}
+
+function findInBody(text: string): HandshakeRequest | undefined {
   // So that no delivery is parsed before its signature is checked, unless it speaks of handshakes itself.
   if (!text.includes("hub_challenge")) return undefined;
-  return toHandshake(/^\s*\{/.test(text) ? readJson(text) : readForm(text));
+  return /^\s*\{/.test(text) ? toHandshake(readJson(text), "json") : toHandshake(readForm(text), "form");
 }
 
-function findInQuery(url: string): Handshake | undefined {
-  const start = url.indexOf("?");
-  return start < 0 ? undefined : toHandshake(readForm(url.slice(start + 1)));
+function findInQuery(query: string): HandshakeRequest | undefined {
+  return query.includes("hub_challenge") ? toHandshake(readForm(query), "query") : undefined;
 }
 
 function readForm(text: string): ParameterReader {
@@ -59,10 +94,10 @@ function readJson(text: string): ParameterReader {
   }
 }
 
-function toHandshake(read: ParameterReader): Handshake | undefined {
+function toHandshake(read: ParameterReader, encoding: Handshake["encoding"]): HandshakeRequest | undefined {
   const token = read("hub_verify_token");
   const challenge = read("hub_challenge");
   const isHandshake =
     read("hub_mode") === "subscribe" && typeof token === "string" && typeof challenge === "string";
-  return isHandshake ? { token, challenge } : undefined;
+  return isHandshake ? { encoding, token, challenge } : undefined;
 }

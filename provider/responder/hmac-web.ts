@@ -4,7 +4,7 @@ import type { KeyList, KeyOrBody } from "./keys.js";
 const IMPORTED_KEYS_KEPT = 1024;
 
 const ALGORITHM = { name: "HMAC", hash: "SHA-256" };
-type ImportedKey = ReturnType<typeof crypto.subtle.importKey>;
+type ImportedKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const encoder = new TextEncoder();
 const importedKeys = new Map<string, ImportedKey>();
@@ -28,12 +28,13 @@ export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string)
   return -1;
 }
 
-function importKey(key: KeyOrBody): ImportedKey {
+/** Keeps the key and not the promise of it: in Workers no request may wait for what another one has begun. */
+async function importKey(key: KeyOrBody): Promise<ImportedKey> {
   // By content, because bytes can be changed in place; the prefix keeps "49" and the byte 49 apart.
   const name = typeof key === "string" ? `text ${key}` : `bytes ${key.join()}`;
   const known = importedKeys.get(name);
   if (known !== undefined) return known;
-  const imported = crypto.subtle.importKey("raw", toBytes(key), ALGORITHM, false, ["sign", "verify"]);
+  const imported = await crypto.subtle.importKey("raw", toBytes(key), ALGORITHM, false, ["sign", "verify"]);
   importedKeys.set(name, imported);
   dropOldestKey();
   return imported;

@@ -1,8 +1,16 @@
+import type { RequestHead } from "./request.js";
+
 /** A verification key, or a body: text stands for its UTF-8 bytes. */
 export type KeyOrBody = string | Uint8Array;
 
 /** One verification key, or several of which the first signs and all verify (while a key is being rotated). */
 export type VerificationKeys = KeyOrBody | readonly KeyOrBody[];
+
+/** A function that is asked for the keys at each request. */
+export type VerificationKeyFunction = (request: RequestHead) => VerificationKeys | Promise<VerificationKeys>;
+
+/** Verification keys, or a function that gives them. */
+export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 
 /** Verification keys that have been looked at: at least one, none of them empty. */
 export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];

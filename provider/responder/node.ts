@@ -1,115 +1,143 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { BodyFailure } from "./body.js";
+import type { Answer, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 /** How long the rest of a body is read and thrown away after an early answer, so that the sender can read the answer. */
 const LINGER_MS = 2_000;
 
-/** What `http.createServer` takes. */
+/** What `http.createServer` takes, and Express as a handler. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Makes a listener for `http.createServer` out of a responder. It only converts: the body is streamed, repeated headers
- * are kept, and an answer that comes before the whole body ends the connection. A request that cannot be expressed as a
- * `Request` (its `Host` is no host, its method is TRACE) gets 400, a responder that rejects 500, both without a body.
+ * Makes a listener for `http.createServer` out of a responder, or a handler for Express. It only converts. An answer that
+ * comes before the whole body ends the connection. A body that was kept as bytes before (`express.raw`) is taken from
+ * `req.body`, or from `req.rawBody`; one that was parsed is answered with 500 and how to mend it.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);
  */
-export function toNodeListener(responder: Responder): NodeListener {
-  return (req, res) => {
-    // A sender that leaves while it is answered must not end the server.
-    res.on("error", () => res.destroy());
-    void answerRequest(responder, req, res);
-  };
+export function toNodeListener(responder: Pick<Responder, "answer">): NodeListener {
+  return (req, res) => void answerRequest(responder, req, res);
 }
 
-async function answerRequest(responder: Responder, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const request = toRequest(req);
-  if (request === undefined) return endWithStatus(res, 400);
+/** What frameworks add to the request. */
+type FrameworkRequest = IncomingMessage & { originalUrl?: string; body?: unknown; rawBody?: unknown };
+
+async function answerRequest(
+  responder: Pick<Responder, "answer">,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
   try {
-    const response = await responder(request);
-    await sendResponse(response, req, res);
+    sendAnswer(await responder.answer(fromIncomingMessage(req)), req, res);
   } catch (error) {
     console.error(`apichat responder: no answer could be given: ${String(error)}`);
-    endWithStatus(res, 500);
+    if (res.headersSent) res.destroy();
+    else res.writeHead(500, { connection: "close" }).end();
   }
 }
 
-function toRequest(req: IncomingMessage): Request | undefined {
-  const method = req.method ?? "GET";
-  const isBodyless = method === "GET" || method === "HEAD";
-  try {
-    return new Request(toUrl(req), {
-      method,
-      headers: toHeaders(req.headersDistinct),
-      ...(isBodyless ? {} : { body: streamBody(req), duplex: "half" }),
-    });
-  } catch {
-    // Request itself is the judge of what it can hold.
-    return undefined;
+/** Converts the request of Node's HTTP server. */
+export const fromIncomingMessage = (req: FrameworkRequest): IncomingRequest => new NodeRequest(req);
+
+class NodeRequest implements IncomingRequest {
+  private readonly req: FrameworkRequest;
+  readonly method: string;
+  readonly url: string;
+
+  constructor(req: FrameworkRequest) {
+    this.req = req;
+    this.method = req.method ?? "GET";
+    // Express cuts the path at which a router is mounted off `url`.
+    this.url = req.originalUrl ?? req.url ?? "/";
+  }
+
+  header(name: string): string | undefined {
+    const value = this.req.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  headers(): Iterable<readonly [string, string]> {
+    return pairsOf(this.req.rawHeaders);
+  }
+
+  readBody(limitBytes: number): ReturnType<typeof readBody> {
+    return readBody(this.req, limitBytes);
   }
 }
 
-function toUrl(req: IncomingMessage): string {
-  const target = req.url ?? "/";
-  // Joined and not resolved: as a relative address "//other/path" would name another host.
-  const scheme = "encrypted" in req.socket ? "https" : "http";
-  return target.startsWith("/") ? `${scheme}://${req.headers.host ?? "localhost"}${target}` : target;
-}
-
-function toHeaders(headersDistinct: IncomingMessage["headersDistinct"]): Headers {
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(headersDistinct)) {
-    for (const value of values) headers.append(name, value);
+function* pairsOf(rawHeaders: readonly string[]): Generator<readonly [string, string]> {
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    yield [rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""];
   }
-  return headers;
 }
 
-function streamBody(req: IncomingMessage): ReadableStream<Uint8Array> {
-  // Readable.toWeb would end the connection on cancel, before the answer is sent.
-  const chunks = req.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done === true) controller.close();
-        else controller.enqueue(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+function readBody(
+  req: FrameworkRequest,
+  limitBytes: number,
+): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
+  const kept = keptBytes(req);
+  if (kept !== undefined) return kept.byteLength > limitBytes ? "body_too_large" : kept;
+  // One that is being decoded does not give its bytes any more.
+  if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
+  // It would not say again that it is closed.
+  if (req.destroyed) return "body_incomplete";
+  if (Number(req.headers["content-length"]) > limitBytes) return "body_too_large";
+  return readStream(req, limitBytes);
 }
 
-async function sendResponse(response: Response, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const body = new Uint8Array(await response.arrayBuffer());
+function keptBytes({ rawBody, body }: FrameworkRequest): Uint8Array | undefined {
+  if (rawBody instanceof Uint8Array) return rawBody;
+  return body instanceof Uint8Array ? body : undefined;
+}
+
+function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Array | BodyFailure> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const take = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length <= limitBytes) return;
+      req.off("data", take).pause();
+      resolve("body_too_large");
+    };
+    const end = (): void => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    // After the end it changes nothing any more.
+    const abort = (): void => resolve("body_incomplete");
+    // Not "close", which comes after every request: a listener to it is a tenth of what a request costs.
+    req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
+  });
+}
+
+function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res: ServerResponse): void {
   if (res.destroyed) return;
-  const isEarly = !req.complete;
-  res.statusCode = response.status;
-  for (const [name, value] of response.headers) res.appendHeader(name, value);
-  if (response.body !== null) res.setHeader("content-length", body.byteLength);
-  if (!isEarly) {
-    res.end(body);
+  const length = { "content-length": Buffer.byteLength(body) };
+  if (req.complete || !hasBody(req)) {
+    res.writeHead(status, { ...headers, ...length });
+    // Even an empty one would be a second write.
+    if (body === "") res.end();
+    else res.end(body);
     return;
   }
-  res.setHeader("connection", "close");
-  res.flushHeaders();
+  // A sender that leaves while it is answered must not end the server.
+  res.on("error", () => res.destroy());
+  res.writeHead(status, { ...headers, ...length, connection: "close" });
   res.write(body, () => req.socket.end());
   discardRest(req, res);
 }
+
+/** Whether a body was announced; `complete` alone says so too late for a request that has none. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 /** Reads the rest of the body away: a socket that is closed over unread data takes the answer with it. */
 function discardRest(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => res.destroy(), LINGER_MS);
   res.once("close", () => clearTimeout(timer));
   req.once("end", () => res.end());
+  // Without a listener an error of a sender that has left would end the server.
+  req.once("error", () => res.destroy());
   req.resume();
-}
-
-function endWithStatus(res: ServerResponse, status: number): void {
-  if (res.destroyed) return;
-  if (res.headersSent) res.destroy();
-  else res.writeHead(status, { connection: "close" }).end();
 }

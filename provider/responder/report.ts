@@ -1,16 +1,16 @@
 import { redactSecrets } from "../redact.js";
-import type { KeyList, KeyOrBody } from "./keys.js";
+import type { KeyOrBody } from "./keys.js";
 
 /** How deep the causes of an error are followed. */
 const CAUSES_SHOWN = 5;
 
 /**
- * Writes a handler's error to the console: stack and causes as text, with the verification keys taken out. Other
- * properties are left out, because the errors of HTTP clients hold whole requests in them.
+ * Writes the error of one of the program's own functions to the console: stack and causes as text, with the verification
+ * keys taken out. Other properties are left out, because the errors of HTTP clients hold whole requests in them.
  */
-export function reportHandlerError(error: unknown, verificationKeys: KeyList): void {
+export function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map(toWellFormedText);
-  console.error(redactSecrets(`apichat responder: onDelivery has failed: ${describeError(error)}`, secrets));
+  console.error(redactSecrets(`apichat responder: ${source} has failed: ${describeError(error)}`, secrets));
 }
 
 function describeError(error: unknown): string {
@@ -20,7 +20,16 @@ function describeError(error: unknown): string {
     lines.push(current.stack ?? String(current));
     current = current.cause;
   }
-  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${String(error)}`;
+  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${describeValue(error)}`;
+}
+
+function describeValue(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    // Not everything that can be thrown can be written as text, and a report must not fail.
+    return "without a text";
+  }
 }
 
 /** Text without lone surrogates, which no URL encoder takes. */

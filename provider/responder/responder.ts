@@ -1,130 +1,262 @@
-import { answerError, answerHandled } from "./answers.js";
-import { BODY_LIMIT_BYTES, readBody } from "./body.js";
-import type { BodyFailure } from "./body.js";
-import { answerHandshake, findHandshake } from "./handshake.js";
-import { listKeys } from "./keys.js";
-import type { KeyList, VerificationKeys } from "./keys.js";
-import { reportHandlerError } from "./report.js";
+import { answerChallenge, answerError, answerHandled } from "./answers.js";
+import { BODY_LIMIT_BYTES, type BodyFailure } from "./body.js";
+import { parseMessage, type Delivery } from "./delivery.js";
+import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./fetch.js";
+import {
+  findHandshake,
+  hasDottedNames,
+  judgeHandshake,
+  withoutHandshake,
+  type Handshake,
+  type HandshakeRequest,
+} from "./handshake.js";
+import { listKeys, type KeyList, type VerificationKeyFunction, type VerificationKeySource } from "./keys.js";
+import { reportError } from "./report.js";
+import { pathOf, type Answer, type IncomingRequest, type RequestHead } from "./request.js";
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
+import { UnavailableError } from "./unavailable-error.js";
 
-/** A delivery whose signature was verified (section 6.2). */
-export interface Delivery {
-  /** The body, parsed from JSON and not checked any further: the shapes of section 2.4. */
-  message: unknown;
-  /** The body as it came and as it was signed. */
-  rawBody: Uint8Array;
-  /** The header `x-flow-ns`: the namespace of the bot's flow. */
-  flowNs: string | undefined;
-  /** The header `x-action`: `messages`, as far as the specification tells. */
-  action: string | undefined;
-  /** Which of the verification keys has signed, counted from 0. */
-  keyIndex: number;
+/** What a handler gets beside its delivery. */
+export interface DeliveryContext {
+  /** The request that carried the delivery. */
+  request: RequestHead;
+  /**
+   * Lets work go on after the answer: Workers and Lambda keep the instance for it. Its failure is reported on stderr. The
+   * delivery is acknowledged meanwhile, so what must not be lost does not belong here.
+   */
+  waitUntil: WaitUntil;
 }
 
 /** Takes a verified delivery. It is acknowledged when this returns; when it throws or rejects, the answer is 500. */
-export type DeliveryHandler = (delivery: Delivery) => void | Promise<void>;
+export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
 export interface ResponderOptions {
-  /** One key, or several while a key is being rotated: all of them verify deliveries and answer handshakes. */
-  verificationKeys: VerificationKeys;
+  /**
+   * One key, or several while a key is being rotated: all of them verify deliveries and answer handshakes. A function is
+   * asked at each request.
+   */
+  verificationKeys: VerificationKeySource;
   onDelivery: DeliveryHandler;
+  /** Is told of each handshake that passes, before it is answered. When it throws, the answer is 500. */
+  onHandshake?: (handshake: Handshake) => void | Promise<void>;
   /** How large a body may be, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;
+  /** The only path that is answered, such as "/webhooks/apichat"; others get 404. Default: every path. */
+  path?: string;
 }
 
-/** Answers one request. It never rejects. */
-export type Responder = (request: Request) => Promise<Response>;
+/** What an adapter may give beside a request. */
+export interface AnswerContext {
+  waitUntil?: WaitUntil | undefined;
+}
+
+/** Answers one request; it never rejects. As a function it takes and gives the web's Request and Response. */
+export interface Responder {
+  /** `runtime` is what Workers, Bun and Deno pass beside the request. */
+  (request: Request, ...runtime: unknown[]): Promise<Response>;
+  /** For adapters: the same without the web's objects. */
+  answer(request: IncomingRequest, context?: AnswerContext): Promise<Answer>;
+}
 
 /**
  * Makes the endpoint of a webhook URL: it answers handshakes (section 6.1) and gives verified deliveries (section 6.2)
- * to `onDelivery`. In this order: other methods than POST get 405; a body over the limit, 413; a handshake, its
- * challenge as plain text, or 401 for a wrong token and 400 for a challenge that is not at most 1 KiB of printable
- * ASCII; a wrong signature, 401; a body that is not JSON, 400; then 200. If `onDelivery` fails the answer is 500 and the error goes
- * to console.error. The body of each error is `{ "error": { "code", "message" } }`.
+ * to `onDelivery`. In this order: another path gets 404; another method than POST, 405; a compressed or multipart body,
+ * 415; a body over the limit, 413; a handshake, its challenge as plain text, or 401 for a wrong token and 400 for a
+ * challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a body that is not JSON, 400; then 200.
+ * If `onDelivery` fails the answer is 500 and the error goes to console.error; if it throws an {@link UnavailableError},
+ * 503. The body of each error is `{ "error": { "code", "message" } }`.
  *
- * Throws a TypeError for a missing or empty key, and a RangeError for a limit that is not a positive whole number.
+ * Throws a TypeError for a missing or empty key, a path that is none and an unknown option, and a RangeError for a limit that is not a
+ * positive whole number.
  *
  * @example
  * const responder = createResponder({
  *   verificationKeys: process.env.VERIFICATION_KEY ?? "",
- *   onDelivery: ({ message }) => console.log(message),
+ *   onDelivery: ({ kind, message }) => console.log(kind, message),
  * });
- * http.createServer(toNodeListener(responder)).listen(8080);
+ * http.createServer(toNodeListener(responder)).listen(8080); // Workers, Bun and Deno: export default { fetch: responder }
  */
 export function createResponder(options: ResponderOptions): Responder {
-  const keys = listKeys(options.verificationKeys);
-  const { onDelivery, bodyLimitBytes = BODY_LIMIT_BYTES } = options;
+  const policy = toPolicy(options);
+  const answer = (request: IncomingRequest, context: AnswerContext = {}): Promise<Answer> =>
+    respond(request, context.waitUntil === undefined ? policy : { ...policy, ...context });
+  const responder = async (request: Request, ...runtime: unknown[]): Promise<Response> =>
+    toResponse(await answer(fromRequest(request), { waitUntil: findWaitUntil(runtime) }));
+  return Object.assign(responder, { answer });
+}
+
+interface Policy extends Pick<ResponderOptions, "path" | "onHandshake" | "onDelivery"> {
+  bodyLimitBytes: number;
+  /** The keys, or whom to ask for them. */
+  keys: KeyList | VerificationKeyFunction;
+}
+
+/** The policy for one request. */
+interface Exchange extends Policy, AnswerContext {}
+
+/** Printable ASCII without "?" and "#", because it is compared with what stands on the wire. */
+const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
+
+function toPolicy(options: ResponderOptions): Policy {
+  const { verificationKeys, bodyLimitBytes = BODY_LIMIT_BYTES, path, ...handlers } = options;
+  refuseMisspelt(handlers);
   if (!Number.isSafeInteger(bodyLimitBytes) || bodyLimitBytes < 1) {
     throw new RangeError(`bodyLimitBytes: must be a positive whole number, got ${bodyLimitBytes}`);
   }
-  return (request) => respond(request, { keys, onDelivery, bodyLimitBytes });
+  if (path !== undefined && !PATH_GRAMMAR.test(path)) {
+    throw new TypeError(
+      `path: must start with "/", be percent-encoded and have no query, got ${JSON.stringify(path)}`,
+    );
+  }
+  return {
+    ...handlers,
+    keys: typeof verificationKeys === "function" ? verificationKeys : listKeys(verificationKeys),
+    bodyLimitBytes,
+    ...(path === undefined ? {} : { path }),
+  };
 }
 
-interface Policy {
-  keys: KeyList;
-  onDelivery: DeliveryHandler;
-  bodyLimitBytes: number;
+/** For programs without types: a misspelt option would do nothing, and a missing handler fail with the first delivery. */
+function refuseMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
+  const [name] = Object.keys(unknown);
+  if (name !== undefined) {
+    throw new TypeError(
+      `${name}: no such option; there are verificationKeys, onDelivery, onHandshake, bodyLimitBytes, path`,
+    );
+  }
+  if (typeof onDelivery !== "function") throw new TypeError("onDelivery: must be a function");
+  if (onHandshake !== undefined && typeof onHandshake !== "function") {
+    throw new TypeError("onHandshake: must be a function");
+  }
 }
 
-async function respond(request: Request, policy: Policy): Promise<Response> {
+async function respond(request: IncomingRequest, exchange: Exchange): Promise<Answer> {
+  const refusal = judgeHead(request, exchange);
+  if (refusal !== undefined) return refusal;
+  const body = await request.readBody(exchange.bodyLimitBytes);
+  if (typeof body === "string") return answerError(body, BODY_FAILURES[body]);
+  const keys = typeof exchange.keys === "function" ? await askForKeys(request, exchange.keys) : exchange.keys;
+  return keys === undefined ? KEYS_UNAVAILABLE : await answerBody(request, { body, keys, exchange });
+}
+
+function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
+  if (path !== undefined && pathOf(request.url) !== path) {
+    return answerError("not_found", "nothing is here; look at the path of the webhook URL");
+  }
   if (request.method !== "POST") {
     return answerError("method_not_allowed", "this endpoint takes POST only", { allow: "POST" });
   }
-  const body = await readBody(request, policy.bodyLimitBytes);
-  if (typeof body === "string") return answerError(body, BODY_FAILURES[body]);
-  return answerBody(request, body, policy);
+  const encoding = request.header("content-encoding") ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    return answerError("unsupported_media_type", "this endpoint takes no compressed body", {
+      "accept-encoding": "identity",
+    });
+  }
+  if (/^\s*multipart\//i.test(request.header("content-type") ?? "")) {
+    return answerError(
+      "unsupported_media_type",
+      "a handshake is a form (not multipart) or JSON, a delivery is JSON",
+    );
+  }
+  return undefined;
 }
 
 const BODY_FAILURES: Record<BodyFailure, string> = {
   body_too_large: "the body is larger than this endpoint takes",
   body_incomplete: "the connection broke before the whole body was there",
   body_consumed:
-    "the body was read before the responder; put the responder before any body parser, because the signature is over the raw body",
+    "the body was read before the responder, but the signature is over the raw body; put the responder before any body parser, or let the parser keep the bytes (Express: express.raw({ type: () => true }))",
 };
 
-async function answerBody(request: Request, rawBody: Uint8Array, policy: Policy): Promise<Response> {
-  const text = new TextDecoder().decode(rawBody);
+const KEYS_UNAVAILABLE = answerError("keys_unavailable", "the verification keys could not be had");
+
+async function askForKeys(request: RequestHead, ask: VerificationKeyFunction): Promise<KeyList | undefined> {
+  try {
+    return listKeys(await ask(request));
+  } catch (error) {
+    reportError("verificationKeys", error, []);
+    return undefined;
+  }
+}
+
+interface Signed {
+  body: Uint8Array;
+  keys: KeyList;
+  exchange: Exchange;
+}
+
+const decoder = new TextDecoder();
+
+async function answerBody(request: RequestHead, { body, keys, exchange }: Signed): Promise<Answer> {
+  const text = decoder.decode(body);
   const handshake = findHandshake(request.url, text);
-  if (handshake !== undefined) return answerHandshake(handshake, policy.keys);
+  if (handshake !== undefined) return answerHandshake(request, { handshake, keys, exchange });
 
-  const signature = request.headers.get(SIGNATURE_HEADER);
-  const keyIndex = await findSigningKey({ verificationKeys: policy.keys, body: rawBody, signature });
-  if (keyIndex < 0) return answerError("invalid_signature", describeBadSignature(signature));
+  const signature = request.header(SIGNATURE_HEADER);
+  const signer = findSigningKey({ verificationKeys: keys, body, signature });
+  // Node finds it at once, and then waits for nothing: that is a good part of what a request costs.
+  const keyIndex = typeof signer === "number" ? signer : await signer;
+  if (keyIndex < 0)
+    return answerError("invalid_signature", describeBadSignature(request, { signature, text }));
 
-  const parsed = parseJson(text);
-  if (parsed === undefined) return answerError("invalid_json", "the delivery's body is not JSON");
-  return handleDelivery(
-    {
-      message: parsed.value,
-      rawBody,
-      flowNs: request.headers.get("x-flow-ns") ?? undefined,
-      action: request.headers.get("x-action") ?? undefined,
-      keyIndex,
-    },
-    policy,
+  const tagged = parseMessage(text);
+  if (tagged === undefined) return answerError("invalid_json", "the delivery's body is not JSON");
+  const flowNs = request.header("x-flow-ns");
+  const action = request.header("x-action");
+  return await handleDelivery(
+    { ...tagged, rawBody: body, flowNs, action, keyIndex },
+    { request, keys, exchange },
   );
 }
 
-async function handleDelivery(delivery: Delivery, policy: Policy): Promise<Response> {
+async function answerHandshake(
+  { url }: RequestHead,
+  { handshake, keys, exchange }: { handshake: HandshakeRequest; keys: KeyList; exchange: Exchange },
+): Promise<Answer> {
+  const { encoding, challenge } = handshake;
+  const verdict = await judgeHandshake(handshake, keys);
+  if (typeof verdict !== "number") return verdict;
   try {
-    await policy.onDelivery(delivery);
+    await exchange.onHandshake?.({ url: withoutHandshake(url), encoding, keyIndex: verdict });
+    return answerChallenge(challenge);
+  } catch (error) {
+    reportError("onHandshake", error, keys);
+    return answerError("handler_failed", "the handshake is valid, but noting it has failed");
+  }
+}
+
+async function handleDelivery(
+  delivery: Delivery,
+  { request, keys, exchange }: { request: RequestHead; keys: KeyList; exchange: Exchange },
+): Promise<Answer> {
+  const waitUntil: WaitUntil = (promise) => {
+    const reported = promise.catch((error: unknown) => reportError("work after the answer", error, keys));
+    exchange.waitUntil?.(reported);
+  };
+  try {
+    await exchange.onDelivery(delivery, { request, waitUntil });
     return answerHandled();
   } catch (error) {
-    reportHandlerError(error, policy.keys);
+    if (error instanceof UnavailableError) return answerUnavailable(error);
+    reportError("onDelivery", error, keys);
     return answerError("handler_failed", "the delivery is valid, but handling it has failed");
   }
 }
 
-function describeBadSignature(signature: string | null): string {
-  if (signature === null) return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
-  return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
+function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
+  const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
+  return answerError("unavailable", "the delivery is valid, but cannot be taken now", headers);
 }
 
-function parseJson(text: string): { value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    // The only answer to it is 400; the position of the mistake would quote the body.
-    return undefined;
+function describeBadSignature(
+  { url }: RequestHead,
+  { signature, text }: { signature: string | undefined; text: string },
+): string {
+  if (signature !== undefined) {
+    return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
   }
+  if (hasDottedNames(url, text)) {
+    return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
+  }
+  return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }

@@ -62,13 +62,14 @@ const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**
- * Tells whether a token is one of the keys. Equal texts have equal HMACs, so that the comparison takes the same time
- * wherever they differ and whatever their length; every key is tried.
+ * Gives the index of the key that a token is, or -1. Equal texts have equal HMACs, so that the comparison takes the same
+ * time wherever they differ and whatever their length; every key is tried.
  */
-export async function matchesAnyKey(keys: KeyList, token: string): Promise<boolean> {
-  let matches = false;
-  for (const key of keys) {
-    if ((await findSigner([key], token, await signHmac(key, key))) >= 0) matches = true;
+export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
+  let found = -1;
+  for (const [index, key] of keys.entries()) {
+    const equals = (await findSigner([key], token, await signHmac(key, key))) >= 0;
+    if (equals && found < 0) found = index;
   }
-  return matches;
+  return found;
 }

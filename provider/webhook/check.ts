@@ -1,37 +1,34 @@
+import {
+  checkChoice,
+  checkSecret,
+  checkUrl,
+  fail,
+  isClearText,
+  kindOf,
+  showUrl,
+  type CheckFailure,
+  type CheckResult,
+  type RawInputs,
+} from "../resource/checks.js";
+import { checkVerificationKey, warnOfShortKey } from "../resource/key-check.js";
+import { say } from "../resource/progress.js";
+import { UNKNOWN } from "../resource/unknown.js";
 import { printUrl } from "../url.js";
-import { UNKNOWN, VERIFIED, type WebhookInputs } from "./inputs.js";
-import { declare } from "./managed.js";
-import { looksMasked } from "./mask.js";
-import { say } from "./progress.js";
+import { VERIFIED, type WebhookInputs } from "./inputs.js";
+import { declare, quoteNames } from "./managed.js";
 import { API_KEY_MISSING, BASE_URL_MISSING, defaultApiKey, defaultBaseUrl } from "./settings.js";
 
-/** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
-interface CheckFailure {
-  property: string;
-  reason: string;
-}
-
-export interface CheckResult {
-  inputs: WebhookInputs;
-  failures: CheckFailure[];
-}
-
-/** Keys shorter than this can be guessed, in characters. */
-const SHORT_KEY_CHARACTERS = 16;
 const LONGEST_SECONDS = 3600;
 const LEAST_SECONDS = new Map([
   ["requestSeconds", 1],
   ["readySeconds", 0],
 ]);
-const CONTROL_CHARACTER = /\p{Cc}/u;
-
-type RawInputs = Record<string, unknown> & { name: string };
 
 /**
  * Resolves the defaults and says everything that is wrong at once. No I/O. Values that a preview does not know pass.
  * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
-export function check(_olds: unknown, news: RawInputs): CheckResult {
+export function check(_olds: unknown, news: RawInputs): CheckResult<WebhookInputs> {
   const inputs = { ...news, status: VERIFIED } as RawInputs & { status: string };
   if (inputs["baseUrl"] === undefined) {
     const baseUrl = defaultBaseUrl();
@@ -40,8 +37,7 @@ export function check(_olds: unknown, news: RawInputs): CheckResult {
   const failures = [
     ...checkBaseUrl(inputs["baseUrl"]),
     ...checkUrl("webhookUrl", inputs["webhookUrl"], "https://chat.example/webhooks/apichat"),
-    ...checkSecret("webhookVerificationKey", inputs["webhookVerificationKey"], KEY_MEND),
-    ...checkMask(inputs["webhookVerificationKey"]),
+    ...checkVerificationKey("webhookVerificationKey", inputs["webhookVerificationKey"]),
     ...checkApiKey(inputs["apiKey"]),
     ...checkChoice("onExisting", inputs["onExisting"], ["fail", "replace"]),
     ...checkChoice("preflight", inputs["preflight"], ["require", "warn", "off"]),
@@ -52,8 +48,6 @@ export function check(_olds: unknown, news: RawInputs): CheckResult {
   warnOfWeakness(checked);
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
-
-const KEY_MEND = "make one with: openssl rand -hex 32";
 
 function checkBaseUrl(value: unknown): CheckFailure[] {
   if (value === undefined) return [fail(BASE_URL_MISSING)];
@@ -67,70 +61,10 @@ function checkBaseUrl(value: unknown): CheckFailure[] {
   ];
 }
 
-function checkUrl(name: string, value: unknown, example: string): CheckFailure[] {
-  if (value === UNKNOWN) return [];
-  const mend = `write for example "${example}"`;
-  if (typeof value !== "string") return [fail(`${name}: must be a string, got ${kindOf(value)}; ${mend}`)];
-  const flaw = flawOfUrl(value);
-  return flaw === undefined ? [] : [fail(`${name}: must be ${flaw}, got "${showUrl(value)}"; ${mend}`)];
-}
-
-function flawOfUrl(value: string): string | undefined {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
-  if (/\s/.test(value)) return "a URL without white space";
-  if (url.username !== "" || url.password !== "") return "a URL without user name and password";
-  if (value.includes("#")) return "a URL without fragment";
-  return undefined;
-}
-
-/** A URL as given, less what may be secret in it: also of text that is no URL. */
-function showUrl(value: unknown): string {
-  const text = String(value);
-  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return printUrl(text);
-  const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
-  return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
-}
-
-function checkSecret(name: string, value: unknown, mend: string): CheckFailure[] {
-  if (value === UNKNOWN) return [];
-  const flaw = flawOfSecret(value);
-  return flaw === undefined ? [] : [fail(`${name}: must be ${flaw}; ${mend}`)];
-}
-
-function flawOfSecret(value: unknown): string | undefined {
-  if (typeof value !== "string") return `a string, got ${kindOf(value)}`;
-  if (value === "") return "non-empty, got an empty string";
-  if (value.trim() !== value) {
-    return `without white space around it, got ${value.length} characters, ${value.trim().length} after trimming`;
-  }
-  if (CONTROL_CHARACTER.test(value))
-    return `without control characters, got ${value.length} characters with some`;
-  return undefined;
-}
-
-function checkMask(value: unknown): CheckFailure[] {
-  if (typeof value !== "string" || value === UNKNOWN || !looksMasked(value)) return [];
-  return [
-    fail(
-      `webhookVerificationKey: must be the key itself, got ${value.length} characters that look like a mask; do not copy it from an answer of the service; ${KEY_MEND}`,
-    ),
-  ];
-}
-
 function checkApiKey(given: unknown): CheckFailure[] {
   const value = given === undefined ? defaultApiKey() : given;
   if (value === undefined) return [fail(API_KEY_MISSING)];
   return checkSecret("apiKey", value, "copy it again from the platform's support");
-}
-
-function checkChoice(property: string, value: unknown, accepted: readonly string[]): CheckFailure[] {
-  if (value === undefined || value === UNKNOWN || accepted.includes(value as string)) return [];
-  const list = accepted.map((one) => `"${one}"`).join(", ");
-  const got = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
-  return [
-    fail(`${property}: must be one of ${list}, got ${got}; leave it out for "${accepted[0]}"`, property),
-  ];
 }
 
 function checkTimeouts(value: unknown): CheckFailure[] {
@@ -167,43 +101,19 @@ function checkDuplicate(inputs: WebhookInputs): CheckFailure[] {
   if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
   const other = declare({ name, baseUrl, apiKey });
   if (other === undefined) return [];
-  // The engine checks them in any order.
-  const names = [other, name]
-    .toSorted()
-    .map((one) => `"${one}"`)
-    .join(" and ");
   return [
     fail(
-      `${names} declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`,
+      `${quoteNames([other, name])} declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`,
     ),
   ];
 }
 
 function warnOfWeakness(inputs: WebhookInputs): void {
   const { name, webhookVerificationKey: key } = inputs;
-  if (key !== UNKNOWN && key.length < SHORT_KEY_CHARACTERS) {
-    say(
-      name,
-      `warning: webhookVerificationKey has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_MEND}`,
-    );
-  }
+  warnOfShortKey(name, "webhookVerificationKey", key);
   for (const property of ["baseUrl", "webhookUrl"] as const) {
     if (inputs[property] !== UNKNOWN && isClearText(inputs[property])) {
       say(name, `warning: ${property} is http, so keys travel in clear; use https`);
     }
   }
-}
-
-function isClearText(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
-}
-
-const fail = (reason: string, property = ""): CheckFailure => ({ property, reason });
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "a list";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -4,7 +4,7 @@ import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import type { WebhookState } from "./inputs.js";
 import { managedAs } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
-import { say } from "./progress.js";
+import { say } from "../resource/progress.js";
 import { apiKeyCandidates } from "./settings.js";
 
 /**

@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSameUrl } from "./fence.js";
-import { UNKNOWN, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
+import { UNKNOWN } from "../resource/unknown.js";
+import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { printUrl } from "../url.js";
-import { say } from "./progress.js";
+import { say } from "../resource/progress.js";
 
 export interface DiffResult {
   changes: boolean;

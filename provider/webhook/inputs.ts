@@ -18,9 +18,6 @@ const DEFAULT_READY_SECONDS = 60;
 /** The only `webhook_status` of the specification that says that all is well (section 3). */
 export const VERIFIED = "verified";
 
-/** Stands in an input whose value a preview does not know yet. */
-export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
-
 /** Stands in the inputs after a refresh that saw another key: the key itself is never taken from an answer. */
 export const KEY_DRIFTED = "(the service holds another key)";
 

@@ -52,12 +52,19 @@ export function claimBot(botUrl: string, alive: Alive): void {
   if (holder && holder.name !== alive.name && declaredByName.has(holder.name)) {
     throw new ApiChatError(
       "conflict",
-      `"${holder.name}" and "${alive.name}" reach the same workspace, and a workspace has one webhook; give one of them its own base URL or API key`,
+      `${quoteNames([holder.name, alive.name])} reach the same workspace, and a workspace has one webhook; give one of them its own base URL or API key`,
       { operation: "set-webhook" },
     );
   }
   aliveByBotCode.set(botCodeOf(botUrl), alive);
 }
+
+/** Two resources in a fixed order: the engine asks for them in any. */
+export const quoteNames = (names: readonly string[]): string =>
+  names
+    .toSorted()
+    .map((name) => `"${name}"`)
+    .join(" and ");
 
 /** The name under which the program still manages the registration of a resource that is about to be deleted. */
 export function managedAs(deleted: Declared & { botUrl: string; since: string }): string | undefined {

@@ -9,7 +9,7 @@ import {
 import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isSameBot } from "./fence.js";
 import type { Timeouts, WebhookState } from "./inputs.js";
-import { sayIfSlow } from "./progress.js";
+import { sayIfSlow } from "../resource/progress.js";
 import { apiKeyCandidates } from "./settings.js";
 
 /** A client for one workspace that says what it waits for. set-webhook is announced where it is repeated: register.ts. */

@@ -4,9 +4,9 @@ import { ApiChatError, type Registration, type RegistrationClient } from "../cli
 import { printUrl } from "../url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
-import { looksMasked } from "./mask.js";
 import { preflight } from "./preflight.js";
-import { sayIfSlow } from "./progress.js";
+import { looksMasked } from "../resource/mask.js";
+import { sayIfSlow } from "../resource/progress.js";
 
 /** What stood in the workspace before, and what is needed to put it back. */
 export interface Before {

@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ApiChatError } from "../errors.js";
 import type { OnExisting, Preflight } from "./inputs.js";
-import { PROVIDER_SOURCE } from "./provider-source.js";
+import { refuseImport, refuseUnknownArgs } from "../resource/args.js";
+import { providerSource } from "../resource/provider-source.js";
+import { keepQuerySecret, mayHoldQuery } from "../resource/secret-url.js";
 
 export interface ApiChatWebhookArgs {
   /**
@@ -39,6 +40,8 @@ export interface ApiChatWebhookArgs {
   >;
 }
 
+const PROVIDER_SOURCE = providerSource("ApiChatWebhook");
+
 /**
  * Registers one workspace's webhook, and keeps it so. Create adopts a registration of the same URL; delete removes it only
  * while it is ours. Fails with an `ApiChatError` that says what to do next.
@@ -63,8 +66,8 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   declare readonly webhookVerificationKey: pulumi.Output<string>;
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
-    refuseImport(name, opts);
-    refuseUnknown(name, args);
+    refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
+    refuseUnknownArgs(name, args, KNOWN_ARGS);
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, args), {
       ...opts,
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(args)],
@@ -94,23 +97,10 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
   };
 }
 
-/** A query may hold a token, so a URL that has one is kept as a secret. */
-function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.Input<string | undefined> {
-  if (url === undefined) return undefined;
-  // Without an Output in between, which a program of hundreds of webhooks would feel.
-  if (typeof url === "string") return mayHoldQuery(url) ? pulumi.secret(url) : url;
-  return pulumi
-    .output(url)
-    .apply((known) => (mayHoldQuery(known) ? pulumi.secret(known) : pulumi.output(known)));
-}
-
 /** The state's own record of what was set repeats the webhook URL. */
 function secretOutputsOf({ webhookUrl }: ApiChatWebhookArgs): string[] {
   return ["webhookVerificationKey", "apiKey", ...(mayHoldQuery(webhookUrl) ? ["applied"] : [])];
 }
-
-/** Whether a URL has a query, or is not known yet. */
-const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
 
 const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {
   webhookUrl: true,
@@ -121,24 +111,3 @@ const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {
   preflight: true,
   timeouts: true,
 };
-
-/** A misspelt argument would be a setting that does nothing. */
-function refuseUnknown(name: string, args: ApiChatWebhookArgs): void {
-  const unknown = Object.keys(args).filter((key) => !(key in KNOWN_ARGS));
-  if (unknown.length === 0) return;
-  throw new ApiChatError(
-    "invalid_config",
-    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${Object.keys(KNOWN_ARGS).join(", ")}`,
-    { operation: "check" },
-  );
-}
-
-/** The engine has no source of the provider to run during an import. */
-function refuseImport(name: string, opts: pulumi.CustomResourceOptions): void {
-  if (opts.import === undefined && opts.id === undefined) return;
-  throw new ApiChatError(
-    "invalid_config",
-    `${name}: the options import and id cannot work for a dynamic resource; declare the webhook without them: a registration of the same URL is adopted`,
-    { operation: "check" },
-  );
-}

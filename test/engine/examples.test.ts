@@ -1,13 +1,23 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { createDelivery } from "pulumi-apichat/responder";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { endProcessesNaming, processesNaming } from "../support/processes.ts";
 import { copyExample, type ProgramFolder } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
 
 const names = ["acme", "globex", "initech"];
+const MESSAGE = {
+  sender_id: "7",
+  conv_id: 1,
+  type: "text",
+  message_type: "outgoing",
+  private: false,
+  text: "Hello",
+} as const;
 const keys = Object.fromEntries(names.map((name) => [name, `${VERIFICATION_KEY}/${name}`]));
 
 let backend: Backend;
@@ -17,7 +27,7 @@ let endpoint: Endpoint;
 beforeAll(async () => {
   backend = await createBackend();
   emulator = await startEmulator({
-    workspaces: [...names, "single"].map((name) => ({ name, apiKey: API_KEY })),
+    workspaces: [...names, "single", "rotated"].map((name) => ({ name, apiKey: API_KEY })),
   });
   endpoint = await startEndpoint({ keys: [VERIFICATION_KEY, ...Object.values(keys)] });
 });
@@ -54,6 +64,69 @@ describe("The example quickstart, as its README says", () => {
     await succeed(program, ["destroy", "--yes"]);
     expect(emulator.workspace("single").registration).toBeUndefined();
     expectCleanOutput(program);
+  });
+});
+
+const registration = (): { webhook_url: string; webhook_verification_key: string } => {
+  const found = emulator.workspace("rotated").registration;
+  if (!found) throw new Error("nothing is registered");
+  return found;
+};
+const deliver = async (): Promise<number | undefined> => {
+  const { status } = await emulator.workspace("rotated").deliver(MESSAGE);
+  return status;
+};
+
+describe("The example rotation, as its README says", () => {
+  let program: ProgramFolder;
+  const environment = { CI: "false" };
+  const run = async (...args: string[]): Promise<void> => {
+    const { exitCode, output } = await program.pulumi(args, {
+      environment: { ...environment, XDG_STATE_HOME: join(backend.folder, "state") },
+    });
+    expect(exitCode, output).toBe(0);
+  };
+  beforeAll(async () => {
+    program = await copyExample(backend, "rotation");
+    await succeed(program, ["stack", "init", "dev"]);
+    await succeed(program, ["config", "set", "apichat:baseUrl", emulator.workspace("rotated").baseUrl]);
+    await succeed(program, ["config", "set", "--secret", "apichat:apiKey"], API_KEY);
+  });
+  afterAll(() => endProcessesNaming(backend.folder));
+
+  test("up makes a key, brings the responder up, and registers it", async () => {
+    await run("up", "--yes");
+    expect(await outputs(program)).toEqual({
+      bot_url: emulator.workspace("rotated").botUrl,
+      status: "verified",
+      webhook_url: registration().webhook_url,
+      data_dir: join(backend.folder, "state", "pulumi-apichat", "apichat-rotation", "dev", "rotation"),
+    });
+    expect(await deliver()).toBe(200);
+  });
+
+  test("a new rotation registers a new key at the same URL, and both are accepted", async () => {
+    const before = registration();
+    await run("config", "set", "rotation", "2026-12");
+    await run("up", "--yes");
+    expect(registration().webhook_url).toBe(before.webhook_url);
+    expect(registration().webhook_verification_key).not.toBe(before.webhook_verification_key);
+    expect(await deliver()).toBe(200);
+    const url = before.webhook_url;
+    const earlier = await fetch(
+      await createDelivery("text", { url, verificationKey: before.webhook_verification_key }),
+    );
+    expect(earlier.status).toBe(200);
+  });
+
+  test("destroy removes it once the key is not protected any more", async () => {
+    const key = registration().webhook_verification_key;
+    expect((await program.pulumi(["destroy", "--yes"])).exitCode).not.toBe(0);
+    await run("state", "unprotect", "--all", "--yes");
+    await run("destroy", "--yes");
+    expect(emulator.workspace("rotated").registration).toBeUndefined();
+    expect(await processesNaming(backend.folder)).toEqual([]);
+    expect(findSecrets(program.printed(), [API_KEY, key])).toEqual([]);
   });
 });
 

@@ -54,10 +54,15 @@ const expectTranscripts = (output: string): void => {
   expect(output).toMatch(/refusing: the handshake with \S+ failed: form: HTTP 401/);
   expect(output).toContain("give the endpoint the same verification key");
   expect(output).toContain("address: 127.0.0.1");
-  for (const encoding of ["form", "json", "query"])
-    expect(output).toMatch(new RegExp(`^ +${encoding}: `, "m"));
+  expect(output).toMatch(/^ +form, json, query: HTTP 200, body "Hello, I am a web page", \d+, \d+, \d+ ms$/m);
   expect(output).toMatch(/attempts: [2-9]\d*; set-webhook was not called/);
 };
+
+/** The lines of the diagnostics that the engine shows under a resource's name. */
+function linesUnder(output: string, name: string): string[] {
+  const [, block = ""] = new RegExp(`ApiChatWebhook \\(${name}\\):\\n((?: {4}.*\\n)+)`).exec(output) ?? [];
+  return block.trimEnd().split("\n");
+}
 
 describe("an endpoint that fails the handshake never reaches the service", () => {
   const names = ["silent", "wrong", "refusing"];
@@ -86,6 +91,12 @@ describe("an endpoint that fails the handshake never reaches the service", () =>
     const { ok, output } = await stack.up({ continueOnError: true });
     expect(ok).toBe(false);
     expectTranscripts(output);
+    for (const name of names) {
+      const lines = linesUnder(output, name);
+      expect(lines[0]).toContain(`error: ${name}: the handshake with `);
+      expect(lines.at(-1)).toContain("set-webhook was not called");
+      expect(lines.length).toBeLessThanOrEqual(12);
+    }
     expect(callsOf(scene, "set-webhook")).toEqual([]);
     expect(registeredWorkspaces(scene)).toEqual([]);
     expect(await stack.exportedState()).not.toContain("ApiChatWebhook::");

@@ -87,14 +87,28 @@ describe("one receiver URL for three workspaces: the bot code tells them apart",
     expectUntouched();
   });
 
-  test("a new resource whose base URL reaches a workspace that the program has already is a conflict in create", async () => {
+  // The engine takes two resources in any order, so a dependency fixes it here.
+  test.each([
+    { first: "acme", second: "alias" },
+    { first: "alias", second: "acme" },
+  ])("a new resource that reaches the workspace of another is a conflict: $first first", async (order) => {
     const before = scene.emulator.requests.length;
-    stack.run(declareWebhooks(scene, [acme(), initech(), { workspace: "alias", args: { webhookUrl } }]));
+    const declared = new Map([
+      ["acme", acme()],
+      ["alias", { workspace: "alias", args: { webhookUrl } }],
+    ]);
+    const declarations = [order.first, order.second].map((name) => declared.get(name) as Declaration);
+    stack.run(declareWebhooks(scene, [...declarations, initech()], { oneAfterTheOther: true }));
     const { ok, output } = await stack.up();
     expect(ok).toBe(false);
     expect(output).toMatch(/"acme" and "alias" reach the same workspace/);
-    expect(writesSince(scene, before)).toEqual([]);
+    // Taken away again, the second resource leaves the registration of the first alone.
+    stack.run(declareWebhooks(scene, [acme(), initech()]));
+    const without = await stack.up();
+    expect(without.ok, without.output).toBe(true);
     expect(await findResource(stack, "alias")).toBeUndefined();
+    expect(writesSince(scene, before)).toEqual([]);
+    expectUntouched();
   });
 
   test("an API key in the environment that reaches another workspace is a conflict in read and in delete", async () => {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { packPackage, type PackedPackage } from "../support/packed-package.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
@@ -61,6 +62,33 @@ describe("Every public import of the packed tarball", () => {
     const args = ["--noEmit", "--strict", "--target", "es2022", ...options, "types.ts"];
     const { stdout } = await execa("node_modules/.bin/tsc", args, { cwd: project, reject: false });
     expect(stdout).toBe("");
+  });
+});
+
+const apichat = (...args: string[]) =>
+  execa("node_modules/.bin/apichat", args, { cwd: project, reject: false, input: "" });
+
+describe("The command apichat of the packed tarball", () => {
+  test("says its version and its commands", async () => {
+    expect((await apichat("--version")).stdout).toBe(packageJson.version);
+    const { stdout, exitCode } = await apichat("--help");
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^ {2}responder .*^ {2}verify /ms);
+  });
+
+  test("verifies a webhook URL, and ends with 2 without a key", async () => {
+    const endpoint = await startEndpoint();
+    const environment = { env: { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY } };
+    const passed = await execa("node_modules/.bin/apichat", ["verify", endpoint.url], {
+      cwd: project,
+      reject: false,
+      ...environment,
+    });
+    const without = await apichat("verify", endpoint.url);
+    await endpoint.close();
+    expect(passed.exitCode, passed.stderr).toBe(0);
+    expect(without).toMatchObject({ exitCode: 2 });
+    expect(without.stderr).toContain("APICHAT_VERIFICATION_KEY");
   });
 });
 

@@ -24,7 +24,10 @@ const { Struct } = createRequire(dispatcher)("google-protobuf/google/protobuf/st
 /** The SDK's dynamic provider as the engine runs it: a process of its own that speaks gRPC. */
 export interface Provider {
   configure: (config?: Record<string, string>) => Promise<void>;
-  check: (news: Values) => Promise<{ inputs: Values; failures: { property: string; reason: string }[] }>;
+  check: (
+    news: Values,
+    olds?: Values,
+  ) => Promise<{ inputs: Values; failures: { property: string; reason: string }[] }>;
   diff: (id: string, olds: Values, news: Values) => Promise<{ changes: boolean; replaces: string[] }>;
   create: (inputs: Values) => Promise<{ id: string; outs: Values }>;
   read: (id: string, props: Values) => Promise<{ id: string; props: Values; inputs: Values | undefined }>;
@@ -58,8 +61,8 @@ export async function startProvider(
     configure: async (config = {}) => {
       await configure(fill(new messages.ConfigureRequest(), { args: config }));
     },
-    check: async (news) => {
-      const answer = await check(fill(new messages.CheckRequest(), { olds: {}, news }));
+    check: async (news, olds = {}) => {
+      const answer = await check(fill(new messages.CheckRequest(), { olds, news }));
       return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
     },
     diff: async (id, olds, news) => {

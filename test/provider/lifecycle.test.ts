@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runtime } from "@pulumi/pulumi";
 import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { PROVIDER_SOURCE } from "../../dist/provider/webhook/provider-source.js";
+import { providerSource } from "../../dist/provider/resource/provider-source.js";
 import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.js";
 import { findSecrets } from "../support/secrets.js";
 import { failureOf, partOf, startProvider, type Provider } from "./harness.js";
@@ -55,7 +55,7 @@ async function startProcess(options: Parameters<typeof startProvider>[0] = {}): 
 }
 
 const argsOf = (more: Values = {}): Values => ({
-  __provider: PROVIDER_SOURCE,
+  __provider: providerSource("ApiChatWebhook"),
   name: "acme",
   baseUrl: emulator.workspace("acme").baseUrl,
   apiKey: API_KEY,
@@ -88,7 +88,7 @@ describe("the lifecycle", () => {
 
     const read = await provider.read(id, outs);
     expect(read).toEqual({ id, props: outs, inputs: checked.inputs });
-    expect(read.inputs?.["__provider"]).toBe(PROVIDER_SOURCE);
+    expect(read.inputs?.["__provider"]).toBe(providerSource("ApiChatWebhook"));
 
     const moved = { ...checked.inputs, webhookUrl: `${endpoint.url}/moved` };
     expect(await provider.diff(id, outs, moved)).toEqual({ changes: true, replaces: [] });
@@ -133,7 +133,11 @@ describe("the lifecycle", () => {
   });
 
   test("reports every wrong input at once", async () => {
-    const { failures } = await provider.check({ __provider: PROVIDER_SOURCE, name: "acme", preflight: "no" });
+    const { failures } = await provider.check({
+      __provider: providerSource("ApiChatWebhook"),
+      name: "acme",
+      preflight: "no",
+    });
     expect(failures.map(({ property, reason }) => [property, reason.split(":")[0]])).toEqual([
       ["", "baseUrl"],
       ["", "webhookUrl"],
@@ -174,7 +178,7 @@ describe("a failure", () => {
     const error = await failureOf(create({ timeouts: { requestSeconds: 5, readySeconds: 0.2 } }));
     const part = partOf(error);
     expect(part).toMatchObject({ id: acme.botUrl, properties: { status: "pending", botUrl: acme.botUrl } });
-    expect(part?.properties["__provider"]).toBe(PROVIDER_SOURCE);
+    expect(part?.properties["__provider"]).toBe(providerSource("ApiChatWebhook"));
     expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending" and not "verified"/)]);
 
     acme.change({ webhook_status: "verified" });

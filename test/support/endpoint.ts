@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import { createResponder, type Delivery } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 
+export { freePort } from "./free-port.ts";
+
 export interface Endpoint {
   /** The origin; every path reaches the same listener. */
   url: string;
@@ -42,15 +44,6 @@ export async function startEndpoint(
         server.closeAllConnections();
       }),
   };
-}
-
-/** A free loopback port on which nothing listens now. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 /** The secrets of the tests hold characters that every encoding writes in another way. */

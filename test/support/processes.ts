@@ -1,4 +1,5 @@
 import { readFile, readdir } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface ProcessInfo {
   pid: number;
@@ -10,10 +11,45 @@ export interface ProcessInfo {
  * process groups of their own and those whose parent has ended. A zombie has no environment, so it does not count.
  */
 export async function processesOf(variable: { name: string; value: string }): Promise<ProcessInfo[]> {
-  const entries = await readdir("/proc");
-  const pids = entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
+  const pids = await listPids();
   const found = await Promise.all(pids.map((pid) => describeProcess(pid, variable)));
   return found.filter((info) => info !== undefined);
+}
+
+/** The processes that have this text on their command line, such as a folder of the test's own. */
+export async function processesNaming(text: string): Promise<ProcessInfo[]> {
+  const pids = await listPids();
+  const found = await Promise.all(
+    // What has ended meanwhile has no command line.
+    pids.map(async (pid) => ({
+      pid,
+      commandLine: await readStrings(`/proc/${pid}/cmdline`).catch(() => []),
+    })),
+  );
+  return found.filter(({ commandLine }) => commandLine.some((word) => word.includes(text)));
+}
+
+/** Ends the processes that have this text on their command line, and waits until there is none. */
+export async function endProcessesNaming(text: string): Promise<void> {
+  for (;;) {
+    const alive = await processesNaming(text);
+    if (alive.length === 0) return;
+    for (const { pid } of alive) killIfAlive(pid);
+    await sleep(20);
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+async function listPids(): Promise<number[]> {
+  const entries = await readdir("/proc");
+  return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
 }
 
 async function describeProcess(

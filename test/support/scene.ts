@@ -62,16 +62,25 @@ export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatW
   };
 }
 
-/** A program that declares these webhooks and exports each `botUrl` under the resource's name. */
-export function declareWebhooks(scene: Scene, declarations: readonly (string | Declaration)[]): PulumiFn {
+/**
+ * A program that declares these webhooks and exports each `botUrl` under the resource's name. The engine takes them in any
+ * order, unless `oneAfterTheOther`.
+ */
+export function declareWebhooks(
+  scene: Scene,
+  declarations: readonly (string | Declaration)[],
+  { oneAfterTheOther = false } = {},
+): PulumiFn {
   return async () => {
-    const exported = declarations.map((given) => {
+    const declared: [string, ApiChatWebhook][] = [];
+    for (const given of declarations) {
       const declaration = typeof given === "string" ? { workspace: given } : given;
       const name = declaration.name ?? declaration.workspace;
-      const webhook = new ApiChatWebhook(name, argsOf(scene, declaration), declaration.options);
-      return [name, webhook.botUrl] as const;
-    });
-    return Object.fromEntries(exported);
+      const before = oneAfterTheOther ? declared.at(-1) : undefined;
+      const options = before ? { ...declaration.options, dependsOn: before[1] } : declaration.options;
+      declared.push([name, new ApiChatWebhook(name, argsOf(scene, declaration), options)]);
+    }
+    return Object.fromEntries(declared.map(([name, webhook]) => [name, webhook.botUrl]));
   };
 }
 

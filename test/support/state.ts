@@ -12,11 +12,12 @@ export interface StateResource {
 export async function findResource(
   stack: Pick<TestStack, "exportedState">,
   name: string,
+  type = "ApiChatWebhook",
 ): Promise<StateResource | undefined> {
   const { deployment } = JSON.parse(await stack.exportedState()) as {
     deployment: { resources?: StateResource[] };
   };
-  return deployment.resources?.find(({ urn }) => urn.endsWith(`ApiChatWebhook::${name}`));
+  return deployment.resources?.find(({ urn }) => urn.endsWith(`${type}::${name}`));
 }
 
 /** The URN that a webhook of this name has in the stacks of the tests. */

@@ -14,8 +14,9 @@ export interface Child<Answer> {
 export async function startChild<Answer>(
   module: URL,
   parameters: readonly string[] = [],
+  options: { execArgv?: string[] } = {},
 ): Promise<Child<Answer>> {
-  const child = fork(fileURLToPath(module), [...parameters]);
+  const child = fork(fileURLToPath(module), [...parameters], options);
   return {
     ready: await nextAnswer<Answer>(child),
     ask: () => {

@@ -5,15 +5,33 @@ import { abortOnSignals, Interrupted } from "../setup/processes.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { clientRow } from "./client.ts";
 import { engineRow } from "./engine.ts";
+import { heapRow } from "./heap.ts";
 import { loadingRow } from "./loading.ts";
 import { describeMachine, formatMachine, type Machine } from "./machine.ts";
 import { isReached, type Measurement } from "./measurement.ts";
 import { parseOptions, USAGE, type BenchOptions } from "./options.ts";
+import { responderRow } from "./responder.ts";
 import { signatureRow } from "./signature.ts";
+import { slowConnectionsRow } from "./slow-connections.ts";
+import { spoolRow } from "./spool.ts";
 import { stateRow } from "./state.ts";
 import { formatTable } from "./table.ts";
+import { workerBundleRow } from "./worker-bundle.ts";
+import { workerdRow } from "./workerd.ts";
 
-const ROWS = [signatureRow, clientRow, loadingRow, stateRow, engineRow];
+const ROWS = [
+  signatureRow,
+  workerdRow,
+  workerBundleRow,
+  clientRow,
+  responderRow,
+  heapRow,
+  spoolRow,
+  slowConnectionsRow,
+  loadingRow,
+  stateRow,
+  engineRow,
+];
 const MISSED = 1;
 const NOT_MEASURED = 2;
 

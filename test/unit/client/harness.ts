@@ -1,5 +1,12 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from "node:http";
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from "node:net";
+import { Worker } from "node:worker_threads";
 import { Agent } from "undici";
 import { afterAll } from "vitest";
 import {
@@ -61,6 +68,39 @@ export async function startTcpServer(serve: (socket: Socket) => void): Promise<s
       serve(socket);
     }),
   );
+}
+
+/** A loopback listener that accepts nothing and whose backlog is full: connecting to it never ends. */
+export async function startDeafListener(): Promise<string> {
+  const script = `
+    const { parentPort } = require("node:worker_threads");
+    const server = require("node:net").createServer();
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const worker = new Worker(script, { eval: true });
+  afterTests(() => worker.terminate());
+  const port = await new Promise<number>((resolve) => worker.once("message", resolve));
+  let connected = 0;
+  // A backlog of one holds two connections; whoever comes later gets no answer at all.
+  await new Promise<void>((resolve) => {
+    for (let n = 0; n < 4; n += 1) {
+      const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());
+      socket.on("error", () => socket.destroy());
+      afterTests(() => socket.destroy());
+    }
+  });
+  return `http://127.0.0.1:${port}`;
+}
+
+/** A loopback port on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return port;
 }
 
 async function listen(server: Server): Promise<string> {

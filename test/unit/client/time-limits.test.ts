@@ -1,8 +1,6 @@
-import { connect } from "node:net";
-import { Worker } from "node:worker_threads";
 import { describe, expect, test } from "vitest";
 import type { CallOptions, RegistrationClientOptions } from "../../../provider/client/index.js";
-import { afterTests, answerOk, createTestClient, failureOf, startServer } from "./harness.js";
+import { answerOk, createTestClient, failureOf, startDeafListener, startServer } from "./harness.js";
 
 describe.concurrent("the time limit", () => {
   test("ends a call that the service never answers", async () => {
@@ -52,30 +50,6 @@ describe.concurrent("the time limit", () => {
     expect(performance.now() - begun).toBeLessThan(2000);
   });
 });
-
-/** A loopback listener that accepts nothing and whose backlog is full: connecting to it never ends. */
-async function startDeafListener(): Promise<string> {
-  const script = `
-    const { parentPort } = require("node:worker_threads");
-    const server = require("node:net").createServer();
-    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
-      parentPort.postMessage(server.address().port);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-    });`;
-  const worker = new Worker(script, { eval: true });
-  afterTests(() => worker.terminate());
-  const port = await new Promise<number>((resolve) => worker.once("message", resolve));
-  let connected = 0;
-  // A backlog of one holds two connections; whoever comes later gets no answer at all.
-  await new Promise<void>((resolve) => {
-    for (let n = 0; n < 4; n += 1) {
-      const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());
-      socket.on("error", () => socket.destroy());
-      afterTests(() => socket.destroy());
-    }
-  });
-  return `http://127.0.0.1:${port}`;
-}
 
 describe.concurrent("an abort signal", () => {
   const reason = new Error("enough");

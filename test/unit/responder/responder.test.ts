@@ -27,6 +27,9 @@ const ignoreDelivery = (): void => undefined;
 const failToQueue = (): void => {
   throw new TypeError("no such queue");
 };
+const failWithoutText = (): void => {
+  throw Object.create(null);
+};
 
 const respond = async (request: Request, options: Partial<ResponderOptions> = {}): Promise<Response> => {
   const response = await createResponder({
@@ -78,6 +81,7 @@ describe("a signed delivery", () => {
     expect(response.status).toBe(200);
     expect(deliveries).toEqual([
       {
+        kind: "text",
         message: MESSAGE,
         rawBody: new TextEncoder().encode(body),
         flowNs: "f12",
@@ -226,6 +230,12 @@ describe("a body that cannot be read", () => {
     expect(response.status).toBe(500);
     expect(await readError(response)).toEqual(error("body_consumed", /before any body parser/));
   });
+
+  it("gets 500 with the mend while something else is reading it", async () => {
+    const request = await postSigned("{}");
+    request.body?.getReader();
+    expect(await readError(await respond(request))).toEqual(error("body_consumed", /before any body parser/));
+  });
 });
 
 describe("a handler that fails", () => {
@@ -246,6 +256,12 @@ describe("a handler that fails", () => {
         throw `queue full ${Buffer.from(KEY).toString("base64")}`;
       },
     ],
+    [
+      "has a cause that has a cause",
+      () => {
+        throw new Error("not kept", { cause: new Error("no", { cause: new Error("queue full") }) });
+      },
+    ],
   ];
 
   it.each(handlers)("gives 500 and is reported without the key when it %s", async (_name, onDelivery) => {
@@ -264,6 +280,12 @@ describe("a handler that fails", () => {
   });
 });
 
+it("answers 500 also when the handler throws what cannot be written as text", async () => {
+  const response = await respond(await postSigned("{}"), { onDelivery: failWithoutText });
+  expect(await readError(response)).toEqual(error("handler_failed"));
+  expect(logged).toHaveBeenCalledOnce();
+});
+
 describe("createResponder", () => {
   it.each([[""], [[]], [[KEY, ""]], [new Uint8Array()]])("refuses the keys %j", (verificationKeys) => {
     expect(() => createResponder({ verificationKeys, onDelivery: ignoreDelivery })).toThrow(TypeError);
@@ -274,4 +296,13 @@ describe("createResponder", () => {
       createResponder({ verificationKeys: KEY, onDelivery: ignoreDelivery, bodyLimitBytes }),
     ).toThrow(RangeError);
   });
+
+  it.each(["", "hook", "https://chat.acme.example/hook", "/hook?tenant=7", "/hook#x", "/a hook", "/olá"])(
+    "refuses the path %j",
+    (path) => {
+      expect(() => createResponder({ verificationKeys: KEY, onDelivery: ignoreDelivery, path })).toThrow(
+        /^path: must start with "\/", be percent-encoded and have no query, got/,
+      );
+    },
+  );
 });

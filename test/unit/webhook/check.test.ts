@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
-import type { CheckResult } from "../../../provider/webhook/check.js";
-import { UNKNOWN } from "../../../provider/webhook/inputs.js";
+import type { CheckResult } from "../../../provider/resource/checks.js";
+import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import type { WebhookInputs } from "../../../provider/webhook/inputs.js";
 import { API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
 
 const lines = isolateRuns();
@@ -16,7 +17,7 @@ const VALID = {
 
 type Args = Record<string, unknown>;
 
-const check = (args: Args): Promise<CheckResult> =>
+const check = (args: Args): Promise<CheckResult<WebhookInputs>> =>
   ApiChatWebhook.check({}, args as Parameters<typeof ApiChatWebhook.check>[1]);
 
 /** The one failure of otherwise valid inputs. */

@@ -1,6 +1,6 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
-import { isPublicAddress } from "../../../provider/webhook/addresses.js";
+import { isPublicAddress } from "../../../provider/diagnosis/addresses.js";
 import { diffWebhook } from "../../../provider/webhook/diff.js";
 import {
   botCodeOf,
@@ -15,14 +15,14 @@ import {
 } from "../../../provider/webhook/fence.js";
 import {
   INPUT_NAMES,
-  UNKNOWN,
   inputsOf,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/inputs.js";
 import { declare } from "../../../provider/webhook/managed.js";
 import { compactState, expandState } from "../../../provider/webhook/state.js";
-import { PROVIDER_SOURCE } from "../../../provider/webhook/provider-source.js";
+import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import { providerSource } from "../../../provider/resource/provider-source.js";
 import { API_KEY, VERIFICATION_KEY, isolateRuns } from "./harness.js";
 
 const lines = isolateRuns();
@@ -220,9 +220,9 @@ test("UNKNOWN is the SDK's own value", () => {
   expect(UNKNOWN).toBe(runtime.unknownValue);
 });
 
-test("PROVIDER_SOURCE stands in the states of every release: it is short and never changes", () => {
-  expect(Buffer.byteLength(PROVIDER_SOURCE)).toBeLessThanOrEqual(200);
-  expect(PROVIDER_SOURCE).toBe(
+test("the source of the provider stands in the states of every release: it is short and never changes", () => {
+  expect(Buffer.byteLength(providerSource("ApiChatWebhook"))).toBeLessThanOrEqual(200);
+  expect(providerSource("ApiChatWebhook")).toBe(
     'exports.handler=()=>{try{return require("pulumi-apichat/dynamic").ApiChatWebhook}catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}',
   );
 });

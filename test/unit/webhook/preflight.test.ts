@@ -1,10 +1,9 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { ApiChatError, HandshakeRule } from "../../../provider/errors.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
 import { findSecrets } from "../../support/secrets.js";
-import type { Answer } from "../client/harness.js";
+import { closedPort, type Answer } from "../client/harness.js";
 import {
   VERIFICATION_KEY,
   afterTests,
@@ -156,14 +155,6 @@ describe("an endpoint that breaks a rule", () => {
   });
 });
 
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
-
 const inSeconds = (seconds: number): number => performance.now() + seconds * 1000;
 
 describe("waiting", () => {
@@ -194,6 +185,18 @@ describe("waiting", () => {
     ["405", respond(405)],
   ])("is not done for %s", async (_, answer) => {
     const { origin, received } = await startServer(answer);
+    await failureOf(run(origin, { deadline: inSeconds(60) }));
+    expect(received).toHaveLength(3);
+  });
+
+  test("is not done if one encoding is wrong for good, whatever the others are", async () => {
+    const { origin, received } = await startServer((request, response, index) =>
+      (request.headers["content-type"] === "application/json" ? respond(200, "wrong") : respond(503))(
+        request,
+        response,
+        index,
+      ),
+    );
     await failureOf(run(origin, { deadline: inSeconds(60) }));
     expect(received).toHaveLength(3);
   });
@@ -277,6 +280,51 @@ describe("a service in the internet", () => {
     expect(lines[0]).toContain("loopback or private address");
     expect(received).toEqual([]);
   });
+});
+
+describe("the message", () => {
+  test("has at most 12 lines, however much the endpoint says", async () => {
+    const many = `line\n\u2028${"<p>\r\n".repeat(5000)}`;
+    const { origin } = await startServer(respond(500, many, { "content-type": `text/${"x".repeat(5000)}` }));
+    const { message } = await failureOf(run(origin));
+    expect(message.split(/[\r\n\u2028]/).length).toBeLessThanOrEqual(12);
+    expect(message.length).toBeLessThan(3000);
+  });
+
+  test("says in its first line what was seen, what it means and how to mend it", async () => {
+    const { origin } = await startServer(wrap((c) => JSON.stringify({ hub_challenge: c })));
+    const { message, transcript } = await failureOf(run(`${origin}/hook`));
+    expect(transcript).toMatchObject({ cause: "challenge_in_json", rule: "wrong_challenge" });
+    const [first, ...more] = message.split("\n");
+    expect(first).toBe(
+      `the handshake with ${origin}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
+        `(the challenge stands inside JSON); ${transcript?.mend}`,
+    );
+    expect(more.map((line) => line.trim().split(":")[0])).toEqual([
+      "address",
+      "form, json, query",
+      "attempts",
+    ]);
+  });
+
+  test("names the way out where this machine may be the one that cannot reach the endpoint", async () => {
+    const unreachable = await failureOf(run(`http://127.0.0.1:${await closedPort()}/`));
+    expect(unreachable.message).toContain('if only the service can reach it, set preflight: "warn"');
+    const { origin } = await startServer(respond(404));
+    expect((await failureOf(run(origin))).message).not.toContain("preflight:");
+  });
+});
+
+test("a wrong token is never tried", async () => {
+  const { origin, received } = await startServer((request, response) => {
+    response.end(parametersOf(request)["hub_challenge"]);
+  });
+  await run(origin);
+  expect(received.map((one) => parametersOf(one)["hub_verify_token"])).toEqual([
+    VERIFICATION_KEY,
+    VERIFICATION_KEY,
+  ]);
+  expect(lines).toEqual([]);
 });
 
 const textsOf = (error: ApiChatError): string =>

@@ -1,0 +1,26 @@
+import { join } from "node:path";
+import * as pulumi from "@pulumi/pulumi";
+import { buildSync } from "esbuild";
+
+/**
+ * Bundles a handler's source file into `index.cjs`. The AWS SDK stays outside, because Lambda's Node.js runtime has it:
+ * there CommonJS finds it, and ES modules do not.
+ */
+export function bundleHandler(path: string): pulumi.asset.Archive {
+  return new pulumi.asset.AssetArchive({ "index.cjs": new pulumi.asset.StringAsset(bundle(path)) });
+}
+
+/** The text of the bundle. The same sources give the same text, so that an unchanged handler is no change. */
+export function bundle(path: string): string {
+  const { outputFiles } = buildSync({
+    absWorkingDir: __dirname,
+    entryPoints: [join(__dirname, path)],
+    bundle: true,
+    write: false,
+    platform: "node",
+    target: "node24",
+    format: "cjs",
+    external: ["@aws-sdk/*"],
+  });
+  return outputFiles.map(({ text }) => text).join("");
+}

@@ -1,0 +1,9 @@
+/** Reads variables that the program has set. Throws for one that is missing. */
+export function readEnvironment<Name extends string>(...names: Name[]): Record<Name, string> {
+  const values = names.map((name) => {
+    const value = process.env[name];
+    if (!value) throw new Error(`the environment variable ${name} is not set`);
+    return [name, value];
+  });
+  return Object.fromEntries(values) as Record<Name, string>;
+}

@@ -1,0 +1,88 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
+import { postDelivery, type Outcome } from "./post-delivery";
+import { decodeDelivery } from "./queued-delivery";
+import type { Queue } from "./sqs";
+
+export interface ForwarderOptions {
+  /** The URL that gets the deliveries. */
+  target: string;
+  queue: Pick<Queue, "delay">;
+  deadLetters: Pick<Queue, "send">;
+}
+
+/** The longest pause between two attempts, unless the target asks for more. */
+const MAX_PAUSE_SECONDS = 300;
+/** The longest pause that a target may ask for. */
+const MAX_RETRY_AFTER_SECONDS = 3_600;
+
+/**
+ * Makes the handler of the queue. The conversations of a batch go side by side, the deliveries of one in order: after one
+ * that fails, those behind it wait too. What fails is reported by its id, so that Lambda deletes only the rest.
+ */
+export function createForwarder(options: ForwarderOptions): (event: SQSEvent) => Promise<SQSBatchResponse> {
+  return async ({ Records }) => {
+    const conversations = Map.groupBy(Records, groupOf).values();
+    const failed = await Promise.all([...conversations].map((records) => forwardInOrder(records, options)));
+    return { batchItemFailures: failed.flat().map(({ messageId }) => ({ itemIdentifier: messageId })) };
+  };
+}
+
+const groupOf = ({ attributes, messageId }: SQSRecord): string => attributes.MessageGroupId ?? messageId;
+
+/** Gives the records that must come again. */
+async function forwardInOrder(
+  records: readonly SQSRecord[],
+  options: ForwarderOptions,
+): Promise<SQSRecord[]> {
+  for (const [index, record] of records.entries()) {
+    const outcome = await forward(record, options);
+    if (outcome.kind === "retry") {
+      const failed = records.slice(index);
+      const pauseSeconds = pauseOf(record, outcome.retryAfterSeconds);
+      await Promise.all(failed.map((one) => pause(one, { queue: options.queue, pauseSeconds })));
+      return failed;
+    }
+  }
+  return [];
+}
+
+async function forward(record: SQSRecord, options: ForwarderOptions): Promise<Outcome> {
+  try {
+    const delivery = decodeDelivery(record.body);
+    const outcome = await postDelivery(options.target, delivery);
+    if (outcome.kind === "done") return outcome;
+    const attempt = record.attributes.ApproximateReceiveCount;
+    console.error(`Delivery ${delivery.id} was not taken (attempt ${attempt}): ${outcome.reason}`);
+    if (outcome.kind === "retry") return outcome;
+    // The target will never take it: its conversation need not wait for the last attempt.
+    await options.deadLetters.send({
+      body: record.body,
+      group: groupOf(record),
+      deduplicationId: delivery.id,
+    });
+    return { ...outcome, kind: "done" };
+  } catch (error) {
+    // One record must not bring back the others of its batch, which are forwarded.
+    console.error(`Message ${record.messageId} could not be forwarded: ${String(error)}`);
+    return { kind: "retry", reason: String(error), retryAfterSeconds: 0 };
+  }
+}
+
+/** Doubles with each attempt, from a second on. */
+function pauseOf({ attributes }: SQSRecord, retryAfterSeconds: number): number {
+  const attempts = Number(attributes.ApproximateReceiveCount);
+  const backOffSeconds = Math.min(MAX_PAUSE_SECONDS, 2 ** (attempts - 1));
+  return Math.max(backOffSeconds, Math.min(MAX_RETRY_AFTER_SECONDS, retryAfterSeconds));
+}
+
+async function pause(
+  { receiptHandle }: SQSRecord,
+  { queue, pauseSeconds }: { queue: Pick<Queue, "delay">; pauseSeconds: number },
+): Promise<void> {
+  try {
+    await queue.delay(receiptHandle, pauseSeconds);
+  } catch (error) {
+    // Then it comes again when the queue's own visibility timeout is over.
+    console.error("The pause of a delivery could not be set:", String(error));
+  }
+}

@@ -1,0 +1,39 @@
+/** Keys that are older than this are read again before they are used: so long a removed key may still be accepted. */
+const MAX_AGE_MS = 60_000;
+/** At most so often are they read because a request was refused: refused requests cost their sender nothing. */
+const MIN_AGE_MS = 1_000;
+
+/** Verification keys as they stand in a store, kept between the invocations of one instance. */
+export interface KeyCache {
+  /** The keys. Rejects if they have never been read and cannot be now. */
+  current(): Promise<readonly string[]>;
+  /** Reads them again, and says whether they have changed. */
+  renew(): Promise<boolean>;
+}
+
+/** Keeps what `read` gives. When reading fails, what was read before stays in use, and the failure is logged. */
+export function createKeyCache(read: () => Promise<readonly string[]>): KeyCache {
+  let keys: readonly string[] | undefined;
+  let lookedAtMs = 0;
+  const ageMs = (): number => Date.now() - lookedAtMs;
+
+  const look = async (): Promise<readonly string[]> => {
+    try {
+      keys = await read();
+    } catch (error) {
+      if (keys === undefined) throw error;
+      console.error("The verification keys could not be read again:", String(error));
+    }
+    lookedAtMs = Date.now();
+    return keys;
+  };
+
+  return {
+    current: async () => (keys === undefined || ageMs() >= MAX_AGE_MS ? look() : keys),
+    renew: async () => {
+      if (keys === undefined || ageMs() < MIN_AGE_MS) return false;
+      const before = JSON.stringify(keys);
+      return JSON.stringify(await look()) !== before;
+    },
+  };
+}

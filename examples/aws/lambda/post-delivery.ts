@@ -1,0 +1,32 @@
+import { DELIVERY_ID_HEADER, judgeForward, type ForwardVerdict } from "pulumi-apichat/responder";
+import type { QueuedDelivery } from "./queued-delivery";
+
+/** What came of an attempt, and why if the delivery was not taken. */
+export type Outcome = ForwardVerdict & { reason: string };
+
+/** How long a target may take to answer. */
+const TIME_LIMIT_MS = 20_000;
+
+/** Posts a delivery as it came: body byte for byte, end-to-end headers, and its id. No redirect is followed. */
+export async function postDelivery(target: string, { id, headers, body }: QueuedDelivery): Promise<Outcome> {
+  try {
+    const response = await fetch(target, {
+      method: "POST",
+      headers: [...headers, [DELIVERY_ID_HEADER, id]],
+      body: new Uint8Array(body),
+      redirect: "manual",
+      signal: AbortSignal.timeout(TIME_LIMIT_MS),
+    });
+    await response.body?.cancel();
+    const verdict = judgeForward(response.status, response.headers.get("retry-after"));
+    return { ...verdict, reason: `status ${response.status}` };
+  } catch (error) {
+    return { kind: "retry", retryAfterSeconds: 0, reason: describe(error) };
+  }
+}
+
+/** fetch hides the reason in the cause. */
+function describe(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
+  return `${String(error)}${cause}`;
+}

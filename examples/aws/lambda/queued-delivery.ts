@@ -1,0 +1,25 @@
+/** A verified delivery on its way through the queue. */
+export interface QueuedDelivery {
+  /** Made once, when the delivery is accepted; the target sees it in `x-apichat-delivery-id`. */
+  id: string;
+  /** Those that go on with the body. */
+  headers: [name: string, value: string][];
+  body: Uint8Array;
+}
+
+/** The most that SQS takes as one message: 1 MiB, where the queue's `maxMessageSize` allows it. */
+export const QUEUE_MESSAGE_BYTES = 1024 * 1024;
+
+/** How large a delivery's body may be: as base64 it takes a third more, and 90 KiB are left for id and headers. */
+export const BODY_LIMIT_BYTES = 700 * 1024;
+
+/** Writes a delivery as a message. SQS takes only text, and not all of that: hence base64. */
+export function encodeDelivery({ id, headers, body }: QueuedDelivery): string {
+  return JSON.stringify({ id, headers, body: Buffer.from(body).toString("base64") });
+}
+
+/** Reads what {@link encodeDelivery} has written. */
+export function decodeDelivery(text: string): QueuedDelivery {
+  const { id, headers, body } = JSON.parse(text) as Omit<QueuedDelivery, "body"> & { body: string };
+  return { id, headers, body: Buffer.from(body, "base64") };
+}

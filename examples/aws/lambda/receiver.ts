@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import {
+  createResponder,
+  endToEndHeaders,
+  UnavailableError,
+  type Delivery,
+  type RequestHead,
+} from "pulumi-apichat/responder";
+import { toLambdaHandler, type LambdaHandler } from "pulumi-apichat/responder/lambda";
+import type { KeyCache } from "./key-cache";
+import { BODY_LIMIT_BYTES, encodeDelivery } from "./queued-delivery";
+import type { Queue, QueueMessage } from "./sqs";
+
+export interface ReceiverOptions {
+  keys: KeyCache;
+  queue: Pick<Queue, "send">;
+}
+
+/** Makes the handler of the webhook URL. A delivery is acknowledged with 200 when the queue has it, else refused with 503. */
+export function createReceiver({ keys, queue }: ReceiverOptions): LambdaHandler {
+  const answer = toLambdaHandler(
+    createResponder({
+      verificationKeys: () => keys.current(),
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      onDelivery: async (delivery, { request }) => {
+        try {
+          await queue.send(toQueueMessage(delivery, request));
+        } catch (error) {
+          console.error("The queue did not take a delivery:", String(error));
+          throw new UnavailableError("the queue did not take it", { cause: error });
+        }
+      },
+    }),
+  );
+  return async (event) => {
+    const result = await answer(event);
+    // A key that is newer than the ones in the cache must not be refused: while keys rotate, nothing is.
+    return result.statusCode === 401 && (await keys.renew()) ? answer(event) : result;
+  };
+}
+
+function toQueueMessage(delivery: Delivery, request: RequestHead): QueueMessage {
+  const id = randomUUID();
+  return {
+    body: encodeDelivery({ id, headers: headersToForward(request), body: delivery.rawBody }),
+    group: conversationOf(delivery.message) ?? id,
+    deduplicationId: id,
+  };
+}
+
+/** Without what AWS notes on a request: its trace id, and the TLS version of the sender. */
+const headersToForward = (request: RequestHead): [name: string, value: string][] =>
+  endToEndHeaders(request.headers()).filter(([name]) => !/^x-amzn-/i.test(name));
+
+/** The conversation, as the name of a message group; undefined for a message without one, which waits for no other. */
+function conversationOf(message: unknown): string | undefined {
+  const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };
+  if (typeof id === "number" || typeof id === "bigint") return String(id);
+  return typeof id === "string" && /^[\w.:-]{1,128}$/.test(id) ? id : undefined;
+}

@@ -1,0 +1,47 @@
+import { ChangeMessageVisibilityCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+
+/** A message for a FIFO queue. */
+export interface QueueMessage {
+  body: string;
+  /** The messages of one group stay in order. */
+  group: string;
+  /** The queue takes one of all messages with the same id within five minutes: a repeated call changes nothing. */
+  deduplicationId: string;
+}
+
+/** The calls that are made to a queue; Lambda itself receives and deletes. */
+export interface Queue {
+  send(message: QueueMessage): Promise<void>;
+  /** Hides a message that was received, and with it its group, for so long. */
+  delay(receiptHandle: string, seconds: number): Promise<void>;
+}
+
+/** Short, so that a call is tried again while the sender still waits for the answer. */
+const timeLimits = { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true };
+
+const client = new SQSClient({ maxAttempts: 3, requestHandler: timeLimits });
+
+/** The SDK is part of Lambda's Node.js runtime, so it is not in the bundle. */
+export function openQueue(url: string): Queue {
+  return {
+    send: async ({ body, group, deduplicationId }) => {
+      await client.send(
+        new SendMessageCommand({
+          QueueUrl: url,
+          MessageBody: body,
+          MessageGroupId: group,
+          MessageDeduplicationId: deduplicationId,
+        }),
+      );
+    },
+    delay: async (receiptHandle, seconds) => {
+      await client.send(
+        new ChangeMessageVisibilityCommand({
+          QueueUrl: url,
+          ReceiptHandle: receiptHandle,
+          VisibilityTimeout: seconds,
+        }),
+      );
+    },
+  };
+}

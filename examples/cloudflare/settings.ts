@@ -1,0 +1,50 @@
+import * as pulumi from "@pulumi/pulumi";
+
+/** A workspace of the service. */
+export interface Workspace {
+  /** The workspace's address at the service. */
+  baseUrl: string;
+  /** Where its deliveries are forwarded to. */
+  forwardTo: string;
+}
+
+/** What the stack's configuration holds. */
+export interface Settings {
+  accountId: string;
+  /** By name: the name is the path of the webhook URL, and the name of the resources. */
+  workspaces: Record<string, Workspace>;
+  /** A new value makes a new verification key for each workspace. */
+  rotation: string | undefined;
+  /** A host name in a zone of the account. Without it the Worker stands on workers.dev. */
+  hostname: string | undefined;
+  replayDeadLetters: boolean;
+}
+
+/** Reads the configuration; fails with one error that names everything that is wrong with the workspaces. */
+export function readSettings(): Settings {
+  const config = new pulumi.Config();
+  const workspaces = config.requireObject<Record<string, Workspace>>("workspaces");
+  const problems = Object.entries(workspaces).flatMap(findProblems);
+  if (problems.length > 0) throw new pulumi.RunError(["workspaces:", ...problems].join("\n  "));
+  return {
+    accountId: config.require("accountId"),
+    workspaces,
+    rotation: config.get("rotation"),
+    hostname: config.get("hostname"),
+    replayDeadLetters: config.getBoolean("replayDeadLetters") ?? false,
+  };
+}
+
+/** The Worker's host name on workers.dev. */
+export function workersDevHostname(scriptName: string): string {
+  return `${scriptName}.${new pulumi.Config().require("workersSubdomain")}.workers.dev`;
+}
+
+function findProblems([name, workspace]: [string, Partial<Workspace> | null]): string[] {
+  const problems: string[] = [];
+  // It is part of a binding's name.
+  if (!/^[A-Za-z0-9_]+$/.test(name)) problems.push(`${name}: the name must be letters, digits and "_"`);
+  if (!URL.canParse(workspace?.baseUrl ?? "")) problems.push(`${name}.baseUrl: must be a URL`);
+  if (!URL.canParse(workspace?.forwardTo ?? "")) problems.push(`${name}.forwardTo: must be a URL`);
+  return problems;
+}

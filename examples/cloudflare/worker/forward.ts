@@ -1,0 +1,60 @@
+import { judgeForward } from "pulumi-apichat/responder";
+import { findWorkspace, type Env } from "./environment";
+import { readLetter, type Letter } from "./letter";
+
+const ANSWER_WITHIN_MS = 30_000;
+const LONGEST_BACKOFF_SECONDS = 60 * 60;
+/** Longer delays are refused by queues. */
+const LONGEST_DELAY_SECONDS = 12 * 60 * 60;
+
+/** Forwards one delivery. Acknowledges it if the target took it, and otherwise asks for it again, later. */
+export async function forward(message: Message<Letter>, env: Env): Promise<void> {
+  const { id, workspace } = message.body;
+  try {
+    const response = await post(message.body, env);
+    const verdict = judgeForward(response.status, response.headers.get("retry-after"));
+    if (verdict.kind === "done") return message.ack();
+    console.warn(`${workspace}: delivery ${id}, attempt ${message.attempts}: answered ${response.status}`);
+    if (verdict.kind === "refused") await bury(message, env);
+    else message.retry({ delaySeconds: delayOf(message.attempts, verdict.retryAfterSeconds) });
+  } catch (error) {
+    console.warn(`${workspace}: delivery ${id}, attempt ${message.attempts}: ${String(error)}`);
+    message.retry({ delaySeconds: delayOf(message.attempts) });
+  }
+}
+
+/** Puts a dead letter back among the deliveries: the attempts begin anew. */
+export async function replay(message: Message<Letter>, env: Env): Promise<void> {
+  try {
+    await env.DELIVERIES.send(message.body, { contentType: "json" });
+    message.ack();
+  } catch (error) {
+    console.error(`${message.body.workspace}: delivery ${message.body.id} stays dead: ${String(error)}`);
+    message.retry();
+  }
+}
+
+async function post(letter: Letter, env: Env): Promise<Response> {
+  const workspace = findWorkspace(env, letter.workspace);
+  if (workspace === undefined) throw new Error("the workspace is not bound any more");
+  const response = await fetch(workspace.forwardTo, {
+    ...readLetter(letter),
+    redirect: "manual",
+    signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+  });
+  // An answer that nobody reads would keep its connection.
+  await response.body?.cancel();
+  return response;
+}
+
+/** A queue moves a message to its dead letters only after the last retry, so this one is moved by hand. */
+async function bury(message: Message<Letter>, env: Env): Promise<void> {
+  await env.DEAD_LETTERS.send(message.body, { contentType: "json" });
+  message.ack();
+}
+
+/** 1 s, 2 s, 4 s … 1 h, and never sooner than the target asks for. */
+function delayOf(attempts: number, retryAfterSeconds = 0): number {
+  const backoff = Math.min(2 ** (attempts - 1), LONGEST_BACKOFF_SECONDS);
+  return Math.min(Math.max(backoff, retryAfterSeconds), LONGEST_DELAY_SECONDS);
+}

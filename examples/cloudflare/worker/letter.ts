@@ -1,0 +1,33 @@
+import { DELIVERY_ID_HEADER, endToEndHeaders, type RequestHead } from "pulumi-apichat/responder";
+
+/** A delivery on its way through the queues. JSON, so that the dashboard and pull consumers can show it. */
+export interface Letter {
+  /** Stays the same over retries and replays. */
+  id: string;
+  workspace: string;
+  headers: [name: string, value: string][];
+  /** The raw body. */
+  bodyBase64: string;
+}
+
+/** The largest body that, in base64 and with its headers, fits into a message of a queue: those hold 128 KB. */
+export const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** Cloudflare's own notes on a request, which it adds again on the way out. */
+const CLOUDFLARE_HEADER = /^(cf-|cdn-loop$)/;
+
+export function writeLetter(workspace: string, request: RequestHead, body: Uint8Array): Letter {
+  return {
+    id: crypto.randomUUID(),
+    workspace,
+    headers: endToEndHeaders(request.headers()).filter(([name]) => !CLOUDFLARE_HEADER.test(name)),
+    bodyBase64: body.toBase64(),
+  };
+}
+
+/** The request that carries a letter on. */
+export function readLetter({ id, headers, bodyBase64 }: Letter): RequestInit {
+  const carried = new Headers(headers);
+  carried.set(DELIVERY_ID_HEADER, id);
+  return { method: "POST", headers: carried, body: Uint8Array.fromBase64(bodyBase64) };
+}

@@ -1,0 +1,28 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
+
+const config = new pulumi.Config();
+
+// A new value of rotation makes a new key. The key stands nowhere but in the stack's state, so it is protected.
+const key = new VerificationKey("rotation", { rotation: config.get("rotation") }, { protect: true });
+
+// Accepts the new key and two earlier ones.
+const responder = new HandshakeResponder("rotation", {
+  verificationKeys: key.keys,
+  forwardTo: config.get("forwardTo"),
+  // Fixed, so that a tunnel or reverse proxy can lead to it. Without it, any free port, which is kept.
+  port: config.getNumber("port"),
+  publicUrl: config.get("publicUrl"),
+});
+
+// Takes its URL from the responder, so it is updated after it: the service gets a key that is accepted already. The
+// workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
+const webhook = new ApiChatWebhook("rotation", {
+  webhookUrl: responder.url,
+  webhookVerificationKey: key.current,
+});
+
+export const bot_url = webhook.botUrl;
+export const status = webhook.status;
+export const webhook_url = responder.url;
+export const data_dir = responder.dataDir;

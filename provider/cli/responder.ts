@@ -1,0 +1,119 @@
+import { Command, InvalidArgumentError } from "commander";
+import { replayCommand, retryCommand } from "./forward-again.js";
+import { deadLettersCommand, deliveriesCommand } from "./kept-deliveries.js";
+import type { RunningServer } from "../server/server.js";
+import { hideSqliteWarning } from "./sqlite-warning.js";
+import { UsageError } from "./usage-error.js";
+
+interface ResponderOptions {
+  config?: string;
+  instance?: string;
+}
+
+/** Loaded only to serve: `--help` needs neither node:sqlite nor zod. */
+const loadServer = () => import("../server/server.js");
+
+/**
+ * The command `apichat responder`: the responder as a server, until SIGTERM or SIGINT. Its subcommands list what it keeps
+ * and forward dead letters again, whether it runs or not.
+ */
+export function responderCommand(): Command {
+  return new Command("responder")
+    .description(
+      "answer handshakes, take deliveries and forward them, until SIGTERM; SIGHUP reads --config again",
+    )
+    .enablePositionalOptions()
+    .option("--config <file>", "configuration of the responder (JSON)")
+    .option(
+      "--instance <id>",
+      "name of this start; the log then goes to responder.log in the data folder",
+      parseInstance,
+    )
+    .addHelpText("after", HELP)
+    .addCommand(deliveriesCommand())
+    .addCommand(deadLettersCommand())
+    .addCommand(replayCommand())
+    .addCommand(retryCommand())
+    .action(serve);
+}
+
+const HELP = `
+A configuration:
+  {
+    "host": "127.0.0.1",
+    "port": 8080,
+    "dataDir": "/var/lib/apichat",
+    "workspaces": {
+      "acme": {
+        "verificationKeys": [{ "file": "/run/secrets/acme-key" }],
+        "forwardTo": "http://127.0.0.1:3000/messages"
+      }
+    }
+  }
+
+Its fields; paths of files are relative to the folder of the configuration:
+  host                  Where it listens. Default "127.0.0.1", this machine only; "0.0.0.0" for every address.
+  port                  Required. 0 to 65535; 0 for any that is free.
+  dataDir               Required. Folder of the spool and the log; made if it is missing.
+  workspaces            Required. At least one, by name: 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".
+    verificationKeys    Required. One key or a list; all are accepted, so that a key can be rotated. A key is a text,
+                        { "file": path } or { "env": name }.
+    path                Where it takes handshakes and deliveries (POST). Default "/" and the workspace's name.
+    forwardTo           URL of your program. Default: none, deliveries are kept; see apichat responder deliveries.
+  forwardWithinSeconds  How long a delivery is tried before it becomes a dead letter. Default 86400, a day.
+  bodyLimitBytes        How large a request's body may be. Default 1048576, 1 MiB.
+  healthPath            Answers GET with 200 while the responder is well. Default "/healthz".
+
+Examples:
+  $ apichat responder --config /etc/apichat/responder.json
+  $ apichat responder deliveries --config /etc/apichat/responder.json --json
+  $ apichat responder retry --config /etc/apichat/responder.json
+  $ apichat responder replay --all --data-dir /var/lib/apichat
+
+Exit code: 0 stopped, 1 could not start, 2 wrong use or a wrong configuration.`;
+
+/** It stands in the headers of the control interface. */
+function parseInstance(text: string): string {
+  if (/^[\w.-]{1,64}$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');
+}
+
+async function serve({ config, instance }: ResponderOptions): Promise<void> {
+  if (config === undefined) throw new UsageError("give the configuration with --config <file>; see --help");
+  // What SQLite and others make is for the owner only.
+  process.umask(0o077);
+  hideSqliteWarning();
+  // A log that is read by nobody any more must not end the responder.
+  process.stderr.on("error", () => undefined);
+  const { startServer } = await loadServer();
+  const log = instance === undefined ? "stderr" : "file";
+  const started = startServer({ configFile: config, instance, log });
+  obeySignals(started);
+  const server = await started;
+  process.on("uncaughtExceptionMonitor", (error) => server.log.error("crashed", { error: error.message }));
+  await server.stopped;
+}
+
+/** A signal that comes during the start is obeyed after it. */
+function obeySignals(started: Promise<RunningServer>): void {
+  // A start or a reload that fails is told of elsewhere.
+  const obey = (act: (server: RunningServer) => unknown) => () =>
+    void started.then(act).catch(() => undefined);
+  process.on(
+    "SIGHUP",
+    obey((server) => server.reload()),
+  );
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, endOnSecond(obey((server) => server.stop())));
+  }
+}
+
+/** The first call stops gracefully, the second ends the process at once: nothing acknowledged is lost by it. */
+function endOnSecond(stop: () => void): () => void {
+  let calls = 0;
+  return () => {
+    calls++;
+    if (calls > 1) process.exit(1);
+    stop();
+  };
+}

@@ -1,0 +1,122 @@
+import { NEVER, orAborted } from "../client/abort.js";
+import type { HandshakeCause, HandshakeRecord, HandshakeStep, HandshakeTranscript } from "../errors.js";
+import { printUrl } from "../url.js";
+import { isPublicAddress, resolveHost } from "./addresses.js";
+import { CAUSES, weightOf } from "./causes.js";
+import { describeAddresses, explainStep } from "./describe.js";
+import { isSignedAnswered, isWrongTokenAnswered } from "./probes.js";
+import { sendInEveryEncoding, type Sent } from "./round.js";
+import { findWarnings, SLOW_MS, type HandshakeWarning } from "./warnings.js";
+
+export interface DiagnoseOptions {
+  /** The webhook URL. */
+  url: string;
+  verificationKey: string;
+  /**
+   * Address of the registration interface. If it is public, a loopback or private webhook URL fails, and nothing is sent.
+   * Without it such a URL is a warning.
+   */
+  serviceUrl?: string;
+  /** How long each handshake may take, in milliseconds. Default 10,000. */
+  limitMs?: number;
+  /** From when on an answer is slow, in milliseconds. Default 5,000. */
+  slowMs?: number;
+  /** Sends a second handshake with a wrong token after one that passed, and warns if that passes too. Default false. */
+  probeToken?: boolean;
+  /** Sends a handshake with a signature after a 401 or 403 without a reason, to tell what it asks for. Default false. */
+  probeSignature?: boolean;
+  /** Ends the diagnosis at once: it rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+export interface PassedHandshake {
+  passed: true;
+  /** What may go wrong all the same. */
+  warnings: HandshakeWarning[];
+  transcript: HandshakeRecord;
+}
+
+export interface FailedHandshake {
+  passed: false;
+  /** Why it failed, of the encoding that says most. */
+  cause: HandshakeCause;
+  /** What was seen, in one line. */
+  reason: string;
+  /** How to mend it, in one line. */
+  mend: string;
+  /** What is to be mended besides. */
+  warnings: HandshakeWarning[];
+  transcript: HandshakeTranscript;
+}
+
+/** What a handshake came to: told apart by `passed`. */
+export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
+
+/**
+ * Performs the handshake with a webhook URL as the service would (section 6.1), and tells why it fails: as form and as JSON at
+ * once, and in the query only if both fail, because a key in a URL ends up in the endpoint's access log. One that passes is
+ * enough. Never throws for what the endpoint does. No secret is in what it gives.
+ *
+ * @example
+ * const diagnosis = await diagnoseHandshake({ url: "https://chat.acme.example/webhooks/apichat", verificationKey });
+ * if (!diagnosis.passed) console.error(diagnosis.cause, diagnosis.mend);
+ */
+export async function diagnoseHandshake(options: DiagnoseOptions): Promise<HandshakeDiagnosis> {
+  const { url, serviceUrl, signal = NEVER } = options;
+  const resolved = Promise.all([resolveHost(url), serviceUrl === undefined ? [] : resolveHost(serviceUrl)]);
+  const [addresses, serviceAddresses] = await orAborted(resolved, signal);
+  const isPrivate = addresses.length > 0 && !addresses.some(isPublicAddress);
+  if (isPrivate && serviceUrl !== undefined && serviceAddresses.some(isPublicAddress)) {
+    return failAsPrivate(url, addresses, serviceUrl);
+  }
+  return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
+}
+
+async function judge(
+  sent: readonly Sent[],
+  { options, addresses, isPrivate }: { options: DiagnoseOptions; addresses: string[]; isPrivate: boolean },
+): Promise<HandshakeDiagnosis> {
+  const { url, serviceUrl, slowMs = SLOW_MS, probeToken = false } = options;
+  const steps = sent.map(({ step }) => step);
+  const passed = sent.find(({ step }) => step.rule === undefined);
+  const warnings = findWarnings({
+    steps,
+    slowMs,
+    privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
+    isTokenIgnored: probeToken && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
+  });
+  const record: HandshakeRecord = { url: printUrl(url), addresses, rounds: 1, steps };
+  if (passed !== undefined) return { passed: true, warnings, transcript: record };
+  const telling = await findTelling(sent, options);
+  return fail(record, { cause: telling.cause, reason: explainStep(telling), warnings });
+}
+
+type FailedStep = HandshakeStep & { cause: HandshakeCause };
+
+/** The step that tells most of the endpoint, with what a probe adds to it. */
+async function findTelling(
+  sent: readonly Sent[],
+  { probeSignature = false }: DiagnoseOptions,
+): Promise<FailedStep> {
+  const telling = sent.reduce((most, one) => (weigh(one) > weigh(most) ? one : most));
+  const step = telling.step as FailedStep;
+  const isUnexplained = step.cause === "unauthorized" || step.cause === "forbidden";
+  if (!probeSignature || !isUnexplained || !(await isSignedAnswered(telling.request))) return step;
+  return { ...step, cause: "signature_demanded" };
+}
+
+const weigh = ({ step }: Sent): number => (step.cause === undefined ? -1 : weightOf(step.cause));
+
+function fail(
+  record: HandshakeRecord,
+  { cause, reason, warnings }: Pick<FailedHandshake, "cause" | "reason" | "warnings">,
+): FailedHandshake {
+  const { rule, mend } = CAUSES[cause];
+  return { passed: false, cause, reason, mend, warnings, transcript: { ...record, rule, cause, mend } };
+}
+
+function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
+  const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${printUrl(serviceUrl)} cannot reach`;
+  const record = { url: printUrl(url), addresses, rounds: 0, steps: [] };
+  return fail(record, { cause: "private_address", reason, warnings: [] });
+}

@@ -1,0 +1,121 @@
+import { orAborted } from "../client/abort.js";
+import { sharedDispatcher } from "../client/dispatcher.js";
+import { gateOf } from "../client/origin-gate.js";
+import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors.js";
+import { appendQuery, printTarget } from "../url.js";
+import { causeOfAnswer, titleOf } from "./answer-cause.js";
+import { CAUSES } from "./causes.js";
+import { causeOfConnectionError, causeOfTimeout, describeConnectionError } from "./connection-cause.js";
+import { exchange, ExchangeError, type AnswerStart } from "./exchange.js";
+import { quoteBody, quoteText } from "./quote-answer.js";
+
+/** One handshake to perform. */
+export interface HandshakeRequest {
+  url: string;
+  encoding: HandshakeEncoding;
+  /** Sent as `hub_verify_token`. */
+  token: string;
+  /** Sent as `hub_challenge`. */
+  challenge: string;
+  /** Sent besides those of the encoding. */
+  headers?: Record<string, string>;
+  /** The time for the whole exchange, in milliseconds. Waiting for a free place does not count. */
+  limitMs: number;
+  /** Ends it at once. */
+  signal?: AbortSignal | undefined;
+  /** What the step must not show, however the answer spells it. */
+  secrets: readonly string[];
+}
+
+/**
+ * Performs the handshake once in one encoding, as the service would (section 6.1). What goes wrong stands in the step.
+ * Rejects with the signal's reason, and with nothing else.
+ */
+export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
+  const { url, encoding, limitMs, signal } = request;
+  // Waiting for a free place has no time limit of its own: many webhooks may share one endpoint.
+  return gateOf(new URL(url).origin).pass(async () => {
+    const begun = performance.now();
+    const limit = AbortSignal.timeout(Math.ceil(limitMs));
+    const outcome = await (signal === undefined
+      ? attempt(request, limit)
+      : orAborted(attempt(request, AbortSignal.any([limit, signal])), signal));
+    return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
+  }, signal);
+}
+
+type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
+
+async function attempt(request: HandshakeRequest, signal: AbortSignal): Promise<Outcome> {
+  const encoded = encodeHandshake(request);
+  const headers = { ...encoded.headers, ...request.headers };
+  try {
+    const answer = await exchange({ ...encoded, headers, dispatcher: sharedDispatcher(), signal });
+    const cause = causeOfAnswer(answer, request.challenge);
+    // A transcript shows what failed; redacting what passed would take longer than the handshake.
+    if (cause === undefined) return { httpStatus: answer.status };
+    return { ...failure(cause), ...describeAnswer(answer, cause, request) };
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    return signal.aborted ? describeTimeout(error, request) : describeError(error, request);
+  }
+}
+
+/** Puts the three parameters into a form, into JSON, or behind the URL's own query. */
+export function encodeHandshake({ url, token, challenge, encoding }: HandshakeRequest): {
+  url: string;
+  headers: Record<string, string>;
+  body: string | null;
+} {
+  const parameters = { hub_mode: "subscribe", hub_verify_token: token, hub_challenge: challenge };
+  if (encoding === "json") {
+    return { url, headers: { "content-type": "application/json" }, body: JSON.stringify(parameters) };
+  }
+  const form = new URLSearchParams(parameters).toString();
+  if (encoding === "form") {
+    return { url, headers: { "content-type": "application/x-www-form-urlencoded" }, body: form };
+  }
+  return { url: appendQuery(url, form), headers: {}, body: null };
+}
+
+const failure = (cause: HandshakeCause): Pick<HandshakeStep, "rule" | "cause"> => ({
+  rule: CAUSES[cause].rule,
+  cause,
+});
+
+function describeAnswer(
+  answer: AnswerStart,
+  cause: HandshakeCause,
+  { url, secrets }: HandshakeRequest,
+): Outcome {
+  const { location = "", "content-type": contentType = "" } = answer.headers;
+  const title = cause === "html_page" ? titleOf(answer.body.toString("utf8")) : undefined;
+  return {
+    httpStatus: answer.status,
+    ...(contentType === "" ? {} : { contentType: quoteText(contentType, secrets) }),
+    ...(location === "" ? {} : { location: quoteText(printTarget(location, url), secrets) }),
+    ...(title === undefined
+      ? { firstBytes: quoteBody(answer, secrets) }
+      : { title: quoteText(title, secrets) }),
+  };
+}
+
+function describeTimeout({ phase }: ExchangeError, { limitMs }: HandshakeRequest): Outcome {
+  const { cause, words } = causeOfTimeout(phase);
+  return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
+}
+
+function describeError({ cause: error }: ExchangeError, { secrets }: HandshakeRequest): Outcome {
+  const connectError = quoteText(describeConnectionError(error), secrets);
+  return { ...failure(causeOfConnectionError(error)), connectError };
+}
+
+/** Whether waiting may help: the endpoint, its certificate or its key may be on their way. */
+export function mayBecomeReady({ rule, httpStatus = 0 }: HandshakeStep): boolean {
+  if (rule === "unreachable" || rule === "tls" || rule === "no_answer") return true;
+  return httpStatus === 401 || httpStatus === 403 || httpStatus === 404 || httpStatus >= 500;
+}
+
+/** Whether waiting is over: the handshake passed, or the answer is wrong for good. */
+export const isFinal = ({ rule }: HandshakeStep): boolean =>
+  rule === undefined || rule === "wrong_challenge" || rule === "redirect";

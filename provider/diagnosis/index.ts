@@ -1,0 +1,16 @@
+export type {
+  HandshakeCause,
+  HandshakeEncoding,
+  HandshakeRecord,
+  HandshakeRule,
+  HandshakeStep,
+  HandshakeTranscript,
+} from "../errors.js";
+export {
+  diagnoseHandshake,
+  type DiagnoseOptions,
+  type FailedHandshake,
+  type HandshakeDiagnosis,
+  type PassedHandshake,
+} from "./diagnose.js";
+export type { HandshakeWarning, HandshakeWarningCode } from "./warnings.js";

@@ -1,0 +1,75 @@
+import { requestReload, type ServerStatus } from "../server/control-client.js";
+import { ApiChatError } from "../errors.js";
+import { digestOf, formatConfig, readConfig, restoreConfig, writeConfig } from "./config-file.js";
+import { prepareDataDir } from "./data-dir.js";
+import { processError } from "./failure.js";
+import type { ProcessInputs, ProcessState } from "./inputs.js";
+import { thisMachine } from "./machine.js";
+import { describePortHolder } from "./port-holder.js";
+import { findRunning, type Running } from "./running.js";
+import { startProcess } from "./spawn.js";
+import { stopProcess } from "./stop.js";
+
+/** The process after it was brought to its configuration. */
+export interface Applied {
+  status: ServerStatus;
+  /** Whether it ran before, so that nothing was refused meanwhile. */
+  wasRunning: boolean;
+}
+
+/**
+ * Brings the process of a folder to what the program says: one that runs takes it over, else one is started. `choosePort`
+ * gets the port of the one that runs. If it fails, the configuration that stood there before stands there again.
+ */
+export async function applyInputs(
+  inputs: ProcessInputs,
+  choosePort: (running: number | undefined) => number,
+): Promise<Applied> {
+  await prepareDataDir(inputs.dataDir);
+  const before = await readConfig(inputs.dataDir);
+  const running = await findRunning(inputs.dataDir);
+  const port = choosePort(running?.status.port);
+  try {
+    const status = running ? await reload(running, inputs, port) : await start(inputs, port);
+    return { status, wasRunning: running !== undefined };
+  } catch (error) {
+    await restoreConfig(inputs.dataDir, before);
+    if (error instanceof ApiChatError && port !== running?.status.port) await namePortHolder(error, port);
+    throw error;
+  }
+}
+
+async function start(inputs: ProcessInputs, port: number): Promise<ServerStatus> {
+  await writeConfig(inputs.dataDir, formatConfig(inputs, port));
+  const secrets = Object.values(inputs.verificationKeys).flat();
+  const running = await startProcess({ dataDir: inputs.dataDir, secrets });
+  try {
+    // Written with the port that it got, so that the next start takes the same one.
+    return port === 0 ? await reload(running, inputs, running.status.port) : running.status;
+  } catch (error) {
+    await stopProcess(running.dataDir, running.instance);
+    throw error;
+  }
+}
+
+async function reload(running: Running, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
+  const config = formatConfig(inputs, port);
+  await writeConfig(inputs.dataDir, config);
+  const status = await requestReload(running.instance);
+  if (status.configDigest === digestOf(config)) return status;
+  throw processError(
+    "protocol",
+    `the responder (pid ${status.pid}) runs with another configuration than that of ${inputs.dataDir}; end it if it was started by hand, and try again`,
+  );
+}
+
+async function namePortHolder(error: ApiChatError, port: number): Promise<void> {
+  const holder = port === 0 ? undefined : await describePortHolder(port);
+  if (holder === undefined) return;
+  error.message += `. Port ${port} is held by ${holder}, which is left alone`;
+}
+
+/** The outputs after that. */
+export function toState(inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState {
+  return { ...inputs, host, port, pid, instance, machine: thisMachine(), stateVersion: 1 };
+}

@@ -1,0 +1,80 @@
+import { realpathSync } from "node:fs";
+import { chmod, readdir, rm, rmdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { ApiChatError } from "../errors.js";
+import { makeDataDir } from "../server/instance.js";
+import { SPOOL_FILE } from "../server/spool-file.js";
+
+/** What the process and this resource write into the folder. */
+const OUR_FILE = /^(config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
+
+const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
+
+/** The folder of a resource that names none: in the user's state folder, one for each resource. */
+export function defaultDataDir(instanceKey: string): string {
+  const given = process.env["XDG_STATE_HOME"] ?? "";
+  // The specification of these folders has relative ones ignored.
+  const stateHome = isAbsolute(given) ? given : join(homedir(), ".local", "state");
+  return join(stateHome, "pulumi-apichat", ...instanceKey.split("/"));
+}
+
+/** Whether a folder lies in another one, or is it. Neither needs to exist. */
+export function isWithin(folder: string, parent: string): boolean {
+  const path = relative(realPathOf(parent), realPathOf(folder));
+  return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** The path with the links of the part that exists resolved. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? resolve(path) : join(realPathOf(parent), relative(parent, path));
+  }
+}
+
+/** Makes the folder, for its owner only. Throws `invalid_config` for one that holds files of others. */
+export async function prepareDataDir(dataDir: string): Promise<void> {
+  await makeDataDir(dataDir);
+  const foreign = (await readdir(dataDir)).find((file) => !OUR_FILE.test(file));
+  if (foreign !== undefined) {
+    throw new ApiChatError(
+      "invalid_config",
+      `dataDir: must be a folder of its own, and ${dataDir} holds "${foreign}"; name a new one`,
+      { operation: "responder" },
+    );
+  }
+  await chmod(dataDir, 0o700);
+}
+
+/** Whether a folder holds a spool, in which deliveries may lie. */
+export async function hasSpool(dataDir: string): Promise<boolean> {
+  return (await filesIn(dataDir)).some((file) => isOfSpool(file));
+}
+
+/** Removes the files of a process that has ended, the keys among them, and the folder if nothing else is in it. */
+export async function tidyDataDir(dataDir: string, { keepSpool }: { keepSpool: boolean }): Promise<void> {
+  const files = (await filesIn(dataDir)).filter((file) => OUR_FILE.test(file));
+  const removed = files.filter((file) => !(keepSpool && isOfSpool(file)));
+  await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
+  if (!keepSpool) await removeIfEmpty(dataDir);
+}
+
+async function removeIfEmpty(dataDir: string): Promise<void> {
+  try {
+    await rmdir(dataDir);
+  } catch (error) {
+    if (!["ENOENT", "ENOTEMPTY", "EEXIST"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+}
+
+async function filesIn(dataDir: string): Promise<string[]> {
+  try {
+    return await readdir(dataDir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,5 @@
+import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+
+/** A failure of the process's own lifecycle. */
+export const processError = (code: ApiChatErrorCode, message: string, cause?: unknown): ApiChatError =>
+  new ApiChatError(code, message, { operation: "responder", ...(cause === undefined ? {} : { cause }) });

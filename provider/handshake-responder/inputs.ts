@@ -1,0 +1,39 @@
+/** One workspace as the process is told of it; its keys stand apart, see {@link ProcessInputs}. */
+interface WorkspaceInputs {
+  /** Where the service posts: begins with "/". */
+  path: string;
+  /** Where verified deliveries are forwarded. Without it they are kept to be read. */
+  forwardTo?: string;
+}
+
+/** The inputs as check leaves them. */
+export interface ProcessInputs {
+  /** The resource's name, for messages. */
+  name: string;
+  /** Project, stack and name: the default folder's last three parts. */
+  instanceKey: string;
+  /** Resolved by check. */
+  dataDir: string;
+  /** The address to listen on. */
+  host: string;
+  /** The port to listen on. Absent or 0: the one that the process has had so far, or any. */
+  port?: number;
+  /** Base of the URLs that the service is given. */
+  publicUrl?: string;
+  /** By name. */
+  workspaces: Record<string, WorkspaceInputs>;
+  /** The keys by the workspace's name: apart from the rest, so that they alone are secret. */
+  verificationKeys: Record<string, string[]>;
+  __provider?: string;
+}
+
+/** The outputs in the state. `host` and `port` are where the process listens. */
+export interface ProcessState extends ProcessInputs {
+  port: number;
+  pid: number;
+  /** Which start of the process is ours. */
+  instance: string;
+  /** The machine on which it runs, see machine.ts. */
+  machine: string;
+  stateVersion: 1;
+}

@@ -1,0 +1,27 @@
+import type { CustomResourceOptions } from "@pulumi/pulumi";
+import { ApiChatError } from "../errors.js";
+
+/** Throws `invalid_config` for a misspelt argument, which would be a setting that does nothing. */
+export function refuseUnknownArgs<T extends object>(
+  name: string,
+  args: T,
+  known: Record<keyof T, true>,
+): void {
+  const unknown = Object.keys(args).filter((key) => !(key in known));
+  if (unknown.length === 0) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${Object.keys(known).join(", ")}`,
+    { operation: "check" },
+  );
+}
+
+/** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
+export function refuseImport(name: string, opts: CustomResourceOptions, mend: string): void {
+  if (opts.import === undefined && opts.id === undefined) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: the options import and id cannot work for a dynamic resource; ${mend}`,
+    { operation: "check" },
+  );
+}

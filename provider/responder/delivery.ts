@@ -1,0 +1,41 @@
+import { reviveConversationId } from "../../schema/conversation-digits.js";
+import { outboundKindOf, type OutboundKind } from "../../schema/outbound-kind.js";
+import type { KnownOutbound } from "../../schema/parse-outbound.js";
+
+/**
+ * A message with its kind (section 2.4). The kind follows from `type` and `content_type` alone; the other fields are typed
+ * as the specification has them and not checked: `parseOutbound` does that. A kind that is not in the specification is
+ * "unknown", and so is JSON that is no message.
+ */
+export type TaggedMessage = KnownOutbound | { kind: "unknown"; message: unknown };
+
+/** The kinds of section 2.4, and "unknown". */
+export type DeliveryKind = OutboundKind | "unknown";
+
+/** A delivery whose signature was verified (section 6.2). Its `kind` tells what its `message` is. */
+export type Delivery = TaggedMessage & {
+  /** The body as it came and as it was signed. */
+  rawBody: Uint8Array;
+  /** The header `x-flow-ns`: the namespace of the bot's flow. */
+  flowNs: string | undefined;
+  /** The header `x-action`: `messages`, as far as the specification tells. */
+  action: string | undefined;
+  /** Which of the verification keys has signed, counted from 0. */
+  keyIndex: number;
+};
+
+/** So many digits may not fit into a number. Only then is every value of the body looked at twice. */
+const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
+
+/** Parses a delivery's body and says of which kind it is. Gives undefined if it is not JSON. */
+export function parseMessage(text: string): TaggedMessage | undefined {
+  try {
+    const message: unknown = LONG_CONVERSATION_ID.test(text)
+      ? JSON.parse(text, reviveConversationId)
+      : JSON.parse(text);
+    return { kind: outboundKindOf(message), message } as TaggedMessage;
+  } catch {
+    // The only answer to it is 400; the position of the mistake would quote the body.
+    return undefined;
+  }
+}

@@ -1,0 +1,167 @@
+import { STATUS_CODES } from "node:http";
+import type { BodyFailure } from "./body.js";
+import type { Answer, IncomingRequest } from "./request.js";
+import type { Responder } from "./responder.js";
+
+type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null | undefined;
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+interface EventBody {
+  body?: string | null | undefined;
+  isBase64Encoded?: boolean | undefined;
+}
+
+/**
+ * What is read of an event of an Application Load Balancer or of API Gateway in payload format 1.0: REST APIs, and HTTP
+ * APIs that ask for it.
+ */
+export interface LambdaEventV1 extends EventBody {
+  httpMethod: string;
+  path: string;
+  headers?: Values;
+  multiValueHeaders?: Values<readonly string[]>;
+  queryStringParameters?: Values;
+  multiValueQueryStringParameters?: Values<readonly string[]>;
+  requestContext?: { elb?: object | undefined; path?: string | undefined } | undefined;
+}
+
+/** What is read of an event in payload format 2.0: function URLs, and HTTP APIs. */
+export interface LambdaEventV2 extends EventBody {
+  rawPath: string;
+  rawQueryString: string;
+  headers?: Values;
+  cookies?: readonly string[] | undefined;
+  requestContext: { http: { method: string } };
+}
+
+/** The HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. */
+export type LambdaHttpEvent = LambdaEventV1 | LambdaEventV2;
+
+/** An answer in the shape that belongs to the event. It is assignable to the result types of @types/aws-lambda. */
+export interface LambdaHttpResult {
+  statusCode: number;
+  /** For load balancers, such as "200 OK". */
+  statusDescription?: string;
+  /** Instead of `multiValueHeaders`, which is for load balancers that have them switched on. */
+  headers?: Record<string, string>;
+  multiValueHeaders?: Record<string, string[]>;
+  body: string;
+  isBase64Encoded: boolean;
+}
+
+export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
+
+/**
+ * Makes a handler for AWS Lambda out of a responder: for API Gateway (REST and HTTP APIs), function URLs and Application
+ * Load Balancers, which it tells apart by the event. It only converts. Rejects with a TypeError for any other event.
+ *
+ * The path is the one that the sender wrote, which is the webhook URL's: with the stage of API Gateway, if the URL has
+ * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: let REST APIs pass JSON
+ * as text or everything as binary, but transform nothing. What was given to `waitUntil` ends before the handler returns,
+ * because the runtime freezes then.
+ *
+ * @example
+ * export const handler = toLambdaHandler(responder);
+ */
+export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHandler {
+  return async (event) => {
+    const request = fromLambdaEvent(event);
+    const pending: Promise<unknown>[] = [];
+    const answer = await responder.answer(request, { waitUntil: (promise) => void pending.push(promise) });
+    // It grows while it is walked through: work may leave more work.
+    for (const promise of pending) await promise;
+    return toLambdaResult(answer, event);
+  };
+}
+
+function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
+  if (isV2(event)) return fromV2(event);
+  if (isV1(event)) return fromV1(event);
+  throw new TypeError(describeOtherEvent(event));
+}
+
+// Whoever wires a trigger to a function chooses what it is called with: here the types prove nothing.
+function isV2(event: LambdaHttpEvent): event is LambdaEventV2 {
+  const { rawPath, requestContext } = (event ?? {}) as Partial<LambdaEventV2>;
+  return typeof rawPath === "string" && typeof requestContext?.http?.method === "string";
+}
+
+function isV1(event: LambdaHttpEvent): event is LambdaEventV1 {
+  const { httpMethod, path } = (event ?? {}) as Partial<LambdaEventV1>;
+  return typeof httpMethod === "string" && typeof path === "string";
+}
+
+function describeOtherEvent(event: unknown): string {
+  const names = typeof event === "object" && event !== null ? Object.keys(event).slice(0, 10) : [];
+  return `toLambdaHandler: takes events of API Gateway (REST and HTTP APIs), function URLs and Application Load Balancers; this event has ${names.join(", ") || "no fields"}; give other triggers a handler of their own`;
+}
+
+function fromV2(event: LambdaEventV2): IncomingRequest {
+  const { rawPath, rawQueryString, headers, cookies = [], requestContext } = event;
+  const pairs = pairsOf(headers);
+  return toRequest(event, {
+    method: requestContext.http.method,
+    url: toTarget(rawPath, rawQueryString),
+    headers: cookies.length === 0 ? pairs : [...pairs, ["cookie", cookies.join("; ")]],
+  });
+}
+
+function fromV1(event: LambdaEventV1): IncomingRequest {
+  const { requestContext, multiValueHeaders, multiValueQueryStringParameters } = event;
+  const query = pairsOf(multiValueQueryStringParameters ?? event.queryStringParameters);
+  // API Gateway has decoded the parameters, a load balancer has not.
+  const queryString = isFromLoadBalancer(event) ? joinQuery(query) : encodeQuery(query);
+  return toRequest(event, {
+    method: event.httpMethod,
+    url: toTarget(requestContext?.path ?? event.path, queryString),
+    headers: pairsOf(multiValueHeaders ?? event.headers),
+  });
+}
+
+const isFromLoadBalancer = (event: LambdaHttpEvent): boolean =>
+  event.requestContext !== undefined && "elb" in event.requestContext;
+
+const hasMultiValues = (event: LambdaHttpEvent): boolean =>
+  "multiValueHeaders" in event && Boolean(event.multiValueHeaders);
+
+const joinQuery = (pairs: Pairs): string => pairs.map((pair) => pair.join("=")).join("&");
+
+const encodeQuery = (pairs: Pairs): string =>
+  new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, value])).toString();
+
+const toTarget = (path: string, query: string): string => (query === "" ? path : `${path}?${query}`);
+
+function pairsOf(values: Values<string | readonly string[]>): Pairs {
+  return Object.entries(values ?? {}).flatMap(([name, value = []]) =>
+    [value].flat().map((one) => [name, one] as const),
+  );
+}
+
+function toRequest(body: EventBody, head: { method: string; url: string; headers: Pairs }): IncomingRequest {
+  return {
+    method: head.method,
+    url: head.url,
+    header: (name) => {
+      const values = head.headers.filter((pair) => pair[0].toLowerCase() === name).map((pair) => pair[1]);
+      return values.length === 0 ? undefined : values.join(", ");
+    },
+    headers: () => head.headers,
+    readBody: (limitBytes) => readBody(body, limitBytes),
+  };
+}
+
+function readBody({ body, isBase64Encoded }: EventBody, limitBytes: number): Uint8Array | BodyFailure {
+  const text = body ?? "";
+  const encoding = isBase64Encoded === true ? "base64" : "utf8";
+  if (Buffer.byteLength(text, encoding) > limitBytes) return "body_too_large";
+  return Buffer.from(text, encoding);
+}
+
+function toLambdaResult({ status, headers, body }: Answer, event: LambdaHttpEvent): LambdaHttpResult {
+  const result = { statusCode: status, body, isBase64Encoded: false };
+  if (!isFromLoadBalancer(event)) return { ...result, headers };
+  const statusDescription = `${status} ${STATUS_CODES[status] ?? ""}`.trim();
+  if (!hasMultiValues(event)) return { ...result, statusDescription, headers };
+  const lists = Object.entries(headers).map(([name, value]): [string, string[]] => [name, [value]]);
+  return { ...result, statusDescription, multiValueHeaders: Object.fromEntries(lists) };
+}

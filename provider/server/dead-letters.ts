@@ -1,0 +1,106 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { SharedCommits } from "./shared-commits.js";
+import { toDeadLetter, type DeadLetter, type ListOptions } from "./spool-rows.js";
+
+/** Which dead letters: these, or all of one workspace or of every one. */
+export type DeadLetterChoice = { ids: readonly string[] } | { all: true; workspace?: string | undefined };
+
+/** How many rows one commit moves, so that the process that serves is never kept waiting for long. */
+const ROWS_A_COMMIT = 200;
+
+/** The deliveries that could not be forwarded. */
+export class DeadLetters {
+  readonly #commits: SharedCommits;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+
+  constructor(database: DatabaseSync, commits: SharedCommits) {
+    this.#commits = commits;
+    this.#statements = prepareStatements(database);
+  }
+
+  /** In the order of acceptance. */
+  list({ workspace, limit, after = 0 }: ListOptions): DeadLetter[] {
+    return this.#statements.list.all(workspace ?? null, workspace ?? null, after, limit).map(toDeadLetter);
+  }
+
+  /** Moves dead letters back to where they stood in the order of acceptance. Gives how many there were. */
+  replay(choice: DeadLetterChoice): Promise<number> {
+    return this.#forEach(choice, (position) => {
+      this.#statements.yieldHead.run({ position });
+      this.#statements.replay.run({ position, nowMs: Date.now() });
+    });
+  }
+
+  /** Which of the ids are no dead letters. */
+  findUnknown(ids: readonly string[]): string[] {
+    return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
+  }
+
+  /** Deletes dead letters. Gives how many there were. */
+  remove(choice: DeadLetterChoice): Promise<number> {
+    return this.#forEach(choice);
+  }
+
+  /** Acts on each, and deletes it. */
+  async #forEach(choice: DeadLetterChoice, act?: (position: number) => void): Promise<number> {
+    // All of them beforehand: what is refused again meanwhile would come round without end.
+    const positions = this.#choose(choice);
+    let count = 0;
+    for (let start = 0; start < positions.length; start += ROWS_A_COMMIT) {
+      count += await this.#commits.write("frees", () => {
+        let removed = 0;
+        for (const position of positions.slice(start, start + ROWS_A_COMMIT)) {
+          act?.(position);
+          removed += Number(this.#statements.remove.run(position).changes);
+        }
+        return removed;
+      });
+    }
+    return count;
+  }
+
+  #choose(choice: DeadLetterChoice): number[] {
+    const { chooseById, chooseAll } = this.#statements;
+    if ("ids" in choice) return chooseById.all(JSON.stringify(choice.ids)).map(positionOf);
+    const workspace = choice.workspace ?? null;
+    return chooseAll.all(workspace, workspace).map(positionOf);
+  }
+}
+
+const positionOf = ({ position }: { position?: unknown }): number => Number(position);
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    list: database.prepare(
+      `SELECT * FROM dead_letters WHERE position IN
+       (SELECT position FROM dead_letters WHERE (? IS NULL OR workspace = ?) AND position > ?
+        ORDER BY position LIMIT ?)
+       ORDER BY position`,
+    ),
+    chooseById: database.prepare(
+      "SELECT position FROM dead_letters WHERE id IN (SELECT value FROM json_each(?)) ORDER BY position",
+    ),
+    findUnknown: database.prepare(
+      "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
+    ),
+    chooseAll: database.prepare(
+      "SELECT position FROM dead_letters WHERE ? IS NULL OR workspace = ? ORDER BY position",
+    ),
+    remove: database.prepare("DELETE FROM dead_letters WHERE position = ?"),
+    // The first of a conversation that waits is the first no more if the dead letter stood before it.
+    yieldHead: database.prepare(
+      `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
+       (SELECT min(later.position) FROM dead_letters AS letter
+        JOIN deliveries AS later USING (workspace, conversation) WHERE letter.position = :position)`,
+    ),
+    replay: database.prepare(
+      `INSERT INTO deliveries
+         (position, id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
+       SELECT position, id, workspace, conversation, accepted_ms, :nowMs,
+         iif(EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.workspace = letter.workspace
+           AND earlier.conversation = letter.conversation AND earlier.position < letter.position), NULL, :nowMs),
+         headers, body
+       FROM dead_letters AS letter WHERE position = :position`,
+    ),
+  };
+}

@@ -1,0 +1,72 @@
+import { isIPv6 } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
+import { ApiChatError } from "../errors.js";
+import { printUrl } from "../url.js";
+import type { ServerConfig } from "./config.js";
+import type { Address } from "./listener.js";
+
+/** A workspace: where it answers, and where it forwards. */
+interface ForwardingPlace {
+  name: string;
+  path: string;
+  forwardTo?: string | undefined;
+}
+
+const HTTP_PORT = 80;
+
+/** Says which workspaces forward to a path of the responder itself: a delivery would go round without end. */
+export function flawsOfLoops(places: readonly ForwardingPlace[], address: Address): string[] {
+  const owners = new Map(places.map(({ name, path }) => [path, name]));
+  return places.flatMap(({ name, forwardTo }) => {
+    const owner = forwardTo === undefined ? undefined : ownerOf(forwardTo, { owners, address });
+    if (forwardTo === undefined || owner === undefined) return [];
+    const got = `${printUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
+    return [
+      `workspaces.${name}.forwardTo: must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`,
+    ];
+  });
+}
+
+/** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
+export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
+  const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
+  const flaws = flawsOfLoops(places, address);
+  if (flaws.length > 0)
+    throw new ApiChatError("invalid_config", flaws.join("\n"), { operation: "responder" });
+}
+
+function ownerOf(
+  forwardTo: string,
+  { owners, address }: { owners: ReadonlyMap<string, string>; address: Address },
+): string | undefined {
+  if (!URL.canParse(forwardTo)) return undefined;
+  const { protocol, port, hostname: called, pathname } = new URL(forwardTo);
+  if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return undefined;
+  return isReachedAt(toUrlHost(address.host), called) ? owners.get(pathname) : undefined;
+}
+
+/** A host as a URL spells it. */
+function toUrlHost(host: string): string {
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}`;
+  return URL.canParse(url) ? new URL(url).hostname : host;
+}
+
+/** The spellings of every address of a machine, which is also how a program on it may call its own. */
+const WILDCARD = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+const LOOPBACK = /^(localhost\.?|127\.0\.0\.1|\[::1\]|\[::ffff:7f00:1\])$/;
+
+/** Whether a program on this machine that calls one host reaches what listens on another. */
+function isReachedAt(listening: string, called: string): boolean {
+  if (listening === called) return true;
+  if (isOfLoopback(listening) && isOfLoopback(called)) return true;
+  return WILDCARD.test(listening) && isOfThisMachine(called);
+}
+
+const isOfLoopback = (host: string): boolean => WILDCARD.test(host) || LOOPBACK.test(host);
+
+function isOfThisMachine(host: string): boolean {
+  if (host.startsWith("127.") || host === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => toUrlHost(address) === host),
+  );
+}

@@ -1,0 +1,101 @@
+import { createServer, type Server, type ServerOptions } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ApiChatError } from "../errors.js";
+import type { NodeListener } from "../responder/node.js";
+
+/** Where to listen; port 0 is any that is free. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
+/** An HTTP server that listens. */
+export interface Listener extends Address {
+  /**
+   * Takes no new connection, answers what is under way, and ends. What is not through after five seconds is cut off.
+   * Calling it again waits for the same end.
+   */
+  close(): Promise<void>;
+}
+
+/** How long things may take, in milliseconds. */
+export interface TimeLimits {
+  /** The head of a request. */
+  headMs: number;
+  /** All of a request. */
+  requestMs: number;
+  /** How often both are looked after. */
+  checkEveryMs: number;
+  /** What is under way at the end. */
+  drainMs: number;
+}
+
+/** Enough for a delivery over a bad line, and an end to those who send a byte a second. */
+const LIMITS: TimeLimits = { headMs: 10_000, requestMs: 20_000, checkEveryMs: 1_000, drainMs: 5_000 };
+
+/** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
+const KEEP_ALIVE_MS = 75_000;
+const LOOK_EVERY_MS = 20;
+
+/** Listens; throws `unavailable` with how to mend it if the address cannot be had. */
+export async function listen(
+  address: Address,
+  listener: NodeListener,
+  limits: TimeLimits = LIMITS,
+): Promise<Listener> {
+  let isClosing = false;
+  const server = createServer(toServerOptions(limits), (req, res) => {
+    if (isClosing) res.setHeader("connection", "close");
+    listener(req, res);
+  });
+  await bind(server, address);
+  let closed: Promise<void> | undefined;
+  return {
+    host: address.host,
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      isClosing = true;
+      return (closed ??= drain(server, limits.drainMs));
+    },
+  };
+}
+
+const toServerOptions = ({ headMs, requestMs, checkEveryMs }: TimeLimits): ServerOptions => ({
+  headersTimeout: headMs,
+  requestTimeout: requestMs,
+  connectionsCheckingInterval: checkEveryMs,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+});
+
+async function bind(server: Server, { host, port }: Address): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(describeFailure(error, { host, port })));
+    server.listen(port, host, resolve);
+  });
+}
+
+async function drain(server: Server, limitMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // An answer that was begun before has told its client that the connection stays.
+  const idle = setInterval(() => server.closeIdleConnections(), LOOK_EVERY_MS);
+  const limit = setTimeout(() => server.closeAllConnections(), limitMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(limit);
+}
+
+function describeFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
+  return new ApiChatError(
+    "unavailable",
+    `cannot listen on ${host} port ${port}: ${MENDS[error.code ?? ""]?.(port) ?? error.message}`,
+    { operation: "responder", cause: error },
+  );
+}
+
+const MENDS: Partial<Record<string, (port: number) => string>> = {
+  EADDRINUSE: (port) =>
+    `the port is taken by another program; end that one ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
+  EACCES: () => "it is not permitted; set a port above 1023, and put a reverse proxy before it",
+  EADDRNOTAVAIL: () => "the host is no address of this machine; set 127.0.0.1, or 0.0.0.0 for every address",
+  ENOTFOUND: () => "the host name cannot be resolved; set 127.0.0.1, or 0.0.0.0 for every address",
+};

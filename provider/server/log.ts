@@ -1,0 +1,84 @@
+import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
+import { redactSecrets } from "../redact.js";
+
+/** What a line says beside its event. */
+export type LogFields = Record<string, string | number | boolean | undefined>;
+
+/** Writes one line for each event. It never throws: a full disk must not end the responder. */
+export interface Log {
+  info(event: string, fields?: LogFields): void;
+  warn(event: string, fields?: LogFields): void;
+  error(event: string, fields?: LogFields): void;
+}
+
+/** Takes one line, with its line break. */
+export type LogSink = (line: string) => void;
+
+/**
+ * Makes a log of JSON lines: `time`, `level`, `event`, then the fields. Whatever `secrets` gives at that moment is taken
+ * out of each line, in every encoding: no caller logs one on purpose, but the message of an error may quote it.
+ */
+export function createLog(sink: LogSink, secrets: () => readonly string[] = () => []): Log {
+  const write =
+    (level: string) =>
+    (event: string, fields: LogFields = {}): void => {
+      const line = JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
+      sink(`${redactSecrets(line, secrets())}\n`);
+    };
+  return { info: write("info"), warn: write("warn"), error: write("error") };
+}
+
+/** Writes to stderr. */
+export const writeToStderr: LogSink = (line) => void process.stderr.write(line);
+
+/** How large a log file gets before the next begins, in bytes, and how many earlier ones are kept. */
+const FILE_BYTES = 5 * 1024 * 1024;
+const EARLIER_FILES = 2;
+
+/** Writes into a file for its owner only. A full one becomes `<file>.1`, that one `<file>.2`, and the last is dropped. */
+export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
+  let size = existsSync(file) ? statSync(file).size : 0;
+  if (size > 0) chmodSync(file, 0o600);
+  return (line) => {
+    try {
+      if (size > 0 && size + line.length > fileBytes) {
+        rotate(file);
+        size = 0;
+      }
+      appendFileSync(file, line, { mode: 0o600 });
+      size += Buffer.byteLength(line);
+    } catch (error) {
+      // There is no better place left for it, and deliveries go on.
+      process.stderr.write(`apichat responder: the log cannot be written: ${String(error)}\n`);
+    }
+  };
+}
+
+function rotate(file: string): void {
+  for (let index = EARLIER_FILES; index > 1; index--) {
+    const earlier = `${file}.${index - 1}`;
+    if (existsSync(earlier)) renameSync(earlier, `${file}.${index}`);
+  }
+  renameSync(file, `${file}.1`);
+}
+
+/** How often one kind of line may be written, in milliseconds. */
+const SAME_LINE_MS = 10_000;
+
+/**
+ * Keeps a flood out of the log: of the lines with the same name at most one in ten seconds passes, and tells how many were
+ * left out since. The names must be few: a code and a workspace, nothing that a sender chooses.
+ */
+export function limitRate(write: (fields: LogFields) => void, now: () => number = Date.now) {
+  const last = new Map<string, { at: number; suppressed: number }>();
+  return (name: string, fields: LogFields): void => {
+    const before = last.get(name);
+    if (before !== undefined && now() - before.at < SAME_LINE_MS) {
+      before.suppressed++;
+      return;
+    }
+    last.set(name, { at: now(), suppressed: 0 });
+    const suppressed = before?.suppressed ?? 0;
+    write(suppressed > 0 ? { ...fields, suppressed } : fields);
+  };
+}

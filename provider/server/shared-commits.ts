@@ -1,0 +1,88 @@
+import type { DatabaseSync } from "node:sqlite";
+import { SpoolError, toSpoolError } from "./spool-error.js";
+
+/** A write that waits for the next commit. `run` may run twice: its first run is undone then. */
+interface PendingWrite {
+  run(): void;
+  resolve(): void;
+  reject(error: SpoolError): void;
+}
+
+/** `frees`: takes rows away or changes them. `adds`: needs room for new ones. */
+export type WriteKind = "frees" | "adds";
+
+/**
+ * Commits all writes of one turn of the event loop together, so that they share one wait for the disk. If that commit
+ * fails, each write is tried alone: a delivery that does not fit holds back neither those that do nor the rows to be
+ * deleted, which make room.
+ */
+export class SharedCommits {
+  readonly #database: DatabaseSync;
+  readonly #onCommit: () => void;
+  #frees: PendingWrite[] = [];
+  #adds: PendingWrite[] = [];
+  #scheduled: NodeJS.Immediate | undefined;
+  #closed = false;
+
+  constructor(database: DatabaseSync, onCommit: () => void) {
+    this.#database = database;
+    this.#onCommit = onCommit;
+  }
+
+  /** Resolves with what `run` gives, after it is committed. Rejects with a SpoolError, and then nothing of it is kept. */
+  write<T>(kind: WriteKind, run: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new SpoolError("closed", "the spool is closed"));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    let result: T;
+    const pending = kind === "frees" ? this.#frees : this.#adds;
+    pending.push({ run: () => void (result = run()), resolve: () => resolve(result), reject });
+    this.#scheduled ??= setImmediate(() => this.#flush());
+    return promise;
+  }
+
+  /** Commits what waits, and takes no more. */
+  close(): void {
+    this.#closed = true;
+    this.#flush();
+  }
+
+  #flush(): void {
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
+    const writes = [...this.#frees, ...this.#adds];
+    this.#frees = [];
+    this.#adds = [];
+    if (writes.length > 0) this.#commit(writes);
+  }
+
+  #commit(writes: readonly PendingWrite[]): void {
+    try {
+      inTransaction(this.#database, () => {
+        for (const write of writes) write.run();
+      });
+    } catch (error) {
+      this.#settleFailed(writes, toSpoolError(error));
+      return;
+    }
+    for (const write of writes) write.resolve();
+    this.#onCommit();
+  }
+
+  #settleFailed(writes: readonly PendingWrite[], error: SpoolError): void {
+    // Waiting for a lock blocks the event loop: once for all is enough.
+    if (writes.length === 1 || error.code === "busy") for (const write of writes) write.reject(error);
+    else for (const write of writes) this.#commit([write]);
+  }
+}
+
+/** Runs `work` in a transaction of its own, which is undone if it throws or cannot be committed. */
+export function inTransaction(database: DatabaseSync, work: () => void): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    work();
+    database.exec("COMMIT");
+  } finally {
+    // A full disk ends the transaction by itself; any other failure leaves it open.
+    if (database.isTransaction) database.exec("ROLLBACK");
+  }
+}

@@ -1,0 +1,174 @@
+import { closeSync, fchmodSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import { DeadLetters, type DeadLetterChoice } from "./dead-letters.js";
+import { makeFolders } from "./folders.js";
+import { ForwardQueue } from "./forward-queue.js";
+import { SharedCommits } from "./shared-commits.js";
+import { SpoolError, toSpoolError } from "./spool-error.js";
+import { toKeptDelivery } from "./spool-rows.js";
+import type { AcceptedDelivery, DeadLetter, KeptDelivery, ListOptions } from "./spool-rows.js";
+import { openSpoolDatabase } from "./spool-schema.js";
+import { SpoolTidying } from "./spool-tidying.js";
+
+export { SpoolError } from "./spool-error.js";
+export type { DeadLetterChoice } from "./dead-letters.js";
+export type { AcceptedDelivery, DeadLetter, HeaderPair, KeptDelivery, ListOptions } from "./spool-rows.js";
+
+export interface SpoolOptions {
+  /** Whether a missing file is made. Default true. */
+  create?: boolean;
+  /** How long after a write the traces of deleted rows leave the disk, in milliseconds. Default 5,000. */
+  tidyAfterMs?: number;
+}
+
+/** How many rows of one workspace there are. */
+export interface SpoolCounts {
+  /** Acknowledged, and neither forwarded nor given up. */
+  pending: number;
+  deadLetters: number;
+}
+
+/**
+ * Opens the spool's file, and makes it (0600) and its folder (0700) if they are missing. A file of a process that was
+ * killed opens as it is. Several processes may have one file open. Throws a SpoolError: `newer`, `foreign`, `busy`, `failed`.
+ */
+export function openSpool(path: string, { create = true, tidyAfterMs = 5_000 }: SpoolOptions = {}): Spool {
+  try {
+    if (create) makeFolders(dirname(path));
+    // SQLite gives its two other files the mode of this one.
+    const file = openSync(path, create ? "a+" : "r+", 0o600);
+    fchmodSync(file, 0o600);
+    closeSync(file);
+    return new Spool(openSpoolDatabase(path), tidyAfterMs);
+  } catch (error) {
+    const { code, message } = toSpoolError(error);
+    throw new SpoolError(code, `${path}: ${message}`, error);
+  }
+}
+
+/** The deliveries that are acknowledged and not yet forwarded, in a SQLite file that survives the process. */
+export class Spool {
+  readonly #database: DatabaseSync;
+  readonly #commits: SharedCommits;
+  readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #deadLetters: DeadLetters;
+  readonly #tidying: SpoolTidying;
+  #onAccepted: (workspace: string) => void = () => {};
+
+  /** What the forwarder takes its work from. */
+  readonly queue: ForwardQueue;
+
+  constructor(database: DatabaseSync, tidyAfterMs: number) {
+    this.#database = database;
+    this.#tidying = new SpoolTidying(database, tidyAfterMs);
+    this.#commits = new SharedCommits(database, () => this.#tidying.schedule());
+    this.#statements = prepareStatements(database);
+    this.#deadLetters = new DeadLetters(database, this.#commits);
+    this.queue = new ForwardQueue(database, this.#commits);
+  }
+
+  /**
+   * Keeps a delivery. Resolves once it is on the disk: it may be acknowledged then. All deliveries of one turn of the event
+   * loop share a commit. Rejects with a SpoolError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
+   */
+  async accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
+    const row = {
+      id,
+      workspace,
+      conversation: conversation ?? null,
+      headers: JSON.stringify(headers),
+      body,
+      nowMs: Date.now(),
+    };
+    await this.#commits.write("adds", () => void this.#statements.accept.run(row));
+    this.#onAccepted(workspace);
+  }
+
+  /** Calls this for each delivery from now on, after its commit. There is one listener. */
+  onAccepted(listener: (workspace: string) => void): void {
+    this.#onAccepted = listener;
+  }
+
+  /** What waits to be forwarded or read, in the order of acceptance. */
+  list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
+    const rows = this.#statements.list.all(workspace ?? null, workspace ?? null, after, limit);
+    return rows.map(toKeptDelivery);
+  }
+
+  /** What could not be forwarded, in the order of acceptance. */
+  listDeadLetters(options: ListOptions): DeadLetter[] {
+    return this.#deadLetters.list(options);
+  }
+
+  /**
+   * Moves dead letters back to where they stood in the order of acceptance; their age counts from now, their ids stay.
+   * Resolves with how many there were. In another process than the forwarder's, that one must be woken.
+   */
+  replay(choice: DeadLetterChoice): Promise<number> {
+    return this.#deadLetters.replay(choice);
+  }
+
+  /** Which of the ids are no dead letters. */
+  findUnknownDeadLetters(ids: readonly string[]): string[] {
+    return this.#deadLetters.findUnknown(ids);
+  }
+
+  /**
+   * Makes due now what waits for its next attempt, of one workspace or of every one. Resolves with how many conversations
+   * there were. In another process than the forwarder's, that one must be woken.
+   */
+  async retryNow(workspace?: string): Promise<number> {
+    const workspaces = workspace === undefined ? [...this.counts().keys()] : [workspace];
+    let count = 0;
+    for (const one of workspaces) count += await this.queue.makeDue(one);
+    return count;
+  }
+
+  /** Deletes dead letters. Resolves with how many there were. */
+  removeDeadLetters(choice: DeadLetterChoice): Promise<number> {
+    return this.#deadLetters.remove(choice);
+  }
+
+  /** How many rows there are, by workspace; a workspace without any is missing. */
+  counts(): Map<string, SpoolCounts> {
+    const counts = new Map<string, SpoolCounts>();
+    for (const { workspace, pending, dead_letters: deadLetters } of this.#statements.counts.all()) {
+      counts.set(String(workspace), { pending: Number(pending), deadLetters: Number(deadLetters) });
+    }
+    return counts;
+  }
+
+  /** Commits what waits, and closes the file. What is accepted afterwards is refused. */
+  close(): void {
+    this.#commits.close();
+    this.#tidying.close();
+    if (this.#database.isOpen) this.#database.close();
+  }
+}
+
+function prepareStatements(database: DatabaseSync) {
+  return {
+    accept: database.prepare(
+      `INSERT INTO deliveries (id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
+       VALUES (:id, :workspace, :conversation, :nowMs, :nowMs,
+         iif(EXISTS (SELECT 1 FROM deliveries WHERE workspace = :workspace AND conversation = :conversation),
+           NULL, :nowMs),
+         :headers, :body)`,
+    ),
+    // The rows are found in an index, so that bodies which are not asked for are not read.
+    list: database.prepare(
+      `SELECT *, iif(workspace IN (SELECT workspace FROM forwarded_workspaces), due_ms, NULL) AS next_due_ms
+       FROM deliveries WHERE position IN
+       (SELECT position FROM deliveries WHERE (? IS NULL OR workspace = ?) AND position > ?
+        ORDER BY position LIMIT ?)
+       ORDER BY position`,
+    ),
+    counts: database.prepare(
+      `SELECT workspace, sum(pending) AS pending, sum(dead_letters) AS dead_letters FROM (
+         SELECT workspace, count(*) AS pending, 0 AS dead_letters FROM deliveries GROUP BY workspace
+         UNION ALL SELECT workspace, 0, count(*) FROM dead_letters GROUP BY workspace
+       ) GROUP BY workspace`,
+    ),
+  };
+}

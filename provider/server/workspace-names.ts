@@ -1,0 +1,8 @@
+/** The path that answers 200 while a responder is well, unless its configuration names another. */
+export const HEALTH_PATH = "/healthz";
+
+/** A workspace's name in a configuration; it stands in paths, logs and on command lines. */
+export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** The path of a workspace that names none. */
+export const defaultPath = (workspace: string): string => `/${workspace}`;

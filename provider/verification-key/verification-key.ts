@@ -1,0 +1,84 @@
+import * as pulumi from "@pulumi/pulumi";
+import { refuseImport, refuseUnknownArgs } from "../resource/args.js";
+import { providerSource } from "../resource/provider-source.js";
+
+export interface VerificationKeyArgs {
+  /**
+   * Names the present rotation, such as "2026-12": a non-empty string. A new value makes a new key; so does the first one.
+   * Taking it out does nothing.
+   */
+  rotation?: pulumi.Input<string | undefined>;
+  /**
+   * How many earlier keys stay in `keys`, from 0 to 10. Default 2: what the service signs still verifies after two rotations
+   * that did not reach it. 0 drops the earlier ones; a larger number later does not bring them back. A rotation with 0
+   * refuses what the service signs until set-webhook has run: leave it out then, unless the key must go at once.
+   */
+  keep?: pulumi.Input<number | undefined>;
+  /** The length of a new key in random bytes, from 16 to 64. Default 32. A change makes a new key. */
+  bytes?: pulumi.Input<number | undefined>;
+  /**
+   * A key that is live already, to be the first one. Kept secret. Changed later to a key that is not in `keys`, it becomes
+   * the current one, in place of a new key. Taking it out does nothing.
+   */
+  initial?: pulumi.Input<string | undefined>;
+}
+
+const PROVIDER_SOURCE = providerSource("VerificationKey");
+
+/**
+ * Makes the shared key of handshake and signature (section 2.1), keeps it in the stack's state, encrypted, and rotates it in
+ * place. Give `current` to the webhook and `keys` to the responder: then a rotation loses no delivery. The key stands
+ * nowhere else, so set `protect: true`, and `aliases` when the resource is renamed: under a new name it is a new key.
+ * Throws `invalid_config` for an argument that it does not know.
+ *
+ * @example
+ * ```ts
+ * const key = new VerificationKey("acme", { rotation: "2026-12" }, { protect: true });
+ * const webhook = new ApiChatWebhook("acme", {
+ *   baseUrl: "https://platform.example/acme/apichat",
+ *   webhookUrl: "https://chat.acme.example/webhooks/apichat",
+ *   webhookVerificationKey: key.current,
+ * });
+ * export const verificationKeys = key.keys;
+ * ```
+ */
+export class VerificationKey extends pulumi.CustomResource {
+  /**
+   * The key to register: base64url without padding, unless it came as `initial`. Secret. Unknown in the preview of a change of
+   * `keys`.
+   */
+  declare readonly current: pulumi.Output<string>;
+  /** The keys to accept: the current one, then the earlier ones, youngest first, as many as `keep`. Secret. */
+  declare readonly keys: pulumi.Output<string[]>;
+
+  constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
+    refuseImport(name, opts, "give a live key as initial");
+    refuseUnknownArgs(name, args, KNOWN_ARGS);
+    super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, toProperties(name, args), {
+      ...opts,
+      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), "initial", "current", "keys"],
+    });
+  }
+}
+
+function toProperties(name: string, { rotation, keep, bytes, initial }: VerificationKeyArgs): pulumi.Inputs {
+  const live = initial === undefined ? undefined : pulumi.secret(initial);
+  return {
+    __provider: PROVIDER_SOURCE,
+    name,
+    rotation,
+    keep,
+    bytes,
+    initial: live,
+    // Named, so that the SDK makes outputs of them. With a live key, check leaves or drops them: see check.ts.
+    current: live,
+    keys: live?.apply((key) => [key]),
+  };
+}
+
+const KNOWN_ARGS: Record<keyof VerificationKeyArgs, true> = {
+  rotation: true,
+  keep: true,
+  bytes: true,
+  initial: true,
+};

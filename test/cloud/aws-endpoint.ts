@@ -1,0 +1,130 @@
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+
+/** What a queue was given by SendMessage. */
+export interface SentMessage {
+  QueueUrl: string;
+  MessageBody: string;
+  MessageGroupId: string;
+  MessageDeduplicationId: string;
+}
+
+/** What ChangeMessageVisibility was asked for. */
+interface VisibilityChange {
+  QueueUrl: string;
+  ReceiptHandle: string;
+  VisibilityTimeout: number;
+}
+
+/** SQS and the Parameter Store, as far as the functions use them, for the real SDK. */
+export interface AwsEndpoint {
+  /** What points the SDK here. */
+  environment: Record<string, string>;
+  queueUrl(name: string): string;
+  /** Those that were taken, without those that SQS itself drops as duplicates. */
+  messages: SentMessage[];
+  visibilityChanges: VisibilityChange[];
+  /** Parameters by name; a test changes them. */
+  parameters: Map<string, string>;
+  /** When each GetParameter came, in ms. */
+  parameterReads: number[];
+  /** What every call to SQS is answered with, or the next ones; undefined: as it should be. */
+  failWith: { status: number; type: string; times?: number } | undefined;
+  /** Forgets messages and changes, and answers as it should again. */
+  reset(): void;
+  close(): Promise<void>;
+}
+
+const SERVICES = ["SQS", "SSM"];
+const MESSAGE_LIMIT_BYTES = 1024 * 1024;
+
+/** Speaks the JSON protocol of both services: the operation in `x-amz-target`, the input and the output as JSON. */
+export async function startAwsEndpoint(): Promise<AwsEndpoint> {
+  const server = createServer((request, response) => void answerCall(endpoint, request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoint: AwsEndpoint = {
+    environment: Object.fromEntries(SERVICES.map((service) => [`AWS_ENDPOINT_URL_${service}`, url])),
+    queueUrl: (name) => `${url}/123456789012/${name}.fifo`,
+    messages: [],
+    visibilityChanges: [],
+    parameters: new Map(),
+    parameterReads: [],
+    failWith: undefined,
+    reset: () => {
+      endpoint.messages.length = 0;
+      endpoint.visibilityChanges.length = 0;
+      endpoint.failWith = undefined;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return endpoint;
+}
+
+interface CallAnswer {
+  status: number;
+  body: object;
+}
+
+async function answerCall(
+  endpoint: AwsEndpoint,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const input = JSON.parse(await text(request));
+  const target = String(request.headers["x-amz-target"]);
+  const { status, body } = performCall(endpoint, target, input);
+  response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(body));
+}
+
+function performCall(endpoint: AwsEndpoint, target: string, input: unknown): CallAnswer {
+  if (target === "AmazonSSM.GetParameter") return readParameter(endpoint, input as ParameterRequest);
+  if (endpoint.failWith) return fail(endpoint, endpoint.failWith);
+  if (target === "AmazonSQS.ChangeMessageVisibility") {
+    endpoint.visibilityChanges.push(input as VisibilityChange);
+    return { status: 200, body: {} };
+  }
+  if (target !== "AmazonSQS.SendMessage") return refuse("UnknownOperationException");
+  return takeMessage(endpoint.messages, input as SentMessage);
+}
+
+function fail(endpoint: AwsEndpoint, failure: NonNullable<AwsEndpoint["failWith"]>): CallAnswer {
+  const times = (failure.times ?? Infinity) - 1;
+  endpoint.failWith = times > 0 ? { ...failure, times } : undefined;
+  return refuse(failure.type, failure.status);
+}
+
+interface ParameterRequest {
+  Name: string;
+  WithDecryption?: boolean;
+}
+
+function readParameter(endpoint: AwsEndpoint, { Name, WithDecryption }: ParameterRequest): CallAnswer {
+  endpoint.parameterReads.push(Date.now());
+  const Value = endpoint.parameters.get(Name);
+  if (Value === undefined) return refuse("ParameterNotFound");
+  const shown = WithDecryption === true ? Value : "AQECAHg-encrypted";
+  return { status: 200, body: { Parameter: { Name, Type: "SecureString", Value: shown, Version: 1 } } };
+}
+
+function takeMessage(messages: SentMessage[], input: SentMessage): CallAnswer {
+  const { QueueUrl, MessageBody, MessageDeduplicationId } = input;
+  if (Buffer.byteLength(MessageBody) > MESSAGE_LIMIT_BYTES) return refuse("InvalidMessageContents");
+  const isDuplicate = messages.some(
+    (one) => one.QueueUrl === QueueUrl && one.MessageDeduplicationId === MessageDeduplicationId,
+  );
+  if (!isDuplicate) messages.push(input);
+  const MD5OfMessageBody = createHash("md5").update(MessageBody).digest("hex");
+  return { status: 200, body: { MessageId: `message-${messages.length}`, MD5OfMessageBody } };
+}
+
+const refuse = (type: string, status = 400): CallAnswer => ({
+  status,
+  body: { __type: type, message: type },
+});

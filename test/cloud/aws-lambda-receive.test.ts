@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import type { LambdaHttpResult } from "pulumi-apichat/responder/lambda";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { functionUrlEvent, type SentRequest } from "../support/lambda-events.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { startAwsEndpoint, type AwsEndpoint } from "./aws-endpoint.ts";
+import {
+  bundleFunction,
+  BYTES,
+  KEYS_PARAMETER,
+  signDelivery,
+  startReceive,
+  toSqsEvent,
+} from "./aws-functions.ts";
+import type { LambdaFunction } from "./aws-lambda-harness.ts";
+import { loopClient, resolveRuntimeClient } from "./aws-runtime-client.ts";
+
+const client = await resolveRuntimeClient();
+
+const KEY = 'vk/acme+test=&<secret>"ü"-0123456789';
+const NEXT_KEY = `next ${KEY}`;
+const BODY_LIMIT_BYTES = 700 * 1024;
+
+let aws: AwsEndpoint;
+
+beforeAll(async () => {
+  aws = await startAwsEndpoint();
+});
+
+afterAll(() => aws.close());
+
+beforeEach(() => {
+  aws.reset();
+  aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
+});
+
+function handshake(token: string): SentRequest {
+  const parameters = { hub_mode: "subscribe", hub_verify_token: token, hub_challenge: "c1" };
+  return { body: new URLSearchParams(parameters).toString() };
+}
+
+/** The function may read the keys again at the earliest a second after it has done so. */
+async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
+  const lastMs = parameterReads.at(-1) ?? 0;
+  await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(1_000), { timeout: 5_000 });
+}
+
+describe(`The receiving function, run by ${client.name}`, () => {
+  let receive: LambdaFunction;
+  const request = (sent: SentRequest): Promise<LambdaHttpResult> => receive.invoke(functionUrlEvent(sent));
+
+  beforeAll(async () => {
+    receive = await startReceive(client, aws);
+  });
+
+  afterAll(async () => {
+    const output = receive?.output() ?? "";
+    await receive?.stop();
+    expect(findSecrets(output, [KEY, NEXT_KEY])).toEqual([]);
+  });
+
+  test("answers a handshake, and refuses one with a wrong token", async () => {
+    expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200, body: "c1" });
+    expect(await request(handshake("wrong"))).toMatchObject({ statusCode: 401 });
+  });
+
+  test("puts a delivery into the queue: its bytes, its end-to-end headers, an id, its conversation as the group", async () => {
+    expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
+    const [message] = aws.messages;
+    const queued = JSON.parse(message?.MessageBody ?? "");
+    expect(Buffer.from(queued.body, "base64")).toEqual(BYTES);
+    const names = queued.headers.map(([name]: [string]) => name);
+    expect(names).toEqual(expect.arrayContaining(["x-hub-signature-256", "x-flow-ns", "x-action"]));
+    expect(names).not.toContain("host");
+    expect(names).not.toContain("x-amzn-trace-id");
+    expect(message).toMatchObject({
+      QueueUrl: aws.queueUrl("deliveries"),
+      MessageGroupId: "7",
+      MessageDeduplicationId: queued.id,
+    });
+  });
+
+  test("takes two equal deliveries for two, and lets those without a conversation wait for no other", async () => {
+    for (const body of ['{"conv_id":1}', '{"conv_id":1}', "{}", "{}", '{"conv_id":12345678901234567890}']) {
+      expect(await request(await signDelivery(body, KEY))).toMatchObject({ statusCode: 200 });
+    }
+    const groups = aws.messages.map(({ MessageGroupId }) => MessageGroupId);
+    expect(groups.slice(0, 2)).toEqual(["1", "1"]);
+    expect(new Set(groups.slice(2, 4)).size).toBe(2);
+    expect(groups[4]).toBe("12345678901234567890");
+  });
+
+  test("acknowledges nothing that the queue refuses: 503 with Retry-After, and a line in the log", async () => {
+    aws.failWith = { status: 400, type: "AccessDeniedException" };
+    const result = await request(await signDelivery(BYTES, KEY));
+    expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "5" } });
+    await vi.waitFor(() =>
+      expect(receive.output()).toContain("The queue did not take a delivery: AccessDenied"),
+    );
+  });
+
+  test("tries the queue again while the sender waits", async () => {
+    aws.failWith = { status: 500, type: "InternalFailure", times: 1 };
+    expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
+    expect(aws.messages).toHaveLength(1);
+  });
+
+  test("takes 700 KiB, which fit into a message of 1 MiB, and not a byte more", async () => {
+    const body = `{"conv_id":1,"text":"${randomBytes(BODY_LIMIT_BYTES).toString("hex")}`;
+    const largest = `${body.slice(0, BODY_LIMIT_BYTES - 2)}"}`;
+    expect(Buffer.byteLength(largest)).toBe(BODY_LIMIT_BYTES);
+    expect(await request(await signDelivery(largest, KEY))).toMatchObject({ statusCode: 200 });
+    expect(await request(await signDelivery(`${largest} `, KEY))).toMatchObject({ statusCode: 413 });
+  });
+
+  test("reads the keys once for many requests, and once a second at most because of wrong signatures", async () => {
+    await untilKeysMayBeReadAgain(aws);
+    const before = aws.parameterReads.length;
+    const startedMs = Date.now();
+    for (let count = 0; count < 20; count++) {
+      expect(await request(await signDelivery(BYTES, "wrong"))).toMatchObject({ statusCode: 401 });
+      expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
+    }
+    const seconds = (Date.now() - startedMs) / 1000;
+    const reads = aws.parameterReads.length - before;
+    expect(reads).toBeGreaterThanOrEqual(1);
+    expect(reads).toBeLessThanOrEqual(1 + seconds);
+  });
+
+  test("takes the first delivery and the first handshake under a new key, without a new start", async () => {
+    await untilKeysMayBeReadAgain(aws);
+    aws.parameters.set(KEYS_PARAMETER, JSON.stringify([NEXT_KEY, KEY]));
+    expect(await request(await signDelivery(BYTES, NEXT_KEY))).toMatchObject({ statusCode: 200 });
+    expect(await request(handshake(NEXT_KEY))).toMatchObject({ statusCode: 200, body: "c1" });
+    expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
+  });
+
+  test("goes on with the keys that it has when they cannot be read again", async () => {
+    await untilKeysMayBeReadAgain(aws);
+    aws.parameters.delete(KEYS_PARAMETER);
+    expect(await request(await signDelivery(BYTES, "wrong"))).toMatchObject({ statusCode: 401 });
+    expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
+  });
+
+  test("answers 500 while there are no keys at all, and works as soon as there are", async () => {
+    aws.parameters.delete(KEYS_PARAMETER);
+    const fresh = await startReceive(client, aws);
+    const answer = async (): Promise<LambdaHttpResult> =>
+      fresh.invoke(functionUrlEvent(await signDelivery(BYTES, KEY)));
+    expect(await answer()).toMatchObject({
+      statusCode: 500,
+      body: expect.stringContaining("keys_unavailable"),
+    });
+    aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
+    expect(await answer()).toMatchObject({ statusCode: 200 });
+    await fresh.stop();
+  });
+
+  test("fails for an event that is no request, and answers the next one", async () => {
+    await expect(receive.invoke(toSqsEvent([]))).rejects.toMatchObject({
+      errorType: "TypeError",
+      message: expect.stringContaining("this event has Records"),
+    });
+    expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200 });
+  });
+});
+
+test("The loop that stands in where the runtime client does not build runs the function, too", async () => {
+  const receive = await startReceive(loopClient, aws);
+  expect(await receive.invoke(functionUrlEvent(handshake(KEY)))).toMatchObject({
+    statusCode: 200,
+    body: "c1",
+  });
+  await expect(receive.invoke(toSqsEvent([]))).rejects.toMatchObject({ errorType: "TypeError" });
+  await receive.stop();
+});
+
+test("The bundles hold nothing of the AWS SDK and ask for nothing else outside Node.js", () => {
+  for (const name of ["receive", "forward"] as const) {
+    const text = bundleFunction(name);
+    const outside = [...text.matchAll(/require\("([^"]+)"\)/g)].map(([, found]) => found ?? "");
+    const foreign = outside.filter((found) => !found.startsWith("node:"));
+    expect(foreign.filter((found) => !found.startsWith("@aws-sdk/client-"))).toEqual([]);
+    expect(foreign).toContain("@aws-sdk/client-sqs");
+    expect(bundleFunction(name)).toBe(text);
+    expect(text.length).toBeLessThan(60_000);
+  }
+});

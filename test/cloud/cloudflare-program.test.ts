@@ -1,0 +1,203 @@
+import * as pulumi from "@pulumi/pulumi";
+import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { runMocked, type Declared } from "../support/mocked-program.ts";
+
+const PROGRAM = new URL("../../examples/cloudflare/index.ts", import.meta.url).href;
+
+const WORKSPACES = {
+  acme: { baseUrl: "https://platform.example/acme/apichat", forwardTo: "https://chat.example/acme?token=t" },
+  globex: { baseUrl: "https://platform.example/globex/apichat", forwardTo: "https://chat.example/globex" },
+};
+const CONFIG = {
+  accountId: "0123456789abcdef0123456789abcdef",
+  workspaces: JSON.stringify(WORKSPACES),
+  rotation: "2026-12",
+  hostname: "hooks.example.com",
+};
+
+const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
+const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+const QUEUE = "cloudflare:index/queue:Queue";
+const CONSUMER = "cloudflare:index/queueConsumer:QueueConsumer";
+const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
+
+interface Program {
+  resources: Declared[];
+  outputs: unknown;
+  /** The only resource of this type and name. */
+  find(type: string, name: string): Declared;
+}
+
+/** Not a static import: it runs anew for each test, with its configuration. */
+const load = (): Promise<Record<string, unknown>> => import(/* @vite-ignore */ PROGRAM);
+
+async function runProgram(config: Record<string, string>): Promise<Program> {
+  const { resources, outputs } = await runMocked(load, {
+    project: "apichat-cloudflare",
+    stack: "prod",
+    config,
+    computed: ({ type, name }) => {
+      if (type === QUEUE) return { queueId: `${name}-queue-id` };
+      if (type === WEBHOOK) return { botUrl: `https://bots.example/${name}`, status: "verified" };
+      if (type !== KEY) return {};
+      return { current: pulumi.secret(`${name}-new`), keys: pulumi.secret([`${name}-new`, `${name}-old`]) };
+    },
+  });
+  const find = (type: string, name: string): Declared => {
+    const [found, ...others] = resources.filter((one) => one.type === type && one.name === name);
+    if (found === undefined || others.length > 0) throw new Error(`not exactly one ${type} ${name}`);
+    return found;
+  };
+  return { resources, outputs, find };
+}
+
+const namesOf = ({ resources }: Program, type: string): string[] =>
+  resources.filter((one) => one.type === type).map(({ name }) => name);
+
+const bindingsOf = (program: Program): Record<string, unknown>[] =>
+  program.find(SCRIPT, "responder").inputs["bindings"] as Record<string, unknown>[];
+
+beforeEach(() => void vi.resetModules());
+
+describe("the program", () => {
+  let program: Program;
+
+  beforeAll(async () => {
+    program = await runProgram(CONFIG);
+  });
+
+  test("declares a queue for deliveries, and one for dead letters that keeps them for 14 days", () => {
+    expect(namesOf(program, QUEUE).toSorted()).toEqual(["dead-letters", "deliveries"]);
+    expect(program.find(QUEUE, "deliveries").inputs).toMatchObject({
+      accountId: CONFIG.accountId,
+      queueName: "apichat-prod-deliveries",
+    });
+    expect(program.find(QUEUE, "dead-letters").inputs).toMatchObject({
+      queueName: "apichat-prod-dead-letters",
+      settings: { messageRetentionPeriod: 1_209_600 },
+    });
+  });
+
+  test("deploys the bundle as an ES module with both queues bound", () => {
+    const { inputs } = program.find(SCRIPT, "responder");
+    expect(inputs).toMatchObject({ scriptName: "apichat-prod", mainModule: "worker.js" });
+    expect(inputs["content"]).toMatch(/export\s*\{[^}]*as default/);
+    expect(inputs).not.toHaveProperty("compatibilityFlags");
+    expect(bindingsOf(program)).toEqual(
+      expect.arrayContaining([
+        { type: "queue", name: "DELIVERIES", queueName: "apichat-prod-deliveries" },
+        { type: "queue", name: "DEAD_LETTERS", queueName: "apichat-prod-dead-letters" },
+        { type: "plain_text", name: "DEAD_LETTER_QUEUE", text: "apichat-prod-dead-letters" },
+      ]),
+    );
+  });
+
+  test("binds the keys of each workspace, the earlier ones too, and its target as a secret", () => {
+    const bindings = bindingsOf(program).filter(({ type }) => type === "secret_text");
+    expect(bindings.map(({ name }) => name)).toEqual(["WORKSPACE_acme", "WORKSPACE_globex"]);
+    expect(bindings[0]?.["text"]).toEqual({
+      secret: JSON.stringify({
+        verificationKeys: ["acme-new", "acme-old"],
+        forwardTo: WORKSPACES.acme.forwardTo,
+      }),
+    });
+  });
+
+  test("shows no key outside of secrets", () => {
+    const clear = JSON.stringify(program.resources, (name, value: unknown) =>
+      name === "secret" ? "" : value,
+    );
+    expect(clear).not.toMatch(/-(new|old)"/);
+    expect(JSON.stringify(program.outputs)).not.toMatch(/-(new|old)"/);
+  });
+
+  test("logs no request's URL, in which a handshake may have its key", () => {
+    expect(program.find(SCRIPT, "responder").inputs["observability"]).toMatchObject({
+      logs: { enabled: true, invocationLogs: false },
+    });
+  });
+
+  test("makes the Worker the consumer of the deliveries, with retries and the dead letters behind them", () => {
+    expect(namesOf(program, CONSUMER)).toEqual(["forwarder"]);
+    const { inputs, dependencies } = program.find(CONSUMER, "forwarder");
+    expect(inputs).toEqual({
+      accountId: CONFIG.accountId,
+      type: "worker",
+      queueId: "deliveries-queue-id",
+      scriptName: "apichat-prod",
+      deadLetterQueue: "apichat-prod-dead-letters",
+      settings: { batchSize: 5, maxRetries: 35, maxWaitTimeMs: 0 },
+    });
+    expect(dependencies).toEqual(expect.arrayContaining([`${SCRIPT}::responder`, `${QUEUE}::dead-letters`]));
+  });
+
+  test("makes a key for each workspace that rotates with the configuration", () => {
+    expect(namesOf(program, KEY)).toEqual(["acme", "globex"]);
+    expect(program.find(KEY, "acme").inputs).toMatchObject({ rotation: "2026-12" });
+  });
+
+  test("registers each webhook after the Worker, its consumer, its address and its key", () => {
+    expect(namesOf(program, WEBHOOK)).toEqual(["acme", "globex"]);
+    const { inputs, dependencies } = program.find(WEBHOOK, "acme");
+    expect(inputs).toMatchObject({
+      baseUrl: WORKSPACES.acme.baseUrl,
+      webhookUrl: "https://hooks.example.com/acme",
+      webhookVerificationKey: { secret: "acme-new" },
+      timeouts: { readySeconds: 300 },
+    });
+    expect(dependencies).toEqual(
+      expect.arrayContaining([
+        `${SCRIPT}::responder`,
+        `${CONSUMER}::forwarder`,
+        "cloudflare:index/workersCustomDomain:WorkersCustomDomain::address",
+        `${KEY}::acme`,
+      ]),
+    );
+  });
+
+  test("gives the custom domain to the Worker", () => {
+    expect(
+      program.find("cloudflare:index/workersCustomDomain:WorkersCustomDomain", "address").inputs,
+    ).toMatchObject({ hostname: "hooks.example.com", service: "apichat-prod" });
+  });
+
+  test("exports the addresses of each workspace", () => {
+    expect(program.outputs).toMatchObject({
+      webhook_url: {
+        acme: "https://hooks.example.com/acme",
+        globex: "https://hooks.example.com/globex",
+      },
+      bot_url: { acme: "https://bots.example/acme", globex: "https://bots.example/globex" },
+      status: { acme: "verified", globex: "verified" },
+    });
+  });
+});
+
+test("without a host name the Worker stands on workers.dev", async () => {
+  const { hostname: _, ...config } = CONFIG;
+  const program = await runProgram({ ...config, workersSubdomain: "example" });
+  const address = program.find("cloudflare:index/workersScriptSubdomain:WorkersScriptSubdomain", "address");
+  expect(address.inputs).toMatchObject({ scriptName: "apichat-prod", enabled: true, previewsEnabled: false });
+  expect(program.find(WEBHOOK, "acme").inputs).toMatchObject({
+    webhookUrl: "https://apichat-prod.example.workers.dev/acme",
+  });
+});
+
+test("while dead letters are replayed the Worker is their consumer too", async () => {
+  const program = await runProgram({ ...CONFIG, replayDeadLetters: "true" });
+  expect(program.find(CONSUMER, "replay").inputs).toMatchObject({
+    queueId: "dead-letters-queue-id",
+    scriptName: "apichat-prod",
+    settings: { maxRetries: 100 },
+  });
+});
+
+test("one error names every workspace that is wrong", async () => {
+  const workspaces = {
+    "not-a-name": WORKSPACES.acme,
+    globex: { baseUrl: "platform.example" },
+    initech: null,
+  };
+  const failing = runProgram({ ...CONFIG, workspaces: JSON.stringify(workspaces) });
+  await expect(failing).rejects.toThrow(/not-a-name.*globex\.baseUrl.*globex\.forwardTo.*initech\.baseUrl/s);
+});

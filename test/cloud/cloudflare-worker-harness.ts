@@ -1,0 +1,125 @@
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+
+export const KEYS = { acme: ["acme-key-of-today", "acme-key-of-yesterday"], globex: ["globex-key-of-today"] };
+
+export interface StartOptions {
+  /** Where the workspaces' deliveries are forwarded to; `/acme` and `/globex` are added. */
+  target: string;
+  /** Whether dead letters are put back, as with the program's `replayDeadLetters`. Default: they go to `/dead-letters`. */
+  replay?: boolean;
+  /** How often a queue asks again. Default: 2. */
+  maxRetries?: number;
+}
+
+/** The example's bundle in workerd, with the queues of the program, on a loopback socket. */
+export interface RunningWorker {
+  url: string;
+  /** What it has logged. */
+  logs: string[];
+  close(): Promise<void>;
+}
+
+/** Stands for the reader of the dead letters: sends each on as it lies in the queue. */
+const GRAVEYARD = `export default {
+  async queue(batch, env) {
+    for (const { body } of batch.messages) await fetch(env.URL, { method: "POST", body: JSON.stringify(body) });
+  },
+};`;
+
+export async function startWorker(options: StartOptions): Promise<RunningWorker> {
+  const { target, replay = false, maxRetries = 2 } = options;
+  const consumer = { maxBatchSize: 5, maxBatchTimeout: 0, maxRetries };
+  const graveyard = {
+    ...describeModule("graveyard", GRAVEYARD),
+    bindings: { URL: `${target}/dead-letters` },
+    queueConsumers: { "dead-letters": consumer },
+  };
+  const receiver = {
+    ...describeModule("receiver", await bundleWorker()),
+    bindings: { DEAD_LETTER_QUEUE: "dead-letters", ...bindWorkspaces(target) },
+    queueProducers: { DELIVERIES: "deliveries", DEAD_LETTERS: "dead-letters" },
+    queueConsumers: {
+      deliveries: { ...consumer, deadLetterQueue: "dead-letters" },
+      ...(replay ? { "dead-letters": consumer } : {}),
+    },
+  };
+  const logs: string[] = [];
+  const worker = new Miniflare(
+    convertV4MiniflareOptions({
+      host: "127.0.0.1",
+      port: 0,
+      cf: false,
+      log: new Log(LogLevel.NONE),
+      handleStructuredLogs: ({ message }) => void logs.push(message),
+      workers: replay ? [receiver] : [receiver, graveyard],
+    }),
+  );
+  return { url: (await worker.ready).origin, logs, close: () => worker.dispose() };
+}
+
+function describeModule(name: string, contents: string) {
+  const modules = [{ type: "ESModule" as const, path: `${name}.js`, contents }];
+  return { name, modules, compatibilityDate: "2026-10-01" };
+}
+
+function bindWorkspaces(target: string): Record<string, string> {
+  const workspaces = Object.entries(KEYS).map(([name, verificationKeys]) => [
+    `WORKSPACE_${name}`,
+    JSON.stringify({ verificationKeys, forwardTo: `${target}/${name}` }),
+  ]);
+  return Object.fromEntries(workspaces) as Record<string, string>;
+}
+
+/** Calls the example's own function, as its program does. */
+async function bundleWorker(): Promise<string> {
+  // Not a static import: the example is a CommonJS program, which the tests' compiler options do not take.
+  const path = new URL("../../examples/cloudflare/bundle.ts", import.meta.url).href;
+  const bundle = (await import(/* @vite-ignore */ path)) as { bundleWorker(): string };
+  return bundle.bundleWorker();
+}
+
+/** A request as it arrived at the target. */
+export interface Arrival {
+  method: string | undefined;
+  url: string | undefined;
+  headers: IncomingMessage["headers"];
+  body: Buffer;
+  atMs: number;
+}
+
+export interface Target {
+  url: string;
+  arrivals: Arrival[];
+  /** What is answered next, in this order; afterwards 200. */
+  answers: { status: number; headers?: Record<string, string> }[];
+  close(): Promise<void>;
+}
+
+/** A real HTTP server that takes what is forwarded, on a free port unless one is given. */
+export async function startTarget(port = 0): Promise<Target> {
+  const target: Pick<Target, "arrivals" | "answers"> = { arrivals: [], answers: [] };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method, url, headers } = request;
+      target.arrivals.push({ method, url, headers, body: Buffer.concat(chunks), atMs: performance.now() });
+      const isDeadLetter = url === "/dead-letters";
+      const { status, headers: answered } = (isDeadLetter ? undefined : target.answers.shift()) ?? {
+        status: 200,
+      };
+      response.writeHead(status, answered).end("the target's answer");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  return Object.assign(target, {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}

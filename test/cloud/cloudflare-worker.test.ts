@@ -1,0 +1,242 @@
+import { createDelivery, createHandshake, signBody } from "pulumi-apichat/responder";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { freePort } from "../support/endpoint.ts";
+import {
+  KEYS,
+  startTarget,
+  startWorker,
+  type Arrival,
+  type RunningWorker,
+  type Target,
+} from "./cloudflare-worker-harness.ts";
+
+const [acmeKey, earlierAcmeKey] = KEYS.acme as [string, string];
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+let target: Target;
+
+beforeAll(async () => {
+  target = await startTarget();
+});
+
+afterAll(() => target.close());
+
+beforeEach(() => {
+  target.arrivals.length = 0;
+  target.answers.length = 0;
+});
+
+/** Waits until so many requests have come to a path of the target. */
+async function arrivalsAt(path: string, count: number): Promise<Arrival[]> {
+  const at = (): Arrival[] => target.arrivals.filter(({ url }) => url === path);
+  await vi.waitFor(() => expect(at()).toHaveLength(count), { timeout: 15_000, interval: 50 });
+  return at();
+}
+
+const idOf = (arrival: Arrival | undefined): string => String(arrival?.headers["x-apichat-delivery-id"]);
+
+const jsonOf = (bytes: number): string => JSON.stringify("x".repeat(bytes - 2));
+
+const codeOf = async (response: Response): Promise<unknown> => {
+  const { error } = (await response.json()) as { error: { code: string } };
+  return error.code;
+};
+
+describe("the bundle in workerd", () => {
+  let worker: RunningWorker;
+
+  beforeAll(async () => {
+    worker = await startWorker({ target: target.url });
+  });
+
+  afterAll(() => worker.close());
+
+  const urlOf = (name: string): string => `${worker.url}/${name}`;
+  const deliver = async (
+    body: string | Uint8Array,
+    headers: Record<string, string> = {},
+  ): Promise<Response> => {
+    const request = await createDelivery("text", { verificationKey: acmeKey, url: urlOf("acme"), body });
+    for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
+    return fetch(request);
+  };
+
+  test.each(["form", "json", "query"] as const)("answers a handshake that comes as %s", async (encoding) => {
+    const challenge = "c0ffee";
+    const given = { verificationKey: acmeKey, url: urlOf("acme"), encoding, challenge };
+    const response = await fetch(createHandshake(given));
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe(challenge);
+  });
+
+  test("knows the earlier key of a workspace, and not the key of another workspace", async () => {
+    const url = urlOf("acme");
+    const [globexKey = ""] = KEYS.globex;
+    expect((await fetch(createHandshake({ verificationKey: earlierAcmeKey, url }))).status).toBe(200);
+    expect((await fetch(createHandshake({ verificationKey: globexKey, url }))).status).toBe(401);
+  });
+
+  test.each(["", "unknown", "constructor", "acme/"])("has nothing at /%s", async (path) => {
+    const response = await fetch(createHandshake({ verificationKey: acmeKey, url: urlOf(path) }));
+    expect(response.status).toBe(404);
+    expect(await codeOf(response)).toBe("not_found");
+  });
+
+  test("forwards a delivery byte for byte, with its headers and an id", async () => {
+    const body =
+      '{"type":"text","text":"Ol\\u00e1 \\/ ü 🎉","conv_id":12345678901234567890,  "sender_id":"7"}\n';
+    const signature = await signBody(acmeKey, body);
+    const response = await deliver(body, {
+      "user-agent": "apichat/1.0",
+      "x-custom": "kept",
+      "cf-ray": "dropped",
+      "x-apichat-delivery-id": "replaced",
+    });
+    expect(response.status).toBe(200);
+
+    const [arrival] = await arrivalsAt("/acme", 1);
+    expect(arrival?.method).toBe("POST");
+    expect(arrival?.body.toString("utf8")).toBe(body);
+    expect(arrival?.headers).toMatchObject({
+      "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(body)),
+      host: new URL(target.url).host,
+      "user-agent": "apichat/1.0",
+      "x-action": "messages",
+      "x-apichat-delivery-id": expect.stringMatching(UUID),
+      "x-custom": "kept",
+      "x-flow-ns": "f0",
+      "x-hub-signature-256": signature,
+    });
+    expect(arrival?.headers).not.toHaveProperty("cf-ray");
+  });
+
+  test("forwards bytes that are no UTF-8 as they are", async () => {
+    const body = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xff, 0xc3]), Buffer.from('"}')]);
+    expect((await deliver(body)).status).toBe(200);
+    const [arrival] = await arrivalsAt("/acme", 1);
+    expect(arrival?.body.equals(body)).toBe(true);
+  });
+
+  test("forwards each workspace's deliveries to its own target", async () => {
+    const [verificationKey = ""] = KEYS.globex;
+    expect(
+      (await fetch(await createDelivery("image", { verificationKey, url: urlOf("globex") }))).status,
+    ).toBe(200);
+    await arrivalsAt("/globex", 1);
+    expect(target.arrivals).toHaveLength(1);
+  });
+
+  test("forwards many deliveries, each once and under its own id", async () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `{"text":"${index}"}`);
+    const answers = await Promise.all(texts.map((text) => deliver(text)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const arrivals = await arrivalsAt("/acme", texts.length);
+    expect(arrivals.map(({ body }) => body.toString()).toSorted()).toEqual(texts.toSorted());
+    expect(new Set(arrivals.map(idOf)).size).toBe(texts.length);
+  });
+
+  test("refuses a wrong signature, and forwards nothing", async () => {
+    const response = await deliver("{}", { "x-hub-signature-256": await signBody("another key", "{}") });
+    expect(response.status).toBe(401);
+    expect(await codeOf(response)).toBe("invalid_signature");
+    await deliver('{"text":"the next one"}');
+    const [arrival] = await arrivalsAt("/acme", 1);
+    expect(arrival?.body.toString()).toBe('{"text":"the next one"}');
+  });
+
+  test("takes a body of 64 KiB, and refuses a larger one with 413", async () => {
+    expect((await deliver(jsonOf(64 * 1024))).status).toBe(200);
+    const [arrival] = await arrivalsAt("/acme", 1);
+    expect(arrival?.body).toHaveLength(64 * 1024);
+    const response = await deliver(jsonOf(64 * 1024 + 1));
+    expect(response.status).toBe(413);
+    expect(await codeOf(response)).toBe("body_too_large");
+  });
+
+  test("answers 503 when the queue does not take the delivery", async () => {
+    // With these headers the message is over the 128 KB of a queue.
+    const large = Object.fromEntries(
+      Array.from({ length: 6 }, (_, index) => [`x-large-${index}`, "x".repeat(8_000)]),
+    );
+    const response = await deliver(jsonOf(64_000), large);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toBe("30");
+    expect(await codeOf(response)).toBe("unavailable");
+    expect(worker.logs.at(-1)).toContain("acme: the queue does not take a delivery: ");
+  });
+
+  test.each([500, 404, 302])(
+    "tries again, later and under the same id, when the target answers %i",
+    async (status) => {
+      target.answers.push({ status, headers: { location: "/elsewhere" } });
+      expect((await deliver("{}")).status).toBe(200);
+      const [first, second] = await arrivalsAt("/acme", 2);
+      expect(idOf(first)).toMatch(UUID);
+      expect(second?.headers).toEqual(first?.headers);
+      expect(second?.body).toEqual(first?.body);
+      expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(900);
+      expect(target.arrivals).toHaveLength(2);
+    },
+  );
+
+  test("waits as long as the target asks for", async () => {
+    target.answers.push({ status: 429, headers: { "retry-after": "3" } });
+    expect((await deliver("{}")).status).toBe(200);
+    const [first, second] = await arrivalsAt("/acme", 2);
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(2_900);
+  });
+
+  test("gives a delivery up to the dead letters after the last retry", async () => {
+    target.answers.push({ status: 500 }, { status: 500 }, { status: 500 });
+    expect((await deliver('{"text":"unlucky"}')).status).toBe(200);
+    const [letter] = await arrivalsAt("/dead-letters", 1);
+    const attempts = await arrivalsAt("/acme", 3);
+    expect(worker.logs.filter((line) => line.endsWith("answered 500")).slice(-3)).toEqual(
+      [1, 2, 3].map((attempt) => `acme: delivery ${idOf(attempts[0])}, attempt ${attempt}: answered 500`),
+    );
+    expect(JSON.parse(letter?.body.toString() ?? "")).toMatchObject({
+      id: idOf(attempts[0]),
+      workspace: "acme",
+      bodyBase64: Buffer.from('{"text":"unlucky"}').toString("base64"),
+    });
+  });
+
+  test.each([400, 413, 415, 422])("gives up at once when the target refuses with %i", async (status) => {
+    target.answers.push({ status });
+    expect((await deliver("{}")).status).toBe(200);
+    await arrivalsAt("/dead-letters", 1);
+    expect(target.arrivals.filter(({ url }) => url === "/acme")).toHaveLength(1);
+  });
+});
+
+test("replayed dead letters are forwarded under their old id, and are not lost when that fails", async () => {
+  const worker = await startWorker({ target: target.url, replay: true, maxRetries: 0 });
+  try {
+    target.answers.push({ status: 422 }, { status: 500 });
+    const given = { verificationKey: acmeKey, url: `${worker.url}/acme` };
+    expect((await fetch(await createDelivery("text", given))).status).toBe(200);
+    const [refused, failed, taken] = await arrivalsAt("/acme", 3);
+    for (const again of [failed, taken]) {
+      expect(again?.headers).toEqual(refused?.headers);
+      expect(again?.body).toEqual(refused?.body);
+    }
+  } finally {
+    await worker.close();
+  }
+});
+
+test("a delivery waits for a target that cannot be reached", async () => {
+  const port = await freePort();
+  const worker = await startWorker({ target: `http://127.0.0.1:${port}`, maxRetries: 10 });
+  const given = { verificationKey: acmeKey, url: `${worker.url}/acme` };
+  let late: Target | undefined;
+  try {
+    expect((await fetch(await createDelivery("text", given))).status).toBe(200);
+    await vi.waitFor(() => expect(worker.logs.join("\n")).toContain("attempt 1"), { timeout: 10_000 });
+    late = await startTarget(port);
+    await vi.waitFor(() => expect(late?.arrivals).toHaveLength(1), { timeout: 20_000, interval: 50 });
+  } finally {
+    await Promise.all([worker.close(), late?.close()]);
+  }
+});

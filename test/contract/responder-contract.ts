@@ -1,0 +1,183 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createResponder, UnavailableError } from "../../provider/responder/index.js";
+import type { Delivery, Handshake, Responder } from "../../provider/responder/index.js";
+import { bodyCases } from "./cases/bodies.ts";
+import { handshakeCases } from "./cases/handshakes.ts";
+import { headCases } from "./cases/heads.ts";
+import { messageCases } from "./cases/messages.ts";
+import { signatureCases } from "./cases/signatures.ts";
+import {
+  KEY,
+  OLD_KEY,
+  type ContractCase,
+  type ContractExpectation,
+  type ContractOptions,
+  type ContractRequest,
+  type ContractRuntime,
+} from "./contract-case.ts";
+
+/** A request as a driver sends it: nothing is left to a default. */
+export interface SentRequest {
+  method: string;
+  target: string;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Uint8Array;
+  transfer: NonNullable<ContractRequest["transfer"]>;
+}
+
+/** What came back; the names of its headers in lower case. */
+export interface ReceivedAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** Brings a request to a responder in the way of its runtime. */
+export type Send = (responder: Responder, request: SentRequest) => Promise<ReceivedAnswer>;
+
+/** Every case; how many of them a runtime can run is counted. */
+const CASES: readonly ContractCase[] = [
+  ...signatureCases,
+  ...handshakeCases,
+  ...bodyCases,
+  ...messageCases,
+  ...headCases,
+];
+
+const LEAST_CASES = 80;
+
+const encoder = new TextEncoder();
+const toBytes = (body: string | Uint8Array): Uint8Array =>
+  typeof body === "string" ? encoder.encode(body) : body;
+
+/** Holds a runtime to the contract: each case that can exist there, and a reason for each that cannot. */
+export function describeResponderContract(runtime: ContractRuntime, send: Send): void {
+  const cases = CASES.filter(({ cannot }) => cannot?.[runtime] === undefined);
+
+  describe(`the responder's contract (${runtime})`, () => {
+    const logged = vi.spyOn(console, "error");
+    beforeEach(() => {
+      logged.mockReset().mockImplementation(() => undefined);
+    });
+    afterEach(() => {
+      // Nothing is reported but the failures of the program's own functions, and no key is in a report.
+      expectNoKey(logged.mock.calls.flat().join("\n"));
+    });
+
+    it(`has at least ${LEAST_CASES} cases that can exist here, all with different names`, () => {
+      expect(cases.length).toBeGreaterThanOrEqual(LEAST_CASES);
+      expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
+    });
+
+    it.each(cases)("$name", async ({ request, options = {}, expected }) => {
+      const { responder, deliveries, handshakes } = createObserved(options);
+      const sent = await toSent(request);
+      const answer = await send(responder, sent);
+      expectAnswer(answer, expected);
+      expect(deliveries).toEqual(expectedDeliveries(expected, sent));
+      expect(handshakes.map(withoutOrigin)).toEqual(expected.handshake ? [expected.handshake] : []);
+      const isReported = options.program !== undefined && options.program !== "handler is unavailable";
+      expect(logged).toHaveBeenCalledTimes(isReported ? 1 : 0);
+    });
+  });
+}
+
+function fail(): never {
+  throw new Error(`the program has failed with ${KEY}`);
+}
+
+function createObserved({ program, ...options }: ContractOptions): {
+  responder: Responder;
+  deliveries: Delivery[];
+  handshakes: Handshake[];
+} {
+  const deliveries: Delivery[] = [];
+  const handshakes: Handshake[] = [];
+  const keys = [KEY, encoder.encode(OLD_KEY)];
+  const responder = createResponder({
+    ...options,
+    verificationKeys:
+      program === "keys throw" ? () => Promise.reject(new Error("the vault is sealed")) : keys,
+    onDelivery(delivery) {
+      if (program === "handler throws") fail();
+      if (program === "handler is unavailable") throw new UnavailableError("full", { retryAfterSeconds: 7 });
+      deliveries.push(delivery);
+    },
+    onHandshake(handshake) {
+      if (program === "handshake is not noted") fail();
+      handshakes.push(handshake);
+    },
+  });
+  return { responder, deliveries, handshakes };
+}
+
+async function toSent(request: ContractRequest): Promise<SentRequest> {
+  const { method = "POST", target = "/hook", headers = [], signed, transfer = "whole" } = request;
+  const body = toBytes(request.body ?? "");
+  const { key = KEY, as = (signature: string) => [signature], header = "X-Hub-Signature-256" } = signed ?? {};
+  const signature = await computeSignature(key, toBytes(signed?.body ?? body));
+  const signatures = signed === undefined ? [] : as(signature).map((value) => [header, value] as const);
+  return { method, target, headers: [...headers, ...signatures], body, transfer };
+}
+
+/** Section 5 once more, on what every runtime has: the code under test signs nothing here. */
+async function computeSignature(key: string, body: Uint8Array): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", encoder.encode(key), algorithm, false, ["sign"]);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", imported, new Uint8Array(body)));
+  return `sha256=${Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+function expectAnswer({ status, headers, body }: ReceivedAnswer, expected: ContractExpectation): void {
+  const seen = { status, headers, body: expected.code === undefined ? body : parseOrKeep(body) };
+  expect(seen).toEqual({
+    status: expected.status,
+    headers: expect.objectContaining({ ...headersOf(expected), ...expected.headers }) as unknown,
+    body: bodyOf(expected),
+  });
+  expectNoKey(body);
+}
+
+function bodyOf({ code, message = /./, challenge, delivery }: ContractExpectation): unknown {
+  if (challenge !== undefined) return challenge;
+  if (delivery !== undefined) return "";
+  if (code === undefined) return expect.any(String) as unknown;
+  return { error: { code, message: expect.stringMatching(message) as string } };
+}
+
+function parseOrKeep(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    // As it is, it shows best what came instead of JSON.
+    return body;
+  }
+}
+
+/** The headers that belong to every answer with a body. */
+function headersOf({ code, challenge }: ContractExpectation): Record<string, string> {
+  const nosniff = { "x-content-type-options": "nosniff" };
+  if (challenge !== undefined) return { "content-type": "text/plain; charset=utf-8", ...nosniff };
+  return code === undefined ? {} : { "content-type": "application/json", ...nosniff };
+}
+
+function expectedDeliveries({ delivery }: ContractExpectation, sent: SentRequest): unknown[] {
+  if (delivery === undefined) return [];
+  const unsaid = { keyIndex: 0, flowNs: undefined, action: undefined };
+  const rawBody = expect.toSatisfy(
+    (raw: unknown) => raw instanceof Uint8Array && isSame(raw, sent.body),
+  ) as Uint8Array;
+  return [{ ...unsaid, ...delivery, rawBody }];
+}
+
+const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
+
+const withoutOrigin = (handshake: Handshake): Handshake => ({
+  ...handshake,
+  url: handshake.url.replace(/^https?:\/\/[^/]*/, ""),
+});
+
+function expectNoKey(text: string): void {
+  for (const key of [KEY, encodeURIComponent(KEY), OLD_KEY]) expect(text).not.toContain(key);
+}

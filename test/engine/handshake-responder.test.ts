@@ -1,0 +1,253 @@
+import { readFile, readdir, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { ApiChatWebhook, HandshakeResponder } from "pulumi-apichat";
+import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.ts";
+import { endProcessesNaming, processesNaming } from "../support/processes.ts";
+import {
+  dataDirOf,
+  deliverTo,
+  environmentOf,
+  killResponders,
+  respondersOn,
+  responderEnvironment,
+} from "../support/responder.ts";
+import { callsOf, expectNoSecrets, openScene, type Scene } from "../support/scene.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { createStack, requireSuccess, type TestStack } from "../support/stack.ts";
+
+const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
+const FORWARD_TOKEN = "ft-token-0123456789";
+const names = ["acme", "globex"] as const;
+
+describe("a responder that pulumi up brings up", () => {
+  let scene: Scene;
+  let stack: TestStack;
+  let target: Endpoint;
+  let dataDir: string;
+  let started: { port: number; pid: number; urls: Record<string, string> };
+
+  /** Two workspaces and the webhook of each; acme's deliveries are forwarded. */
+  const program =
+    (keys: string[], more: object = {}): PulumiFn =>
+    async () => {
+      const responder = new HandshakeResponder("chat", {
+        workspaces: {
+          acme: { verificationKeys: keys, forwardTo: `${target.url}/acme?token=${FORWARD_TOKEN}` },
+          globex: { verificationKeys: VERIFICATION_KEY },
+        },
+        ...more,
+      });
+      const webhooks = names.map(
+        (name) =>
+          new ApiChatWebhook(name, {
+            baseUrl: scene.emulator.workspace(name).baseUrl,
+            apiKey: API_KEY,
+            webhookUrl: responder.urls[name],
+            webhookVerificationKey: name === "acme" ? (keys[0] ?? "") : VERIFICATION_KEY,
+          }),
+      );
+      const { urls, port, pid, healthUrl } = responder;
+      return { urls, port, pid, healthUrl, statuses: webhooks.map(({ status }) => status) };
+    };
+
+  beforeAll(async () => {
+    [scene, target] = await Promise.all([
+      openScene(names),
+      startEndpoint({ keys: [VERIFICATION_KEY, OTHER_KEY] }),
+    ]);
+    dataDir = dataDirOf(scene.backend, "chat");
+    stack = await createStack(scene.backend, {
+      program: program([VERIFICATION_KEY]),
+      environment: responderEnvironment(scene.backend),
+    });
+  });
+  afterAll(async () => {
+    await endProcessesNaming(scene.backend.folder);
+    await Promise.all([scene.close(), target.close()]);
+  });
+
+  const secrets = [OTHER_KEY, FORWARD_TOKEN];
+  const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
+
+  test("on CI without publicUrl is refused, with the reason, and starts nothing", async () => {
+    stack.setEnvironment({ CI: "true" });
+    const { ok, output } = await stack.preview();
+    stack.setEnvironment({ CI: "false" });
+    expect(ok).toBe(false);
+    expect(output).toContain("publicUrl: is missing, and the environment variable CI is set");
+  });
+
+  test("a preview starts and writes nothing", async () => {
+    requireSuccess(await stack.preview());
+    await expect(readdir(join(scene.backend.folder, "state"))).rejects.toMatchObject({ code: "ENOENT" });
+    expect(await respondersOn(scene.backend.folder)).toEqual([]);
+  });
+
+  test("is there in the same up that verifies webhooks through it, and outlives that up", async () => {
+    const { changes } = requireSuccess(await stack.up());
+    expect(changes).toEqual({ create: 5 });
+    started = await outputsOf();
+    expect(started.urls).toEqual({
+      acme: `http://127.0.0.1:${started.port}/acme`,
+      globex: `http://127.0.0.1:${started.port}/globex`,
+    });
+    for (const name of names) {
+      expect(scene.emulator.workspace(name).registration).toMatchObject({
+        webhook_url: started.urls[name],
+        webhook_status: "verified",
+      });
+    }
+    expect(await respondersOn(dataDir)).toEqual([started.pid]);
+    const health = await fetch(`http://127.0.0.1:${started.port}/healthz`);
+    expect(await health.json()).toEqual({ status: "ok" });
+  });
+
+  test("forwards what the service delivers, and keeps what has no forwardTo", async () => {
+    const arrived = target.requests.length;
+    for (const name of names) {
+      const { status, reason } = await scene.emulator.workspace(name).deliver({
+        sender_id: "7",
+        conv_id: 1,
+        message_type: "outgoing",
+        private: false,
+        type: "text",
+        text: name,
+      });
+      expect([status, reason]).toEqual([200, ""]);
+    }
+    await expect.poll(() => target.requests.length).toBe(arrived + 1);
+    expect(target.requests.at(-1)).toBe(`POST /acme?token=${FORWARD_TOKEN}`);
+  });
+
+  test("holds no secret in its environment, command line, log, state and output", async () => {
+    const environment = await environmentOf(started.pid);
+    const allowed =
+      /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+    expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
+    const [info] = await processesNaming(dataDir);
+    const log = await readFile(join(dataDir, "responder.log"), "utf8");
+    const shown = JSON.stringify([environment, info?.commandLine, log]);
+    expect(findSecrets(shown, [VERIFICATION_KEY, ...secrets])).toEqual([]);
+    await expectNoSecrets([stack], secrets);
+    const { token } = JSON.parse(await readFile(join(dataDir, "instance.json"), "utf8")) as { token: string };
+    expect(await stack.exportedState()).not.toContain(token);
+  });
+
+  test("keeps folder and files for their owner", async () => {
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+    for (const file of await readdir(dataDir)) {
+      expect([file, (await stat(join(dataDir, file))).mode & 0o777]).toEqual([file, 0o600]);
+    }
+  });
+
+  test("nothing changes in a preview, and in a refresh", async () => {
+    const preview = await stack.preview({ expectNoChanges: true });
+    expect(preview.ok, preview.output).toBe(true);
+    const refresh = await stack.refresh({ expectNoChanges: true });
+    expect(refresh.ok, refresh.output).toBe(true);
+  });
+
+  test("takes a new key over without a restart and without a refused delivery, before the webhook has it", async () => {
+    stack.run(program([OTHER_KEY, VERIFICATION_KEY]));
+    const preview = requireSuccess(await stack.preview());
+    // The URLs stay known, so that globex, whose key stays, shows no change.
+    expect(preview.changes).toEqual({ same: 3, update: 2 });
+    expect(preview.output).toContain("chat: verificationKeys of acme change");
+    const statuses: number[] = [];
+    const url = started.urls["acme"] ?? "";
+    const upIsDone = new AbortController();
+    const delivering = (async () => {
+      while (!upIsDone.signal.aborted) statuses.push(await deliverTo(url, VERIFICATION_KEY));
+    })();
+    const { changes } = requireSuccess(await stack.up());
+    upIsDone.abort();
+    await delivering;
+    expect(changes).toEqual({ same: 3, update: 2 });
+    expect(statuses.length).toBeGreaterThan(50);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    expect(await deliverTo(url, OTHER_KEY)).toBe(200);
+    expect(scene.emulator.workspace("acme").registration?.webhook_verification_key).toBe(OTHER_KEY);
+    expect(await outputsOf()).toMatchObject(started);
+  });
+
+  test("refresh sees kill -9 as gone, and up starts it on the same port: no webhook changes", async () => {
+    await killResponders(dataDir);
+    const refresh = requireSuccess(await stack.refresh());
+    expect(refresh.changes).toMatchObject({ delete: 1 });
+    const writes = callsOf(scene, "set-webhook").length;
+    const { changes } = requireSuccess(await stack.up());
+    expect(changes).toEqual({ create: 1, same: 4 });
+    expect(callsOf(scene, "set-webhook")).toHaveLength(writes);
+    const again = await outputsOf();
+    expect(again.urls).toEqual(started.urls);
+    expect(again.pid).not.toBe(started.pid);
+    expect(await respondersOn(dataDir)).toEqual([again.pid]);
+    expect(await deliverTo(again.urls["acme"] ?? "", VERIFICATION_KEY)).toBe(200);
+  });
+
+  test("a foreign process on the port is named and left alone; without it up succeeds", async () => {
+    await killResponders(dataDir);
+    requireSuccess(await stack.refresh());
+    const foreign = createServer();
+    await new Promise<void>((resolve) => foreign.listen(started.port, "127.0.0.1", resolve));
+    const { ok, output } = await stack.up();
+    expect(ok).toBe(false);
+    expect(output).toMatch(
+      new RegExp(`Port ${started.port} is held by "node" \\(pid ${process.pid}\\), which is left alone`),
+    );
+    expect(foreign.listening).toBe(true);
+    await new Promise((resolve) => foreign.close(resolve));
+    requireSuccess(await stack.up());
+    expect((await outputsOf()).port).toBe(started.port);
+  });
+
+  test("with publicUrl the service is given that, also on CI", async () => {
+    stack.setEnvironment({ CI: "true" });
+    // The emulator reaches this machine only, so the tunnel is this machine under another name.
+    const publicUrl = `http://localhost:${started.port}`;
+    stack.run(program([OTHER_KEY, VERIFICATION_KEY], { publicUrl }));
+    requireSuccess(await stack.up());
+    stack.setEnvironment({ CI: "false" });
+    expect(scene.emulator.workspace("acme").registration?.webhook_url).toBe(`${publicUrl}/acme`);
+    expect(await stack.outputs()).toMatchObject({
+      urls: { acme: `${publicUrl}/acme` },
+      healthUrl: `http://127.0.0.1:${started.port}/healthz`,
+    });
+  });
+
+  test("on another machine refresh and destroy warn, and end nothing", async () => {
+    const here = await stack.stack.exportStack();
+    const [pid] = await respondersOn(dataDir);
+    const elsewhere = JSON.parse(
+      JSON.stringify(here).replace(/"machine":"[^"]*"/g, '"machine":"another"'),
+    ) as typeof here;
+    await stack.stack.importStack(elsewhere);
+    const refresh = requireSuccess(await stack.refresh());
+    expect(refresh.output).toContain("chat: warning: the responder was started on another machine");
+    expect(refresh.changes).toEqual({ same: 5 });
+    const destroy = requireSuccess(await stack.destroy());
+    expect(destroy.output).toContain("chat: warning: the responder was started on another machine");
+    expect(await respondersOn(dataDir)).toEqual([pid]);
+  });
+
+  test("what still runs there is adopted by an up without state", async () => {
+    const [pid] = await respondersOn(dataDir);
+    const { output } = requireSuccess(await stack.up());
+    expect(output).toContain(`chat: adopted the responder that runs on ${dataDir} already, pid ${pid}`);
+    expect(await outputsOf()).toMatchObject({ pid, port: started.port });
+  });
+
+  test("destroy ends it, and keeps what was not forwarded, with a warning that counts it", async () => {
+    expect(await deliverTo(started.urls["globex"] ?? "", VERIFICATION_KEY)).toBe(200);
+    const { output } = requireSuccess(await stack.destroy());
+    expect(await respondersOn(scene.backend.folder)).toEqual([]);
+    expect(output).toContain(`chat: warning: 2 deliveries were not forwarded and stay in ${dataDir}.`);
+    const kept = await readdir(dataDir);
+    expect(kept).toContain("spool.sqlite");
+    expect(kept.filter((file) => !file.startsWith("spool.sqlite"))).toEqual([]);
+    await expectNoSecrets([stack], secrets);
+  });
+});

@@ -1,0 +1,195 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
+import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
+import type { DeliveryResult } from "pulumi-apichat/emulator";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { API_KEY } from "../support/endpoint.ts";
+import { startReceiver, type Receiver } from "../support/receiver.ts";
+import { openScene, type Scene } from "../support/scene.ts";
+import { createStack, requireSuccess, type TestStack } from "../support/stack.ts";
+
+const DELIVERIES = 3_000;
+/** 60 a second and more: the next one does not wait for the answer to the last. */
+const DELIVERY_EVERY_MS = 15;
+const CONVERSATIONS = 20;
+
+let scene: Scene;
+let receiver: Receiver;
+let stack: TestStack;
+let folder: string;
+
+beforeEach(async () => {
+  [scene, receiver, folder] = await Promise.all([
+    openScene(["acme"]),
+    startReceiver(),
+    mkdtemp(join(tmpdir(), "pulumi-apichat-rotation-")),
+  ]);
+  stack = await createStack(scene.backend, { program: declare("first"), environment: { CI: "false" } });
+  requireSuccess(await stack.up());
+});
+
+afterEach(async () => {
+  await stack.destroy();
+  await Promise.all([scene.close(), receiver.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** One key, the responder that accepts it and the earlier ones, and the webhook that hands it to the service. */
+function declare(rotation: string): PulumiFn {
+  return async () => {
+    const key = new VerificationKey("acme", { rotation });
+    const responder = new HandshakeResponder("acme", {
+      verificationKeys: key.keys,
+      forwardTo: receiver.url,
+      dataDir: join(folder, "data"),
+    });
+    const webhook = new ApiChatWebhook("acme", {
+      baseUrl: scene.emulator.workspace("acme").baseUrl,
+      apiKey: API_KEY,
+      webhookUrl: responder.url,
+      webhookVerificationKey: key.current,
+      timeouts: { readySeconds: 5 },
+    });
+    return { pid: responder.pid, port: responder.port, status: webhook.status };
+  };
+}
+
+async function rotate(rotation: string): Promise<void> {
+  stack.run(declare(rotation));
+  requireSuccess(await stack.up());
+}
+
+const registeredKey = (): string | undefined =>
+  scene.emulator.workspace("acme").registration?.webhook_verification_key;
+
+interface Pump {
+  /** What came of each delivery, by its number. */
+  results: Promise<DeliveryResult>[];
+  /** Sends until so many are sent in all, and waits for their answers. */
+  finish(count: number): Promise<DeliveryResult[]>;
+}
+
+/** Sends deliveries without pause, each with its number as text. */
+function startPump(): Pump {
+  const results: Promise<DeliveryResult>[] = [];
+  const send = (): void => {
+    const number = results.length;
+    const message = {
+      sender_id: "7",
+      conv_id: number % CONVERSATIONS,
+      type: "text",
+      message_type: "outgoing",
+      private: false,
+      text: String(number),
+    } as const;
+    results.push(scene.emulator.workspace("acme").deliver(message, { timeoutMs: 20_000 }));
+  };
+  const timer = setInterval(send, DELIVERY_EVERY_MS);
+  return {
+    results,
+    finish: async (count) => {
+      await vi.waitFor(() => expect(results.length).toBeGreaterThanOrEqual(count), {
+        timeout: 120_000,
+        interval: 50,
+      });
+      clearInterval(timer);
+      return Promise.all(results);
+    },
+  };
+}
+
+/** The numbers of the deliveries that reached the receiver, by their id. */
+function receivedNumbers(): Map<string, number> {
+  const numbers = new Map<string, number>();
+  for (const { id, body } of receiver.received) {
+    const number = Number((JSON.parse(body.toString("utf8")) as { text: string }).text);
+    const before = numbers.get(id);
+    if (before !== undefined && before !== number) throw new Error(`${id}: two deliveries have this id`);
+    numbers.set(id, number);
+  }
+  return numbers;
+}
+
+const waitForNumbers = (numbers: readonly number[]): Promise<void> =>
+  vi.waitFor(
+    () => {
+      const received = new Set(receivedNumbers().values());
+      expect(numbers.filter((number) => !received.has(number))).toEqual([]);
+    },
+    { timeout: 60_000, interval: 200 },
+  );
+
+describe("the shared key is rotated while deliveries arrive without pause", () => {
+  test("three rotations lose no delivery, refuse none, and forward each once", async () => {
+    const begun = performance.now();
+    const pump = startPump();
+    const keys = [registeredKey()];
+    for (const rotation of ["second", "third", "fourth"]) {
+      const sentBefore = pump.results.length;
+      await rotate(rotation);
+      keys.push(registeredKey());
+      expect(pump.results.length, "deliveries during this up").toBeGreaterThan(sentBefore);
+    }
+    const results = await pump.finish(DELIVERIES);
+    const perSecond = results.length / ((performance.now() - begun) / 1000);
+
+    expect(new Set(keys).size, "each rotation registered a new key").toBe(4);
+    expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
+    expect(perSecond).toBeGreaterThanOrEqual(50);
+    const everyNumber = results.map((_, number) => number);
+    await waitForNumbers(everyNumber);
+    const numbers = receiver.received.map(({ body }) =>
+      Number((JSON.parse(body.toString("utf8")) as { text: string }).text),
+    );
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(everyNumber);
+  });
+
+  test("kill -9 of the responder loses nothing that was acknowledged", async () => {
+    const pump = startPump();
+    await rotate("second");
+    const { pid, port } = (await stack.outputs()) as { pid: number; port: number };
+    // So that a good part of what is acknowledged has not been forwarded yet.
+    receiver.answerWith(503);
+    const acknowledgedBefore = receiver.received.length;
+    await vi.waitFor(
+      () => expect(receiver.received.length).toBeGreaterThan(acknowledgedBefore + CONVERSATIONS),
+      {
+        timeout: 20_000,
+      },
+    );
+    process.kill(pid, "SIGKILL");
+    receiver.answerWith(200);
+    requireSuccess(await stack.refresh());
+    await rotate("third");
+    expect(await stack.outputs()).toMatchObject({ port });
+    expect((await stack.outputs())["pid"]).not.toBe(pid);
+    const sentBefore = pump.results.length;
+    const results = await pump.finish(sentBefore + 200);
+
+    const acknowledged = results.flatMap(({ status }, number) => (status === 200 ? [number] : []));
+    expect(results.length - acknowledged.length, "some were sent while nothing listened").toBeGreaterThan(0);
+    expect(acknowledged.filter((number) => number >= sentBefore)).toHaveLength(results.length - sentBefore);
+    await waitForNumbers(acknowledged);
+    // What was forwarded twice has kept its id: as many ids as deliveries.
+    const numbers = [...receivedNumbers().values()];
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  test("two rotations whose set-webhook fails still verify what the service signs", async () => {
+    const before = registeredKey();
+    scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
+    for (const rotation of ["second", "third"]) {
+      stack.run(declare(rotation));
+      expect((await stack.up()).ok).toBe(false);
+    }
+    expect(registeredKey()).toBe(before);
+    const pump = startPump();
+    const results = await pump.finish(20);
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 200));
+    scene.emulator.clearFaults();
+    await rotate("third");
+    expect(registeredKey()).not.toBe(before);
+  });
+});

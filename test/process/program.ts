@@ -1,0 +1,118 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+import { readInstance, type Instance } from "../../dist/provider/server/control-client.js";
+
+/** The built program, as the package's bin runs it. */
+export const PROGRAM = fileURLToPath(new URL("../../dist/provider/cli/main.js", import.meta.url));
+
+const programs: Program[] = [];
+const folders: string[] = [];
+afterAll(async () => {
+  for (const { child } of programs) child.kill("SIGKILL");
+  await Promise.allSettled(programs.map(({ ended }) => ended));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+});
+
+/** What a run of the program has said. */
+export interface Said {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Program {
+  child: ChildProcess;
+  /** Resolves when it has ended. */
+  ended: Promise<Said>;
+}
+
+export interface ProgramOptions {
+  environment?: Record<string, string>;
+  /** No file of the process may grow beyond this: a write fails as it does on a full disk. */
+  fileLimitKib?: number;
+}
+
+/** Starts the program; ended after the tests if it still runs. */
+export function startProgram(
+  parameters: readonly string[],
+  { environment = {}, fileLimitKib }: ProgramOptions = {},
+): Program {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
+  const limit = fileLimitKib === undefined ? "" : `ulimit -f ${fileLimitKib};`;
+  const words = ["-c", `${limit} exec "$0" "$@"`, process.execPath, PROGRAM, ...parameters];
+  const child = spawn("bash", words, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>
+    child.once("close", (exitCode, signal) => resolve({ exitCode, signal })),
+  );
+  const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
+    ([how, stdout, stderr]) => ({
+      ...how,
+      stdout,
+      stderr,
+    }),
+  );
+  const program = { child, ended };
+  programs.push(program);
+  return program;
+}
+
+/** Runs the program to its end. */
+export const run = (...parameters: string[]): Promise<Said> => startProgram(parameters).ended;
+
+export const KEY = "verification-key/of+acme=&<é>0123456789";
+export const SECOND_KEY = "second-verification-key-0123456789abc";
+
+/** A folder with a configuration in it, gone after the tests. */
+export interface Home {
+  folder: string;
+  dataDir: string;
+  configFile: string;
+  configure(config: object | string): Promise<void>;
+}
+
+export async function makeHome(config: object | string = {}): Promise<Home> {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-process-"));
+  folders.push(folder);
+  const configFile = join(folder, "config.json");
+  const configure = async (given: object | string): Promise<void> => {
+    const whole = { port: 0, dataDir: "data", workspaces: { acme: { verificationKeys: KEY } } };
+    await writeFile(configFile, typeof given === "string" ? given : JSON.stringify({ ...whole, ...given }), {
+      mode: 0o600,
+    });
+  };
+  await configure(config);
+  return { folder, dataDir: join(folder, "data"), configFile, configure };
+}
+
+export interface Responder extends Program {
+  instance: Instance;
+  /** Such as `http://127.0.0.1:8080`. */
+  origin: string;
+}
+
+/** Starts the program as a responder, and waits until it has announced itself. */
+export async function startResponder(
+  home: Home,
+  parameters: readonly string[] = [],
+  options: ProgramOptions = {},
+): Promise<Responder> {
+  const program = startProgram(["responder", "--config", home.configFile, ...parameters], options);
+  const instance = await findAnnouncement(home, program);
+  return { ...program, instance, origin: `http://127.0.0.1:${instance.port}` };
+}
+
+async function findAnnouncement(home: Home, { child, ended }: Program): Promise<Instance> {
+  for (;;) {
+    const instance = await readInstance(home.dataDir);
+    // After kill -9 the announcement of the one before is still there.
+    if (instance?.pid === child.pid && instance !== undefined) return instance;
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error((await ended).stderr);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

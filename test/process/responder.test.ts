@@ -1,0 +1,303 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createDelivery } from "pulumi-apichat/responder";
+import { readInstance, requestStatus, requestStop } from "../../dist/provider/server/control-client.js";
+import { startReceiver } from "../support/receiver.ts";
+import { deliverTo } from "../support/responder.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { KEY, makeHome, PROGRAM, run, SECOND_KEY, startProgram, startResponder } from "./program.ts";
+
+describe("the responder as a process", () => {
+  it("serves until SIGTERM, says so in JSON lines on stderr, and ends with 0", async () => {
+    const home = await makeHome();
+    const { child, ended, origin } = await startResponder(home);
+    expect(await (await fetch(`${origin}/healthz`)).json()).toEqual({ status: "ok" });
+    expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+    child.kill("SIGTERM");
+    const said = await ended;
+    expect(said).toMatchObject({ exitCode: 0, signal: null, stdout: "" });
+    const lines = said.stderr.trimEnd().split("\n");
+    const events = lines.map((line) => (JSON.parse(line) as { event: string }).event);
+    expect(events).toEqual(["started", "stopping", "stopped"]);
+    expect(await readdir(home.dataDir)).not.toContain("instance.json");
+  });
+
+  it("works at once on the folder of one that was killed, and has what that one acknowledged", async () => {
+    const home = await makeHome();
+    const first = await startResponder(home);
+    for (let index = 0; index < 20; index++) expect(await deliverTo(`${first.origin}/acme`, KEY)).toBe(200);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    await home.configure({ port: first.instance.port });
+    const second = await startResponder(home);
+    expect(second.instance.port).toBe(first.instance.port);
+    expect((await requestStatus(second.instance))?.workspaces["acme"]?.pending).toBe(20);
+    expect(await requestStatus(first.instance)).toBeUndefined();
+    expect(await deliverTo(`${second.origin}/acme`, KEY)).toBe(200);
+  });
+
+  it("has lost nothing that it acknowledged when it is killed under load", async () => {
+    const home = await makeHome();
+    const { child, ended, origin } = await startResponder(home);
+    const acknowledged: string[] = [];
+    const send = async (sender: number): Promise<void> => {
+      for (let index = 0; ; index++) {
+        const name = `${sender}-${index}`;
+        const delivery = await createDelivery("text", {
+          url: `${origin}/acme`,
+          verificationKey: KEY,
+          message: { text: name },
+        });
+        const answer = await fetch(delivery).catch(() => undefined);
+        if (answer === undefined) return;
+        if (answer.status === 200) acknowledged.push(name);
+        if (acknowledged.length === 500) child.kill("SIGKILL");
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, sender) => send(sender)));
+    await ended;
+    const listed = await run(
+      "responder",
+      "deliveries",
+      "--data-dir",
+      home.dataDir,
+      "--json",
+      "--limit",
+      "100000",
+    );
+    const kept = listed.stdout.match(/\\"text\\":\\"\d+-\d+/g)?.map((part) => part.replace(/.*"/, "")) ?? [];
+    expect(acknowledged.length).toBeGreaterThanOrEqual(500);
+    expect(acknowledged.filter((name) => !kept.includes(name))).toEqual([]);
+    expect(new Set(kept).size).toBe(kept.length);
+  });
+
+  it("reads its configuration again at SIGHUP, and goes on if that is wrong", async () => {
+    const home = await makeHome();
+    const { child, ended, origin } = await startResponder(home);
+    await home.configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
+    child.kill("SIGHUP");
+    await expect.poll(() => deliverTo(`${origin}/acme`, SECOND_KEY)).toBe(200);
+    await home.configure("{");
+    child.kill("SIGHUP");
+    child.kill("SIGHUP");
+    expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+    child.kill("SIGINT");
+    const said = await ended;
+    expect(said.exitCode).toBe(0);
+    expect(said.stderr).toMatch(/"event":"reloaded"[^]*"event":"not reloaded","error":"[^"]*must be JSON/);
+  });
+
+  it("ends at once at the second signal", async () => {
+    const home = await makeHome();
+    const { child, ended, instance } = await startResponder(home);
+    const socket = await openRequest(instance.port);
+    child.kill("SIGTERM");
+    // The first is at work when nothing listens any more.
+    await expect
+      .poll(() =>
+        fetch(`http://127.0.0.1:${instance.port}/healthz`).then(
+          () => "answers",
+          () => "gone",
+        ),
+      )
+      .toBe("gone");
+    expect(child.exitCode).toBeNull();
+    child.kill("SIGTERM");
+    expect((await ended).exitCode).toBe(1);
+    socket.destroy();
+  });
+
+  it("keeps the warning of Node 22 about SQLite off stderr, and no other warning", async () => {
+    const home = await makeHome();
+    const hook = join(home.folder, "warn.mjs");
+    await writeFile(hook, WARN_AS_NODE_22);
+    const started = startProgram(["responder", "--config", home.configFile], {
+      environment: {
+        NODE_OPTIONS: `--import=${hook}`,
+      },
+    });
+    await expect.poll(async () => readInstance(home.dataDir)).toBeDefined();
+    started.child.kill("SIGTERM");
+    const { stderr, exitCode } = await started.ended;
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("another warning");
+    expect(stderr).not.toContain("experimental");
+  });
+
+  it("stops when its control interface is told to", async () => {
+    const { instance, ended } = await startResponder(await makeHome());
+    expect(await requestStop(instance)).toBe(true);
+    expect(await ended).toMatchObject({ exitCode: 0, signal: null });
+  });
+
+  it("shows no key in its command line, its environment, its log and its files but the configuration", async () => {
+    const receiver = await startReceiver();
+    const home = await makeHome({
+      workspaces: {
+        acme: { verificationKeys: [KEY, SECOND_KEY], forwardTo: `${receiver.url}?token=${TARGET_TOKEN}` },
+      },
+    });
+    const { child, ended, instance, origin } = await startResponder(home, [
+      "--instance",
+      "started-by-a-test",
+    ]);
+    expect(instance.instance).toBe("started-by-a-test");
+    receiver.answerWith(415);
+    expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+    expect(await deliverTo(`${origin}/acme?${encodeURIComponent(KEY)}`, "wrong-key")).toBe(401);
+    await expect.poll(async () => (await requestStatus(instance))?.workspaces["acme"]?.deadLetters).toBe(1);
+    const places = [`/proc/${child.pid}/cmdline`, `/proc/${child.pid}/environ`];
+    const secrets = [KEY, SECOND_KEY, TARGET_TOKEN, instance.token];
+    const texts = await Promise.all(places.map((place) => readFile(place, "latin1")));
+    const status = JSON.stringify(await requestStatus(instance));
+    child.kill("SIGTERM");
+    const { stdout, stderr } = await ended;
+    expect([stdout, stderr]).toEqual(["", ""]);
+    // Once it has stopped, its announcement is gone, and with it the only place of the token.
+    const files = await readdir(home.dataDir);
+    const contents = await Promise.all(files.map((file) => readFile(join(home.dataDir, file), "latin1")));
+    expect(files).toContain("responder.log");
+    expect(findSecrets([...texts, status, ...contents].join("\n"), secrets)).toEqual([]);
+    for (const file of files)
+      expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
+    await receiver.close();
+  });
+});
+
+/** In the query of a target: a secret that is no verification key. */
+const TARGET_TOKEN = "token-of-the-target-0123456789";
+
+/** Warns when node:sqlite is loaded, as Node 22 does; and of something else. */
+const WARN_AS_NODE_22 = `
+import { registerHooks } from "node:module";
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier === "node:sqlite") {
+      process.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
+      process.emitWarning("another warning");
+    }
+    return next(specifier, context);
+  },
+});`;
+
+/** A request whose body does not come. */
+async function openRequest(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => socket.destroy());
+  socket.write("POST /acme HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n");
+  await once(socket, "data");
+  return socket;
+}
+
+describe("a start that fails", () => {
+  it("says what is wrong with the configuration, without a key, and ends with 2", async () => {
+    const home = await makeHome({ port: "eighty", workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
+    const said = await run("responder", "--config", home.configFile);
+    expect(said).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(said.stderr.split("\n  ")).toEqual([
+      `error: ${home.configFile}:`,
+      'port: must be a whole number from 0 to 65535, got "eighty"; write for example 8080, or 0 for any free port',
+      expect.stringMatching(/^workspaces\.acme\.verificationKeys: must be without white space/),
+    ]);
+    await home.configure({ workspaces: { acme: { verificationKeys: [`${KEY}\n`] } } });
+    const second = await run("responder", "--config", home.configFile);
+    expect(second.stderr).toContain("workspaces.acme.verificationKeys: must be without white space");
+    expect(findSecrets(second.stderr, [KEY])).toEqual([]);
+  });
+
+  it("names the port that is taken and how to mend it, and ends with 1", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const home = await makeHome({ port });
+    const said = await run("responder", "--config", home.configFile);
+    other.close();
+    expect(said.exitCode).toBe(1);
+    expect(said.stderr).toMatch(
+      new RegExp(`^error: cannot listen on 127.0.0.1 port ${port}: .*set another port\n$`),
+    );
+  });
+
+  it("names the process that has the data folder, and ends with 1", async () => {
+    const home = await makeHome();
+    const { child, origin } = await startResponder(home);
+    const said = await run("responder", "--config", home.configFile);
+    expect(said.exitCode).toBe(1);
+    expect(said.stderr).toMatch(
+      new RegExp(`^error: dataDir ${home.dataDir} is in use by the responder of process ${child.pid}; .*\n$`),
+    );
+    expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+  });
+
+  it.each([
+    ["no configuration", ["responder"], "error: give the configuration with --config <file>; see --help\n"],
+    ["an unknown option", ["responder", "--confg", "x"], /^error: unknown option '--confg'/],
+    ["an unknown command", ["respond"], /^error: unknown command 'respond'/],
+    ["no command", [], /^Usage: apichat/],
+    [
+      "two places",
+      ["responder", "deliveries", "--data-dir", "x", "--config", "y"],
+      /^error: name the data folder: either/,
+    ],
+    [
+      "a folder without a spool",
+      ["responder", "dead-letters", "--data-dir", "/nowhere"],
+      /^error: no responder has run on \/nowhere yet, so nothing is kept there; start it/,
+    ],
+    [
+      "no ids",
+      ["responder", "replay", "--data-dir", "/nowhere"],
+      /^error: give either ids of dead letters or --all/,
+    ],
+    ["an instance with a line break", ["responder", "--instance", "a\nb"], /It must be 1 to 64 of/],
+    ["a limit that is none", ["responder", "deliveries", "--limit", "0"], /argument '0' is invalid/],
+  ])("ends with 2 for wrong use: %s", async (_what, parameters, told) => {
+    const said = await run(...parameters);
+    expect(said.stderr).toMatch(told);
+    expect(said).toMatchObject({ exitCode: 2, stdout: "" });
+  });
+});
+
+describe("the program's help", () => {
+  it("shows examples of each command, and the version", async () => {
+    const kept = ["deliveries", "dead-letters", "replay", "retry"].map((name) => ["responder", name]);
+    for (const parameters of kept) {
+      const { stdout } = await run(...parameters, "--help");
+      expect(stdout).toContain(`\n  $ apichat ${parameters.join(" ")} --`.replace("replay --", "replay "));
+      expect(stdout).toContain("\nExit code: 0 done, 1 failed, 2 wrong use");
+    }
+    for (const parameters of [[], ["responder"], ...kept, ["verify"]]) {
+      const said = await run(...parameters, "--help");
+      expect(said).toMatchObject({ exitCode: 0, stderr: "" });
+      expect(said.stdout).toMatch(/^Usage: apichat/);
+    }
+    expect((await run("responder", "--help")).stdout).toContain("$ apichat responder --config");
+    expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("documents every field of a configuration", async () => {
+    const { stdout } = await run("responder", "--help");
+    const documented = [...stdout.matchAll(/^ {2,4}(\w+) {2,}\S/gm)].map(([, name]) => name);
+    const { fileShape } = await import("../../dist/provider/server/config-shape.js");
+    const { shape } = fileShape;
+    const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
+    expect(documented).toEqual(expect.arrayContaining(fields));
+    for (const value of ["86400", "1048576", '"/healthz"', '"127.0.0.1"'])
+      expect(stdout).toContain(`Default ${value}`);
+  });
+
+  it("is no failure for a reader that leaves early", async () => {
+    const shell = spawn("bash", [
+      "-c",
+      '"$0" "$1" --help | true; echo $PIPESTATUS',
+      process.execPath,
+      PROGRAM,
+    ]);
+    expect([await text(shell.stdout), await text(shell.stderr)]).toEqual(["0\n", ""]);
+  });
+});

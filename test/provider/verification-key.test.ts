@@ -1,0 +1,153 @@
+import { readFile } from "node:fs/promises";
+import { runtime } from "@pulumi/pulumi";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { providerSource } from "../../dist/provider/resource/provider-source.js";
+import { findSecrets } from "../support/secrets.js";
+import { failureOf, startProvider, type Provider } from "./harness.js";
+
+type Values = Record<string, unknown>;
+
+interface State extends Values {
+  current: string;
+  keys: string[];
+}
+
+const LIVE_KEY = 'vk/live+test=&<secret>"ü"-0123456789';
+const OTHER_KEY = 'vk/other+test=&<secret>"ü"-0123456789';
+
+let provider: Provider;
+/** Every key that a test's resource held. */
+let keys: Set<string>;
+
+beforeEach(async () => {
+  keys = new Set([LIVE_KEY, OTHER_KEY]);
+  provider = await startProvider();
+  await provider.configure();
+});
+
+afterEach(async () => {
+  await provider.stop();
+  const { stdout, stderr } = provider.printed();
+  expect(findSecrets(stdout + stderr, [...keys])).toEqual([]);
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
+
+const argsOf = (more: Values = {}): Values => ({
+  __provider: providerSource("VerificationKey"),
+  name: "acme",
+  ...more,
+});
+
+async function checked(more: Values = {}, olds: Values = argsOf()): Promise<Values> {
+  const { inputs, failures } = await provider.check(argsOf(more), olds);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+async function create(more: Values = {}): Promise<{ id: string; state: State }> {
+  const { id, outs } = await provider.create(await checked(more, {}));
+  return { id, state: remember(outs) };
+}
+
+async function update(id: string, state: State, more: Values): Promise<State> {
+  const inputs = await checked(more);
+  expect(await provider.diff(id, state, inputs)).toEqual({ changes: true, replaces: [] });
+  const updated = remember(await provider.update(id, state, inputs));
+  expect(await provider.diff(id, updated, inputs)).toEqual({ changes: false, replaces: [] });
+  return updated;
+}
+
+function remember(values: Values): State {
+  const state = values as State;
+  for (const key of state.keys) keys.add(key);
+  return state;
+}
+
+describe("the lifecycle", () => {
+  test("from create to delete", async () => {
+    const { id, state } = await create({ rotation: "1" });
+    expect(state).toEqual({
+      ...argsOf({ rotation: "1" }),
+      keep: 2,
+      bytes: 32,
+      current: expect.stringMatching(/^[\w-]{43}$/) as string,
+      keys: [state.current],
+      stateVersion: 1,
+    });
+    expect(findSecrets(id, state.keys)).toEqual([]);
+    expect(await provider.read(id, state)).toEqual({ id, props: state, inputs: undefined });
+
+    const rotated = await update(id, state, { rotation: "2" });
+    expect(rotated).toEqual({
+      ...state,
+      rotation: "2",
+      current: rotated.current,
+      keys: [rotated.current, state.current],
+    });
+    const longer = await update(id, rotated, { rotation: "2", bytes: 64 });
+    expect(longer.keys).toEqual([longer.current, ...rotated.keys]);
+    const alone = await update(id, longer, { keep: 0, bytes: 64 });
+    expect(alone).toEqual({ ...longer, keep: 0, keys: [longer.current] });
+    await provider.delete(id, alone);
+    expect(provider.printed().stderr).toBe("");
+  });
+
+  test("with a live key that is taken over, and another one later", async () => {
+    const { id, state } = await create({ initial: LIVE_KEY, current: LIVE_KEY, keys: [LIVE_KEY] });
+    expect(state).toMatchObject({ initial: LIVE_KEY, current: LIVE_KEY, keys: [LIVE_KEY] });
+    expect(await provider.diff(id, state, await checked({}))).toEqual({ changes: false, replaces: [] });
+    const next = await update(id, state, { initial: OTHER_KEY });
+    expect(next).toMatchObject({ initial: OTHER_KEY, current: OTHER_KEY, keys: [OTHER_KEY, LIVE_KEY] });
+    expect(provider.printed().stdout).toContain("acme: the key in initial becomes the current one");
+  });
+
+  test("lets unknown values through check and diff, and never replaces for them", async () => {
+    const { id, state } = await create();
+    for (const property of ["rotation", "keep", "bytes", "initial"]) {
+      const inputs = await checked({ [property]: runtime.unknownValue });
+      expect(inputs[property]).toBe(runtime.unknownValue);
+      expect(await provider.diff(id, state, inputs)).toEqual({ changes: property !== "keep", replaces: [] });
+    }
+  });
+});
+
+describe("a failure", () => {
+  test("of check names every wrong input, and no secret one to the engine", async () => {
+    const { failures } = await provider.check(
+      argsOf({ rotation: "", keep: 11, bytes: 8, initial: `${LIVE_KEY}\n` }),
+    );
+    expect(failures.map(({ property, reason }) => [property, reason.split(":")[0]])).toEqual([
+      ["rotation", "rotation"],
+      ["keep", "keep"],
+      ["bytes", "bytes"],
+      ["", "initial"],
+    ]);
+    expect(findSecrets(JSON.stringify(failures), [LIVE_KEY])).toEqual([]);
+  });
+
+  test("of a read by id alone says what to do, without a stack", async () => {
+    const error = await failureOf(provider.read("some-id", argsOf()));
+    expect(error.details).toMatch(/^acme: a verification key cannot be read by its id alone/);
+  });
+});
+
+describe("a state as version 1 wrote it", () => {
+  const kinds = ["made", "rotated"] as const;
+
+  async function loadState(kind: (typeof kinds)[number]): Promise<State> {
+    const file = new URL("../fixtures/verification-key-state-v1.json", import.meta.url);
+    return remember((JSON.parse(await readFile(file, "utf8")) as Record<typeof kind, State>)[kind]);
+  }
+
+  test.each(kinds)("(%s) is read, compared, updated and deleted", async (kind) => {
+    const state = await loadState(kind);
+    const { current: _, keys: __, stateVersion: ___, ...inputs } = state;
+    expect(await provider.read("id", state)).toEqual({ id: "id", props: state, inputs: undefined });
+    expect(await provider.diff("id", state, inputs)).toEqual({ changes: false, replaces: [] });
+    expect(await provider.update("id", state, inputs)).toEqual(state);
+    const rotated = await update("id", state, { ...inputs, rotation: "next" });
+    expect(rotated.keys).toEqual([rotated.current, state.current]);
+    expect(Buffer.from(rotated.current, "base64url")).toHaveLength(Number(state["bytes"]));
+    await provider.delete("id", rotated);
+  });
+});

@@ -1,0 +1,45 @@
+import { expect } from "vitest";
+import {
+  diagnoseHandshake,
+  type DiagnoseOptions,
+  type FailedHandshake,
+  type HandshakeDiagnosis,
+  type HandshakeEncoding,
+} from "../../../provider/diagnosis/index.js";
+import { VERIFICATION_KEY, type Answer, type Received } from "../client/harness.js";
+import { parametersOf } from "../webhook/harness.js";
+
+/** Diagnoses an endpoint with the key of the tests. */
+export const diagnose = (url: string, more: Partial<DiagnoseOptions> = {}): Promise<HandshakeDiagnosis> =>
+  diagnoseHandshake({ url, verificationKey: VERIFICATION_KEY, limitMs: 2000, ...more });
+
+/** The diagnosis of an endpoint that fails; the test fails if it passes. */
+export async function diagnoseFailure(
+  url: string,
+  more: Partial<DiagnoseOptions> = {},
+): Promise<FailedHandshake> {
+  const diagnosis = await diagnose(url, more);
+  expect(diagnosis.passed).toBe(false);
+  return diagnosis as FailedHandshake;
+}
+
+/** Answers each request with this status, body and headers. */
+export const respond =
+  (status: number, body = "", headers: Record<string, string> = {}): Answer =>
+  (_, response) =>
+    void response.writeHead(status, headers).end(body);
+
+/** Checks the token, and answers what it makes of the challenge. */
+export const answerChallenge =
+  (make: (challenge: string) => string | Buffer, headers: Record<string, string> = {}): Answer =>
+  (request, response) => {
+    const { hub_verify_token, hub_challenge = "" } = parametersOf(request);
+    if (hub_verify_token === VERIFICATION_KEY) response.writeHead(200, headers).end(make(hub_challenge));
+    else response.writeHead(403).end();
+  };
+
+/** In which encoding a request came. */
+export function encodingOf({ headers }: Received): HandshakeEncoding {
+  const type = headers["content-type"];
+  return type === undefined ? "query" : type === "application/json" ? "json" : "form";
+}

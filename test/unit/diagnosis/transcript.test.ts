@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { createChallenge, numberOf } from "../../../provider/diagnosis/challenge.js";
+import { describeRecord } from "../../../provider/diagnosis/describe.js";
+import { findSecrets } from "../../support/secrets.js";
+import { startServer, VERIFICATION_KEY, type Answer, type Received } from "../client/harness.js";
+import { parametersOf } from "../webhook/harness.js";
+import { diagnose, diagnoseFailure, encodingOf, respond } from "./harness.js";
+
+describe("a challenge", () => {
+  const challenges = Array.from({ length: 500 }, createChallenge);
+
+  test("is letters of both cases and digits, never twice the same", () => {
+    for (const challenge of challenges)
+      expect(challenge).toMatch(/^(?=.*[a-z])(?=.*[A-Z])[1-9]\d{7}[a-zA-Z0-9]{27}$/);
+    expect(new Set(challenges).size).toBe(challenges.length);
+  });
+
+  test("loses all but its first eight digits to a number parser", () => {
+    for (const challenge of challenges) {
+      expect(numberOf(challenge)).toBe(challenge.slice(0, 8));
+      expect(Number.parseFloat(challenge)).toBe(Number(challenge.slice(0, 8)));
+      expect(Number(challenge)).toBeNaN();
+    }
+  });
+});
+
+const linesOf = async (answer: Answer): Promise<string[]> => {
+  const { origin } = await startServer(answer);
+  return describeRecord((await diagnose(origin)).transcript);
+};
+
+describe("the lines of a record", () => {
+  test("say once what came of several encodings, with the time of each", async () => {
+    const [address, ...lines] = await linesOf(respond(401, "who are you?"));
+    expect(address).toBe("address: 127.0.0.1");
+    expect(lines).toEqual([
+      expect.stringMatching(/^form, json, query: HTTP 401, body "who are you\?", \d+, \d+, \d+ ms$/),
+      "attempts: 1",
+    ]);
+  });
+
+  test("keep apart what differs", async () => {
+    const [, ...lines] = await linesOf((request, response, index) =>
+      respond(encodingOf(request) === "json" ? 415 : 404)(request, response, index),
+    );
+    expect(lines).toEqual([
+      expect.stringMatching(/^form, query: HTTP 404, \d+, \d+ ms$/),
+      expect.stringMatching(/^json: HTTP 415, \d+ ms$/),
+      "attempts: 1",
+    ]);
+  });
+});
+
+const secretsOf = (received: readonly Received[]): string[] => [
+  VERIFICATION_KEY,
+  ...received.map((one) => parametersOf(one)["hub_challenge"] ?? "?"),
+];
+
+describe("a transcript", () => {
+  test.each([
+    ["a long body", "x".repeat(100_000)],
+    ["a long body of wide characters", "€😀".repeat(10_000)],
+    ["a long title", `<!doctype html><title>${"ü".repeat(1000)}</title>`],
+  ])("quotes at most 200 bytes of %s", async (_, body) => {
+    const { origin } = await startServer(respond(200, body, { "content-type": `x/${"y".repeat(3000)}` }));
+    const { transcript } = await diagnoseFailure(origin);
+    for (const { firstBytes = "", title = "", contentType = "" } of transcript.steps) {
+      expect(Buffer.byteLength(firstBytes + title)).toBeGreaterThan(190);
+      expect(Buffer.byteLength(firstBytes + title)).toBeLessThanOrEqual(200);
+      expect(Buffer.byteLength(contentType)).toBeLessThanOrEqual(200);
+      expect(firstBytes + title).not.toContain("\ufffd");
+    }
+  });
+
+  const encodings: [string, (text: string) => string][] = [
+    ["as it is", (text) => text],
+    ["in upper case", (text) => text.toUpperCase()],
+    ["as JSON", (text) => JSON.stringify(text)],
+    ["URL-encoded", encodeURIComponent],
+    ["in base64", (text) => Buffer.from(text).toString("base64")],
+    ["in base64url, behind something", (text) => Buffer.from(`a${text}`).toString("base64url")],
+    ["in hex", (text) => Buffer.from(text).toString("hex")],
+    ["as HTML", (text) => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`)],
+  ];
+
+  test.each(encodings)("shows neither token nor challenge, echoed %s", async (_, encode) => {
+    const { origin, received } = await startServer((request, response) => {
+      const { hub_verify_token = "", hub_challenge = "" } = parametersOf(request);
+      const echo = `${encode(hub_verify_token)} ${encode(hub_challenge)}`;
+      response.writeHead(200, { "x-no": "1", location: `/x/${encodeURIComponent(echo)}` }).end(echo);
+    });
+    const diagnosis = await diagnoseFailure(origin);
+    expect(findSecrets(JSON.stringify(diagnosis), secretsOf(received))).toEqual([]);
+    expect(diagnosis.reason).toContain("[redacted]");
+  });
+
+  test("shows no piece of a secret that is cut where reading ends", async () => {
+    const key = "k".repeat(100) + "0123456789".repeat(10);
+    const escaped = key.replace(/./g, (char) => `%252525${char.charCodeAt(0).toString(16)}`);
+    const { origin } = await startServer(respond(500, escaped.repeat(10)));
+    const { transcript } = await diagnose(origin, { verificationKey: key });
+    for (const { firstBytes = "" } of transcript.steps) expect(firstBytes).toMatch(/^(\[redacted\])+$/);
+  });
+
+  test("shows no piece of a challenge that was read as a number", async () => {
+    const { origin } = await startServer((request, response) =>
+      response.end(String(Number.parseInt(parametersOf(request)["hub_challenge"] ?? "", 10))),
+    );
+    expect((await diagnoseFailure(origin)).reason).toContain('body "[redacted]"');
+  });
+
+  test("shows no challenge of another encoding either", async () => {
+    const challenges: string[] = [];
+    const answerWithAll: Answer = (request, response) => {
+      challenges.push(parametersOf(request)["hub_challenge"] ?? "");
+      // Both of the first requests are answered once both are there, each with what the other got.
+      pending.push(() => response.end(challenges.join(" ")));
+      if (pending.length > 1) for (const answer of pending) answer();
+    };
+    const pending: (() => void)[] = [];
+    const { origin } = await startServer(answerWithAll);
+    const diagnosis = await diagnoseFailure(origin);
+    expect(challenges).toHaveLength(3);
+    expect(findSecrets(JSON.stringify(diagnosis), challenges)).toEqual([]);
+  });
+});

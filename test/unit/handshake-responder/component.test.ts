@@ -1,0 +1,152 @@
+import * as pulumi from "@pulumi/pulumi";
+import { beforeAll, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
+import { ApiChatError, HandshakeResponder, type HandshakeResponderArgs } from "../../../provider/index.js";
+import { findSecrets } from "../../support/secrets.js";
+
+const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
+
+/** What was registered with the engine, by its type. */
+const registered = new Map<string, Record<string, unknown>>();
+
+beforeAll(async () => {
+  await pulumi.runtime.setMocks(
+    {
+      call: () => ({}),
+      newResource: ({ type, inputs }) => {
+        registered.set(type, inputs as Record<string, unknown>);
+        return { id: "127.0.0.1:4567", state: { ...inputs, pid: 42 } as object };
+      },
+    },
+    "project",
+    "dev",
+  );
+});
+beforeEach(() => registered.clear());
+
+const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
+  new Promise((resolve) => void output.apply((value) => resolve(value)));
+
+const childInputs = (): Record<string, unknown> | undefined =>
+  registered.get("pulumi-nodejs:dynamic/apichat:ResponderProcess");
+
+describe("the form for many workspaces", () => {
+  test("gives each its URL, on the port of the id", async () => {
+    const responder = new HandshakeResponder("chat", {
+      workspaces: {
+        acme: { verificationKeys: pulumi.secret([KEY]) },
+        globex: {
+          verificationKeys: KEY,
+          path: pulumi.output("/hooks/globex"),
+          forwardTo: "http://app.internal/",
+        },
+      },
+    });
+    expectTypeOf(responder.urls).toEqualTypeOf<pulumi.Output<Record<"acme" | "globex", string>>>();
+    expect(await valueOf(responder.urls)).toEqual({
+      acme: "http://127.0.0.1:4567/acme",
+      globex: "http://127.0.0.1:4567/hooks/globex",
+    });
+    expect(await valueOf(responder.urls.acme)).toBe("http://127.0.0.1:4567/acme");
+    expect(await valueOf(responder.port)).toBe(4567);
+    expect(await valueOf(responder.pid)).toBe(42);
+    expect(await valueOf(responder.healthUrl)).toBe("http://127.0.0.1:4567/healthz");
+    expect(childInputs()).toMatchObject({
+      name: "chat",
+      instanceKey: "project/dev/chat",
+      workspaces: {
+        acme: { path: "/acme" },
+        globex: { path: "/hooks/globex", forwardTo: "http://app.internal/" },
+      },
+    });
+  });
+
+  test("keeps the keys out of the component's own inputs", async () => {
+    const responder = new HandshakeResponder("chat", { workspaces: { acme: { verificationKeys: KEY } } });
+    await valueOf(responder.pid);
+    expect(registered.get("apichat:index:HandshakeResponder")).toEqual({});
+    expect(findSecrets(JSON.stringify(childInputs()?.["workspaces"]), [KEY])).toEqual([]);
+  });
+
+  test("depends on the process in every URL, so that webhooks follow it", async () => {
+    const { urls } = new HandshakeResponder("chat", {
+      publicUrl: "https://tunnel.example",
+      workspaces: { acme: { verificationKeys: KEY } },
+    });
+    const resources = await (
+      urls as unknown as { allResources(): Promise<Set<pulumi.Resource>> }
+    ).allResources();
+    const urns = await Promise.all([...resources].map(({ urn }) => valueOf(urn)));
+    expect(urns.join()).toContain("ResponderProcess");
+  });
+
+  test("has url only while there is one workspace", async () => {
+    const workspace = { verificationKeys: KEY };
+    const one = new HandshakeResponder("one", { workspaces: { acme: workspace } });
+    expect(await valueOf(one.url)).toBe("http://127.0.0.1:4567/acme");
+    const two = new HandshakeResponder("two", { workspaces: { acme: workspace, globex: workspace } });
+    expect(() => two.url).toThrow(/urls\.acme/);
+    expect(Object.keys(two)).not.toContain("url");
+  });
+});
+
+describe("the short form", () => {
+  test("answers on / and gives url", async () => {
+    const responder = new HandshakeResponder("chat", {
+      verificationKeys: KEY,
+      forwardTo: "http://app.internal/?t=secret-value",
+    });
+    expect(await valueOf(responder.url)).toBe("http://127.0.0.1:4567/");
+    expect(await valueOf(responder.urls)).toEqual({ default: "http://127.0.0.1:4567/" });
+  });
+});
+
+describe("the address", () => {
+  const short = { verificationKeys: KEY };
+
+  test.each<[Omit<HandshakeResponderArgs, "verificationKeys" | "workspaces">, string, string]>([
+    [{ port: 80 }, "http://127.0.0.1:80/", "http://127.0.0.1:80/healthz"],
+    [{ port: 0 }, "http://127.0.0.1:4567/", "http://127.0.0.1:4567/healthz"],
+    [{ host: "chat.internal" }, "http://chat.internal:4567/", "http://chat.internal:4567/healthz"],
+    [{ host: "::1" }, "http://[::1]:4567/", "http://[::1]:4567/healthz"],
+    [{ host: "0.0.0.0" }, "http://127.0.0.1:4567/", "http://127.0.0.1:4567/healthz"],
+    [{ host: "::" }, "http://[::1]:4567/", "http://[::1]:4567/healthz"],
+    [{ publicUrl: "https://tunnel.example/" }, "https://tunnel.example/", "http://127.0.0.1:4567/healthz"],
+    [
+      { publicUrl: pulumi.output("https://tunnel.example/a") },
+      "https://tunnel.example/a/",
+      "http://127.0.0.1:4567/healthz",
+    ],
+  ])("%j", async (more, url, healthUrl) => {
+    const responder = new HandshakeResponder("chat", { ...short, ...more });
+    expect(await valueOf(responder.url)).toBe(url);
+    expect(await valueOf(responder.healthUrl)).toBe(healthUrl);
+  });
+});
+
+describe("arguments that cannot be meant", () => {
+  test.each<[unknown, string]>([
+    [{ verificationKey: KEY }, "no such argument: verificationKey"],
+    [
+      { workspaces: { acme: { verificationKeys: KEY } }, verificationKeys: KEY },
+      "no such argument: verificationKeys",
+    ],
+    [
+      { workspaces: { acme: { verificationKeys: KEY, forwardto: "x" } } },
+      "workspaces.acme: no such argument: forwardto",
+    ],
+    [{ workspaces: [{ verificationKeys: KEY }] }, "workspaces: must be an object"],
+    [{ workspaces: pulumi.output({ acme: { verificationKeys: KEY } }) }, "workspaces: must be an object"],
+    [{ workspaces: { acme: KEY } }, "workspaces.acme: must be an object"],
+  ])("%#", (args, reason) => {
+    const make = (): unknown => new HandshakeResponder("chat", args as HandshakeResponderArgs);
+    expect(make).toThrow(ApiChatError);
+    expect(make).toThrow(`chat: ${reason}`);
+    expect(make).not.toThrow(KEY);
+  });
+
+  test("a name that is no folder's name is written as one", async () => {
+    const responder = new HandshakeResponder("../chat", { verificationKeys: KEY });
+    await valueOf(responder.pid);
+    expect(childInputs()).toMatchObject({ instanceKey: "project/dev/..%2Fchat" });
+  });
+});

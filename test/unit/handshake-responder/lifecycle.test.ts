@@ -1,0 +1,427 @@
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { digestOf } from "../../../provider/handshake-responder/config-file.js";
+import { forgetManaged } from "../../../provider/handshake-responder/managed.js";
+import { ResponderProcess } from "../../../provider/dynamic.js";
+import { readInstance, requestStatus } from "../../../provider/server/control-client.js";
+import { freePort } from "../../support/free-port.js";
+import { processesNaming } from "../../support/processes.js";
+import { findSecrets } from "../../support/secrets.js";
+import {
+  KEY,
+  OTHER_KEY,
+  checked,
+  create,
+  destroy,
+  errorOf,
+  isolateRuns,
+  read,
+  update,
+  type Created,
+} from "./harness.js";
+
+vi.mock("../../../provider/handshake-responder/program.js", () => ({
+  PROGRAM: [process.execPath, new URL("fake-responder.ts", import.meta.url).pathname],
+  COUNT_PROGRAM: [process.execPath, new URL("fake-count.ts", import.meta.url).pathname],
+}));
+vi.mock("../../../provider/handshake-responder/limits.js", async (original) => ({
+  ...(await original<object>()),
+  START_MS: 4_000,
+  STOP_MS: 500,
+}));
+
+const run = isolateRuns();
+
+const configOf = async ({ outs }: Created): Promise<{ port: number }> =>
+  JSON.parse(await readFile(join(outs.dataDir, "config.json"), "utf8")) as { port: number };
+
+/** What the process shows on its port: its environment, arguments and folder. */
+async function shownBy({ outs }: Created): Promise<{
+  environment: Record<string, string>;
+  arguments: string[];
+  cwd: string;
+}> {
+  const response = await fetch(`http://127.0.0.1:${outs.port}/`);
+  return (await response.json()) as Awaited<ReturnType<typeof shownBy>>;
+}
+
+const kill = async ({ outs }: Created): Promise<void> => {
+  process.kill(outs.pid, "SIGKILL");
+  await vi.waitUntil(async () => (await processesNaming(outs.instance)).length === 0);
+};
+
+const pidsOf = async ({ outs }: Created): Promise<number[]> =>
+  (await processesNaming(outs.dataDir)).map(({ pid }) => pid);
+
+const diff = async ({ id, outs }: Created, more: Record<string, unknown>): Promise<boolean> => {
+  const { changes, replaces } = await ResponderProcess.diff(id, outs, await checked(more, outs));
+  expect(replaces).toEqual([]);
+  return changes;
+};
+
+describe("create", () => {
+  test("starts a process of its own, and says where it listens", async () => {
+    const created = await create();
+    const { id, outs } = created;
+    expect(outs).toEqual({
+      ...(await checked()),
+      port: outs.port,
+      pid: outs.pid,
+      instance: outs.instance,
+      machine: outs.machine,
+      stateVersion: 1,
+    });
+    expect(id).toBe(`127.0.0.1:${outs.port}`);
+    expect(await pidsOf(created)).toEqual([outs.pid]);
+    // A session of its own: what ends the provider's does not end it.
+    const [, , , , group, session] = (await readFile(`/proc/${outs.pid}/stat`, "utf8")).split(" ");
+    expect([group, session]).toEqual([String(outs.pid), String(outs.pid)]);
+    expect(run.lines).toEqual([]);
+  });
+
+  test("keeps folder and files for their owner, and the port for the next start", async () => {
+    const created = await create();
+    const { dataDir, port } = created.outs;
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+    for (const file of await readdir(dataDir)) {
+      expect([file, (await stat(join(dataDir, file))).mode & 0o777]).toEqual([file, 0o600]);
+    }
+    expect(await configOf(created)).toMatchObject({ port, host: "127.0.0.1", dataDir });
+  });
+
+  test("gives the process nothing of the provider's environment but what it needs, and no key", async () => {
+    vi.stubEnv("PULUMI_CONFIG_PASSPHRASE", "passphrase-of-the-provider");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "cloud-key-of-the-provider");
+    vi.stubEnv("https_proxy", "http://127.0.0.1:9");
+    vi.stubEnv("TZ", "Europe/Lisbon");
+    const shown = await shownBy(await create());
+    expect(shown.environment).toMatchObject({
+      PATH: process.env["PATH"],
+      https_proxy: "http://127.0.0.1:9",
+      TZ: "Europe/Lisbon",
+    });
+    const allowed =
+      /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+    expect(Object.keys(shown.environment).filter((name) => !allowed.test(name))).toEqual([]);
+    expect(findSecrets(JSON.stringify(shown), [KEY])).toEqual([]);
+    expect(shown.cwd).toBe(join(run.folder, "pulumi-apichat/project/dev/chat"));
+  });
+
+  test("listens on the port that the program names", async () => {
+    const port = await freePort();
+    expect((await create({ port })).id).toBe(`127.0.0.1:${port}`);
+  });
+
+  test("adopts the process of a run that was ended before it could say so", async () => {
+    const lost = await create();
+    run.lines.length = 0;
+    const found = await create({ verificationKeys: { acme: [OTHER_KEY] } });
+    expect(found.outs).toMatchObject({
+      pid: lost.outs.pid,
+      port: lost.outs.port,
+      instance: lost.outs.instance,
+    });
+    expect(run.lines).toEqual([expect.stringMatching(/^chat: adopted the responder .*, pid \d+$/)]);
+    const announced = await readInstance(found.outs.dataDir);
+    const status = announced && (await requestStatus(announced));
+    const config = await readFile(join(found.outs.dataDir, "config.json"), "utf8");
+    expect(config).toContain(JSON.stringify(OTHER_KEY));
+    expect(status?.configDigest).toBe(digestOf(config));
+  });
+
+  test("a start that fails says what the process said, without the key, and leaves nothing", async () => {
+    const more = { workspaces: { ends: { path: "/" } }, verificationKeys: { ends: [KEY] } };
+    const error = await errorOf(create(more));
+    expect(error).toMatchObject({ code: "unavailable", operation: "responder" });
+    expect(error.message).toContain("chat: the responder did not start: it cannot start: [redacted]");
+    const { dataDir } = await checked(more);
+    expect(await processesNaming(dataDir)).toEqual([]);
+    expect(await readdir(dataDir)).not.toContain("config.json");
+  });
+
+  test("a process that does not answer in time is ended", { timeout: 10_000 }, async () => {
+    const more = { workspaces: { hangs: { path: "/" } }, verificationKeys: { hangs: [KEY] } };
+    const error = await errorOf(create(more));
+    expect(error).toMatchObject({ code: "timeout" });
+    await vi.waitUntil(async () => (await processesNaming(run.folder)).length === 0);
+  });
+
+  test("a foreign process on the port is named, and left alone", async () => {
+    const foreign = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => foreign.listen(port, "127.0.0.1", resolve));
+    try {
+      const error = await errorOf(create({ port }));
+      expect(error.message).toContain("EADDRINUSE");
+      expect(error.message).toMatch(
+        new RegExp(`Port ${port} is held by "node" \\(pid ${process.pid}\\), which is left alone`),
+      );
+      expect(foreign.listening).toBe(true);
+    } finally {
+      foreign.close();
+    }
+  });
+
+  test("a folder that holds files of others is refused, and stays as it is", async () => {
+    const dataDir = join(run.folder, "photos");
+    await mkdir(dataDir, { mode: 0o755 });
+    await writeFile(join(dataDir, "photo.jpg"), "");
+    const error = await errorOf(create({ dataDir }));
+    expect(error).toMatchObject({ code: "invalid_config" });
+    expect(error.message).toContain("must be a folder of its own");
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
+    expect(await readdir(dataDir)).toEqual(["photo.jpg"]);
+  });
+});
+
+describe("read", () => {
+  test("sees the process alive", async () => {
+    const created = await create();
+    expect(await read(created)).toEqual(created.outs);
+  });
+
+  test("sees a killed one as gone, and the next create starts it on the same port", async () => {
+    const created = await create();
+    await kill(created);
+    expect(await read(created)).toBeUndefined();
+    const again = await create();
+    expect(again.id).toBe(created.id);
+    expect(again.outs.pid).not.toBe(created.outs.pid);
+  });
+
+  test("sees one that stopped by itself as gone, and the next create starts it on the same port", async () => {
+    const created = await create();
+    process.kill(created.outs.pid, "SIGTERM");
+    await vi.waitUntil(async () => (await pidsOf(created)).length === 0);
+    expect(await read(created)).toBeUndefined();
+    expect((await create()).id).toBe(created.id);
+  });
+
+  test("sees another process in its place as gone", async () => {
+    const created = await create();
+    await kill(created);
+    await create();
+    expect(await read(created)).toBeUndefined();
+  });
+
+  test("on another machine it warns, and the state stays as it is", async () => {
+    const created = await create();
+    const elsewhere = { ...created, outs: { ...created.outs, machine: "another" } };
+    expect(await read(elsewhere)).toEqual(elsewhere.outs);
+    expect(run.lines).toEqual([
+      expect.stringContaining("chat: warning: the responder was started on another machine"),
+    ]);
+  });
+});
+
+describe("diff", () => {
+  test("finds what update has to do, and nothing else", async () => {
+    const created = await create();
+    const { port } = created.outs;
+    expect(await diff(created, {})).toBe(false);
+    expect(await diff(created, { port })).toBe(false);
+    expect(await diff(created, { port: 0 })).toBe(false);
+    await kill(created);
+    expect(await diff(created, {})).toBe(false);
+    for (const more of [
+      { port: port + 1 },
+      { host: "0.0.0.0" },
+      { publicUrl: "https://tunnel.example" },
+      { dataDir: join(run.folder, "new") },
+      { workspaces: { acme: { path: "/other" } } },
+      { workspaces: { acme: { path: "/acme", forwardTo: "http://127.0.0.1:3000/" } } },
+    ]) {
+      expect([more, await diff(created, more)]).toEqual([more, true]);
+    }
+    expect(run.lines).toEqual([]);
+    expect(await diff(created, { verificationKeys: { acme: [OTHER_KEY, KEY] } })).toBe(true);
+    expect(run.lines).toEqual(["chat: verificationKeys of acme change"]);
+  });
+
+  test("a port that the program names no more goes back to that of the id", async () => {
+    const created = await create();
+    const port = await freePort();
+    const moved = await update(created, { port });
+    expect(moved.outs.port).toBe(port);
+    expect(await diff(moved, {})).toBe(true);
+    expect((await update(moved)).outs.port).toBe(created.outs.port);
+  });
+});
+
+describe("update", () => {
+  test("is applied without a restart", async () => {
+    const created = await create();
+    const keys = { acme: [OTHER_KEY, KEY] };
+    const updated = await update(created, { verificationKeys: keys, publicUrl: "https://tunnel.example" });
+    expect(updated.outs).toEqual({
+      ...created.outs,
+      verificationKeys: keys,
+      publicUrl: "https://tunnel.example",
+    });
+    expect(await pidsOf(created)).toEqual([created.outs.pid]);
+    expect(await read(updated)).toEqual(updated.outs);
+  });
+
+  test("starts one that has ended again, on the same port", async () => {
+    const created = await create();
+    await kill(created);
+    const updated = await update(created, { verificationKeys: { acme: [OTHER_KEY] } });
+    expect(updated.outs.port).toBe(created.outs.port);
+    expect(await pidsOf(created)).toEqual([updated.outs.pid]);
+    expect(run.lines).toEqual([
+      expect.stringMatching(/^chat: the responder had ended; started again, pid \d+$/),
+    ]);
+  });
+
+  test("what the process refuses is an error, and the file stays as it was", async () => {
+    const created = await create();
+    const before = await configOf(created);
+    const refused = { workspaces: { refused: { path: "/" } }, verificationKeys: { refused: [KEY] } };
+    const error = await errorOf(update(created, refused));
+    expect(error).toMatchObject({ code: "invalid_config" });
+    expect(error.message).toBe("chat: workspaces.refused: is refused");
+    expect(await configOf(created)).toEqual(before);
+    expect(await read(created)).toEqual(created.outs);
+  });
+
+  test("a port that is taken is an error that names the holder, and the process stays where it is", async () => {
+    const created = await create();
+    const foreign = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => foreign.listen(port, "127.0.0.1", resolve));
+    const error = await errorOf(update(created, { port }));
+    foreign.close();
+    expect(error.message).toContain(`is held by "node" (pid ${process.pid}), which is left alone`);
+    expect(await configOf(created)).toMatchObject({ port: created.outs.port });
+  });
+
+  test("another folder: the process moves there with its port, and the former folder is gone", async () => {
+    const created = await create();
+    const dataDir = join(run.folder, "new");
+    const moved = await update(created, { dataDir });
+    expect(moved.outs).toMatchObject({ dataDir, port: created.outs.port });
+    expect(await pidsOf(moved)).toEqual([moved.outs.pid]);
+    expect((await processesNaming(run.folder)).map(({ pid }) => pid)).toEqual([moved.outs.pid]);
+    await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(run.lines).toEqual([]);
+  });
+
+  test("another folder: what was not forwarded stays in the former one, with a warning", async () => {
+    const created = await create();
+    await writeFile(join(created.outs.dataDir, "spool.sqlite"), "xx");
+    await update(created, { dataDir: join(run.folder, "new") });
+    expect(run.lines).toEqual([expect.stringContaining("chat: warning: 2 deliveries were not forwarded")]);
+    expect(await readdir(created.outs.dataDir)).toEqual(["spool.sqlite"]);
+  });
+
+  test("another folder that cannot be used: the process runs on in the former one", async () => {
+    const created = await create();
+    const more = { workspaces: { ends: { path: "/" } }, verificationKeys: { ends: [KEY] } };
+    await errorOf(update(created, { ...more, dataDir: join(run.folder, "new") }));
+    expect(await read(created)).toMatchObject({ instance: created.outs.instance, port: created.outs.port });
+  });
+
+  test("on another machine it is started there, with a warning", async () => {
+    const created = await create();
+    const pid = created.outs.pid;
+    const elsewhere = { ...created, outs: { ...created.outs, machine: "another" } };
+    const updated = await update(elsewhere, { dataDir: join(run.folder, "here"), port: await freePort() });
+    expect(updated.outs.machine).toBe(created.outs.machine);
+    expect(run.lines).toEqual([expect.stringMatching(`warning: .* another machine.*pid ${pid}`)]);
+    expect(await pidsOf(created)).toEqual([pid]);
+  });
+});
+
+describe("delete", () => {
+  test("ends the process and removes its files", async () => {
+    const created = await create();
+    await destroy(created);
+    expect(await processesNaming(run.folder)).toEqual([]);
+    await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(run.lines).toEqual([]);
+  });
+
+  test("of one that has ended is done", async () => {
+    const created = await create();
+    await kill(created);
+    await destroy(created);
+    await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test.each([
+    ["xx", "2 deliveries were not forwarded and stay"],
+    ["x", "1 delivery was not forwarded and stays"],
+    ["thirteenbytes", "deliveries may not have been forwarded and stay"],
+  ])("keeps what was not forwarded, with a warning that counts it: %s", async (spool, what) => {
+    const created = await create();
+    const { dataDir } = created.outs;
+    await writeFile(join(dataDir, "spool.sqlite"), spool);
+    await destroy(created);
+    expect(run.lines).toEqual([expect.stringContaining(`chat: warning: ${what} in ${dataDir}.`)]);
+    expect(await readdir(dataDir)).toEqual(["spool.sqlite"]);
+  });
+
+  test("removes an empty spool", async () => {
+    const created = await create();
+    await writeFile(join(created.outs.dataDir, "spool.sqlite"), "");
+    await writeFile(join(created.outs.dataDir, "spool.sqlite-wal"), "");
+    await destroy(created);
+    await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("and create in one run keep the port: a replacement", async () => {
+    const created = await create();
+    await destroy(created);
+    expect((await create()).id).toBe(created.id);
+  });
+
+  test("leaves another process of the folder alone, with a warning", async () => {
+    const created = await create();
+    const foreign = { ...created, outs: { ...created.outs, instance: randomUUID() } };
+    await destroy(foreign);
+    expect(await pidsOf(created)).toEqual([created.outs.pid]);
+    expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*left alone$/)]);
+    expect(await read(created)).toEqual(created.outs);
+  });
+
+  test("never ends a process by its pid alone", async () => {
+    const created = await create();
+    await kill(created);
+    // The system has given the pid to another process.
+    const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
+    const stale = await readInstance(created.outs.dataDir);
+    const announced = JSON.stringify({ ...stale, pid: other.pid });
+    await writeFile(join(created.outs.dataDir, "instance.json"), announced);
+    await destroy(created);
+    expect((await processesNaming(run.folder)).map(({ pid }) => pid)).toEqual([other.pid]);
+  });
+
+  test("on another machine warns and ends nothing", async () => {
+    const created = await create();
+    await destroy({ ...created, outs: { ...created.outs, machine: "another" } });
+    expect(await pidsOf(created)).toEqual([created.outs.pid]);
+    expect(run.lines).toEqual([expect.stringContaining("is not ended from here")]);
+  });
+
+  test("of the old name of a resource that lives ends nothing", async () => {
+    const dataDir = join(run.folder, "shared");
+    const old = await create({ dataDir });
+    forgetManaged();
+    const renamed = await create({ dataDir, name: "renamed" });
+    await destroy(old);
+    expect(await read(renamed)).toEqual(renamed.outs);
+    expect(run.lines.at(-1)).toBe(
+      'chat: the responder stays: it is still managed by this program, as "renamed"',
+    );
+  });
+
+  test("a process that does not stop is killed", async () => {
+    const more = { workspaces: { stubborn: { path: "/" } }, verificationKeys: { stubborn: [KEY] } };
+    await destroy(await create(more));
+    expect(await processesNaming(run.folder)).toEqual([]);
+  });
+});

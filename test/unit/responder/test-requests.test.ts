@@ -1,0 +1,87 @@
+import { createHmac } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { createDelivery, createHandshake, createResponder } from "../../../provider/responder/index.js";
+import type { Delivery } from "../../../provider/responder/index.js";
+import { parseOutbound } from "../../../schema/index.js";
+
+const KEY = "key & co/+=é";
+const KINDS = ["text", "image", "audio", "video", "file", "button_template", "generic_template"] as const;
+
+const deliveries: Delivery[] = [];
+const responder = createResponder({
+  verificationKeys: KEY,
+  onDelivery: (delivery) => void deliveries.push(delivery),
+});
+
+describe("createDelivery", () => {
+  it.each(KINDS)("makes a %s that is verified and valid in every field", async (kind) => {
+    const response = await responder(await createDelivery(kind, { verificationKey: KEY }));
+    expect(response.status).toBe(200);
+    const delivery = deliveries.at(-1);
+    expect(delivery).toMatchObject({ kind, flowNs: "f0", action: "messages", keyIndex: 0 });
+    expect(parseOutbound(delivery?.rawBody ?? "")).toEqual({ kind, message: delivery?.message });
+  });
+
+  it("signs as section 5 says", async () => {
+    const request = await createDelivery("text", { verificationKey: KEY });
+    const mac = createHmac("sha256", KEY)
+      .update(await request.text())
+      .digest("hex");
+    expect(request.headers.get("x-hub-signature-256")).toBe(`sha256=${mac}`);
+    expect([request.method, request.url, request.headers.get("content-type")]).toEqual([
+      "POST",
+      "http://localhost/",
+      "application/json",
+    ]);
+  });
+
+  it("takes the URL, the namespace and what differs from the sample", async () => {
+    const url = "https://chat.acme.example/hook?tenant=7";
+    const message = { text: "olá", conv_id: 99 };
+    const request = await createDelivery("text", { verificationKey: KEY, url, message, flowNs: "f77" });
+    expect([request.url, request.headers.get("x-flow-ns")]).toEqual([url, "f77"]);
+    expect(await request.json()).toMatchObject({ type: "text", sender_id: "7", ...message });
+  });
+
+  it.each([
+    ["text", '{"text":"\\u00e9\\/"}', new TextEncoder().encode('{"text":"\\u00e9\\/"}')],
+    ["bytes", Uint8Array.of(0xff, 0, 1), Uint8Array.of(0xff, 0, 1)],
+    ["a view into a larger buffer", new Uint8Array(9).fill(7).subarray(2, 4), Uint8Array.of(7, 7)],
+  ])("takes an exact body as %s", async (_name, body, bytes) => {
+    const request = await createDelivery("text", { verificationKey: new TextEncoder().encode(KEY), body });
+    const mac = createHmac("sha256", KEY).update(bytes).digest("hex");
+    expect(request.headers.get("x-hub-signature-256")).toBe(`sha256=${mac}`);
+    expect(new Uint8Array(await request.arrayBuffer())).toEqual(bytes);
+  });
+
+  it("is refused under another key", async () => {
+    expect((await responder(await createDelivery("text", { verificationKey: "another" }))).status).toBe(401);
+  });
+});
+
+describe("createHandshake", () => {
+  it.each(["form", "json", "query"] as const)("makes one in %s that passes", async (encoding) => {
+    const challenge = "a challenge & more";
+    const url = "https://chat.acme.example/hook?tenant=7";
+    const request = createHandshake({ verificationKey: KEY, encoding, challenge, url });
+    expect(request.method).toBe("POST");
+    expect(new URL(request.url).searchParams.get("tenant")).toBe("7");
+    const response = await responder(request);
+    expect([response.status, await response.text()]).toEqual([200, challenge]);
+  });
+
+  it("is a form with a new random challenge of 32 hex digits, if nothing else is said", async () => {
+    const challenges = await Promise.all(
+      [1, 2].map(async () => {
+        const form = new URLSearchParams(await createHandshake({ verificationKey: KEY }).text());
+        return form.get("hub_challenge");
+      }),
+    );
+    expect(challenges[0]).toMatch(/^[0-9a-f]{32}$/);
+    expect(challenges[1]).not.toBe(challenges[0]);
+  });
+
+  it("is refused under another key", async () => {
+    expect((await responder(createHandshake({ verificationKey: "another" }))).status).toBe(401);
+  });
+});

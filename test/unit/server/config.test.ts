@@ -1,0 +1,268 @@
+import { createHash } from "node:crypto";
+import { chmod, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ApiChatError } from "../../../provider/errors.js";
+import { loadConfig, readPlace } from "../../../provider/server/config.js";
+import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./folders.js";
+
+const ACME = { verificationKeys: [KEY] };
+const SMALLEST = { port: 8080, dataDir: "/var/lib/apichat", workspaces: { acme: ACME } };
+
+async function load(config: unknown, mode?: number) {
+  const folder = await makeFolder();
+  return { folder, loaded: await loadConfig(await writeConfig(folder, config, mode)) };
+}
+
+/** The text with which a configuration is refused. */
+async function refusalOf(config: unknown): Promise<string> {
+  const file = await writeConfig(await makeFolder(), config);
+  const error: unknown = await loadConfig(file).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ApiChatError);
+  const { code, message } = error as ApiChatError;
+  expect(code).toBe("invalid_config");
+  expect(message.startsWith(`${file}:`)).toBe(true);
+  expect(message).not.toContain(KEY);
+  return message;
+}
+
+describe("a configuration", () => {
+  it("gets its defaults", async () => {
+    const { loaded } = await load(SMALLEST);
+    expect(loaded.config).toEqual({
+      host: "127.0.0.1",
+      port: 8080,
+      dataDir: "/var/lib/apichat",
+      workspaces: { acme: { verificationKeys: [KEY], path: "/acme" } },
+      healthPath: "/healthz",
+    });
+    expect(loaded.warnings).toEqual([]);
+  });
+
+  it("is known by the digest of its bytes", async () => {
+    const text = `${JSON.stringify(SMALLEST)}\n\n`;
+    const { loaded } = await load(text);
+    expect(loaded.digest).toBe(createHash("sha256").update(text).digest("hex"));
+  });
+
+  it("takes keys from texts, files and the environment", async () => {
+    const folder = await makeFolder();
+    await writeFile(join(folder, "key"), `${SECOND_KEY}\n`);
+    process.env["APICHAT_TEST_KEY"] = "key-of-the-environment-0123456789";
+    const verificationKeys = [
+      KEY,
+      { file: "key" },
+      { file: join(folder, "key") },
+      { env: "APICHAT_TEST_KEY" },
+    ];
+    const { config } = await loadConfig(
+      await writeConfig(folder, { ...SMALLEST, workspaces: { acme: { verificationKeys } } }),
+    );
+    delete process.env["APICHAT_TEST_KEY"];
+    expect(config.workspaces["acme"]?.verificationKeys).toEqual([
+      KEY,
+      SECOND_KEY,
+      SECOND_KEY,
+      "key-of-the-environment-0123456789",
+    ]);
+  });
+
+  it("takes one key without a list", async () => {
+    const { loaded } = await load({ ...SMALLEST, workspaces: { acme: { verificationKeys: KEY } } });
+    expect(loaded.config.workspaces["acme"]?.verificationKeys).toEqual([KEY]);
+  });
+
+  it("tells its data folder, relative to itself, and its workspaces, also where its keys cannot be had", async () => {
+    const folder = await makeFolder();
+    const workspaces = { acme: { verificationKeys: { env: "APICHAT_NOT_SET" } } };
+    const file = await writeConfig(folder, { ...SMALLEST, dataDir: "data", workspaces });
+    expect(await readPlace(file)).toEqual({ dataDir: join(folder, "data"), workspaces: ["acme"] });
+  });
+
+  it("has its paths as they are on the wire", async () => {
+    const { loaded } = await load({ ...SMALLEST, workspaces: { acme: { ...ACME, path: "/gespräch" } } });
+    expect(loaded.config.workspaces["acme"]?.path).toBe("/gespr%C3%A4ch");
+  });
+
+  it("that others can read is a warning, since it holds keys", async () => {
+    const folder = await makeFolder();
+    const file = await writeConfig(folder, SMALLEST);
+    await chmod(file, 0o640);
+    const { warnings } = await loadConfig(file);
+    expect(warnings).toEqual([expect.stringContaining(`chmod 600 ${file}`)]);
+  });
+
+  it("that others can read is none if its keys stand elsewhere; then it is their files that count", async () => {
+    const folder = await makeFolder();
+    await writeFile(join(folder, "open"), SECOND_KEY, { mode: 0o644 });
+    await writeFile(join(folder, "closed"), SECOND_KEY, { mode: 0o600 });
+    const beta = { verificationKeys: { file: join(folder, "open") } };
+    const acme = { verificationKeys: [{ file: "open" }, { file: "closed" }] };
+    const file = await writeConfig(folder, { ...SMALLEST, workspaces: { acme, beta } });
+    await chmod(file, 0o644);
+    const open = join(folder, "open");
+    expect((await loadConfig(file)).warnings).toEqual([
+      `${open} holds a key and can be read by other users of this machine: chmod 600 ${open}`,
+    ]);
+    await chmod(open, 0o600);
+    expect((await loadConfig(file)).warnings).toEqual([]);
+  });
+
+  it("that forwards in clear text is a warning without the query of the URL", async () => {
+    const forwardTo = "http://chat.example/in?token=hidden";
+    const { loaded } = await load({ ...SMALLEST, workspaces: { acme: { ...ACME, forwardTo } } });
+    expect(loaded.warnings).toEqual([expect.stringContaining("http://chat.example/in?token=***")]);
+  });
+});
+
+describe("a wrong configuration", () => {
+  const wrong: [what: string, config: unknown, ...told: string[]][] = [
+    ["no file content", "", "must be JSON in UTF-8"],
+    ["JSON with a mistake", `{ "key": "${KEY}",\n  oops }`, "must be JSON in UTF-8", "line 2"],
+    ["a list", [], "must be an object with host, port", "got a list"],
+    ["an unknown field", { ...SMALLEST, prot: 1 }, "no such field: prot", "the fields are host, port"],
+    [
+      "no port",
+      { ...SMALLEST, port: undefined },
+      "port: must be a whole number from 0 to 65535, got nothing",
+    ],
+    ["a port as text", { ...SMALLEST, port: "8080" }, 'got "8080"; write for example 8080'],
+    [
+      "a port that is none",
+      { ...SMALLEST, port: 65_536 },
+      "port: must be a whole number from 0 to 65535, got 65536",
+    ],
+    ["no data folder", { ...SMALLEST, dataDir: undefined }, "dataDir: must be a folder, got nothing"],
+    ["no workspaces", { ...SMALLEST, workspaces: {} }, "workspaces: must have at least one"],
+    [
+      "workspaces in a list",
+      { ...SMALLEST, workspaces: [ACME] },
+      "workspaces: must be an object",
+      "got a list",
+    ],
+    ["a name that no path takes", { ...SMALLEST, workspaces: { "a/b": ACME } }, 'got "a/b"'],
+    [
+      "a key as a workspace",
+      { ...SMALLEST, workspaces: { acme: KEY } },
+      "workspaces.acme: must be an object",
+    ],
+    ["no keys", { ...SMALLEST, workspaces: { acme: { verificationKeys: [] } } }, "got an empty list"],
+    ["an empty key", { ...SMALLEST, workspaces: { acme: { verificationKeys: "" } } }, "must be non-empty"],
+    [
+      "a key in a wrong object",
+      { ...SMALLEST, workspaces: { acme: { verificationKeys: [{ value: KEY }] } } },
+      "workspaces.acme.verificationKeys",
+      '{ "env": "NAME" }',
+    ],
+    [
+      "a key with white space",
+      { ...SMALLEST, workspaces: { acme: { verificationKeys: `${KEY} ` } } },
+      "without white space around it",
+    ],
+    [
+      "a key file that is not there",
+      { ...SMALLEST, workspaces: { acme: { verificationKeys: { file: "/nowhere/key" } } } },
+      "got /nowhere/key (ENOENT)",
+    ],
+    [
+      "a variable that is not set",
+      { ...SMALLEST, workspaces: { acme: { verificationKeys: { env: "APICHAT_NOT_SET" } } } },
+      "got APICHAT_NOT_SET, which is not set",
+    ],
+    [
+      "a target that is no URL",
+      { ...SMALLEST, workspaces: { acme: { ...ACME, forwardTo: "localhost:3000" } } },
+      "workspaces.acme.forwardTo: must be an absolute http or https URL",
+    ],
+    [
+      "two workspaces on one path",
+      { ...SMALLEST, workspaces: { acme: { ...ACME, path: "/x" }, other: { ...ACME, path: "/x" } } },
+      "workspaces.other.path: must be a path of its own, got /x, which is that of workspaces.acme",
+    ],
+    [
+      "a workspace on the health path",
+      { ...SMALLEST, workspaces: { healthz: ACME } },
+      "got /healthz, which is that of healthPath",
+    ],
+    [
+      "a path with a query",
+      { ...SMALLEST, workspaces: { acme: { ...ACME, path: "/x?y" } } },
+      'workspaces.acme.path: must be a path that starts with "/" and has no query, got "/x?y"',
+    ],
+    ["a limit of nothing", { ...SMALLEST, bodyLimitBytes: 0 }, "bodyLimitBytes: must be at least 1, got 0"],
+    ["half a second", { ...SMALLEST, forwardWithinSeconds: 0.5 }, "must be a whole number, got 0.5"],
+  ];
+  it.each(wrong)("is refused with what is wrong and how to mend it: %s", async (_what, config, ...told) => {
+    const message = await refusalOf(config);
+    for (const part of told) expect(message).toContain(part);
+  });
+
+  it("is told of everything at once", async () => {
+    const message = await refusalOf({ ...SMALLEST, port: -1, dataDir: 7, workspaces: { acme: {} } });
+    expect(message.split("\n  ").slice(1)).toEqual([
+      expect.stringMatching(/^port: /),
+      expect.stringMatching(/^dataDir: .*got 7/),
+      expect.stringMatching(/^workspaces\.acme\.verificationKeys: .*got nothing/),
+    ]);
+  });
+
+  it("is told of what is wrong beyond the shape too, where another part has a wrong shape", async () => {
+    const message = await refusalOf({
+      ...SMALLEST,
+      prot: 1,
+      workspaces: {
+        a: { ...ACME, forwardTo: "localhost:3000" },
+        b: { verificationKeys: 7, path: "/a" },
+        c: { verificationKeys: `${KEY} ` },
+        "d/e": { ...ACME, prot: 1 },
+      },
+    });
+    expect(message.split("\n  ").slice(1)).toEqual([
+      expect.stringMatching(/^workspaces\.b\.verificationKeys: .*got a number/),
+      expect.stringMatching(/^workspaces.*d\/e.*: no such field: prot/),
+      expect.stringMatching(/^no such field: prot/),
+      expect.stringMatching(/^workspaces: a name .*got "d\/e"/),
+      expect.stringMatching(/^workspaces\.a\.forwardTo: must be an absolute http/),
+      expect.stringMatching(/^workspaces\.b\.path: must be a path of its own, got \/a/),
+      expect.stringMatching(/^workspaces\.c\.verificationKeys: .*without white space/),
+    ]);
+  });
+
+  it.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["127.0.0.1", "localhost"],
+    ["127.0.0.1", "0.0.0.0"],
+    ["127.0.0.1", "[::1]"],
+    ["127.0.0.1", "127.1"],
+    ["localhost", "127.0.0.1"],
+    ["::1", "LOCALHOST"],
+    ["0.0.0.0", "127.0.0.7"],
+    ["::", "[::ffff:127.0.0.1]"],
+    ["0.0.0.0", hostname()],
+    ["192.0.2.1", "192.0.2.1"],
+  ])("that listens on %s and forwards to %s, which is itself, is refused", async (host, called) => {
+    const acme = { ...ACME, forwardTo: `http://${called}:8080/beta?token=hidden` };
+    const message = await refusalOf({ ...SMALLEST, host, workspaces: { acme, beta: ACME } });
+    expect(message).toContain("workspaces.acme.forwardTo: must be the URL of your own program, got http://");
+    expect(message).toContain("this responder's own workspace beta");
+    expect(message).not.toContain("hidden");
+  });
+
+  it.each([
+    ["127.0.0.1", "http://127.0.0.1:8081/acme"],
+    ["127.0.0.1", "http://127.0.0.1/acme"],
+    ["127.0.0.1", "http://127.0.0.1:8080/in"],
+    ["127.0.0.1", "http://127.0.0.2:8080/acme"],
+    ["192.0.2.1", "http://localhost:8080/acme"],
+    ["0.0.0.0", "http://192.0.2.1:8080/acme"],
+  ])("is not what listens on %s and forwards to %s", async (host, forwardTo) => {
+    const { loaded } = await load({ ...SMALLEST, host, workspaces: { acme: { ...ACME, forwardTo } } });
+    expect(loaded.config.workspaces["acme"]).toMatchObject({ forwardTo });
+  });
+
+  it("that is not there is told with its path", async () => {
+    const file = join(await makeFolder(), "config.json");
+    await expect(loadConfig(file)).rejects.toThrow(`${file}: cannot be read (ENOENT)`);
+  });
+});

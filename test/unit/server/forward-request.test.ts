@@ -1,0 +1,198 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createDispatcher } from "../../../provider/client/dispatcher.js";
+import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward-request.js";
+import type { HeaderPair } from "../../../provider/server/spool.js";
+import { startTarget, type Answer } from "./target.js";
+
+interface Forwarding {
+  headers?: readonly HeaderPair[];
+  body?: Uint8Array;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+/** One attempt over a pool of its own. */
+function forward(url: string, given: Forwarding = {}): Promise<ForwardOutcome> {
+  const {
+    headers = [],
+    body = Buffer.from("{}"),
+    timeoutMs = 10_000,
+    signal = new AbortController().signal,
+  } = given;
+  const dispatcher = createDispatcher({ connections: 4, allowH2: false });
+  onTestFinished(() => dispatcher.destroy());
+  return forwardRequest(
+    { id: "our-id", headers, body },
+    { url: new URL(url), dispatcher, timeoutMs, signal },
+  );
+}
+
+async function forwardTo(answer: Answer, given?: Forwarding): Promise<ForwardOutcome> {
+  return forward((await startTarget(answer)).url, given);
+}
+
+/** A TCP server that does with each connection what it likes. */
+async function startTcpServer(serve: (socket: Socket) => void): Promise<string> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => socket.destroy());
+    serve(socket);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+test.each([0, 1, 1024, 1024 * 1024])("posts a body of %i bytes as it is", async (length) => {
+  const target = await startTarget();
+  const body = randomBytes(length);
+  expect(await forward(`${target.url}/here?a=1&b=%C3%BC`, { body })).toEqual({ kind: "delivered" });
+  expect(target.received).toHaveLength(1);
+  expect(target.received[0]?.path).toBe("/in/here?a=1&b=%C3%BC");
+  expect(target.received[0]?.body.equals(body)).toBe(true);
+  expect(target.received[0]?.headers).toContainEqual(["content-length", String(length)]);
+});
+
+test("hands on end-to-end headers in their case and order, repeated ones too, and drops those of the connection", async () => {
+  const target = await startTarget();
+  const kept: HeaderPair[] = [
+    ["X-Hub-Signature-256", "sha256=00"],
+    ["Content-Type", "application/json; charset=utf-8"],
+    ["x-many", "one"],
+    ["X-Many", "two, three"],
+    ["user-agent", "the service"],
+    ["x-many", ""],
+    ["x-latin", "caf\u00e9 \u0080\u00ff"],
+    ["Authorization", "Bearer theirs"],
+    ["Cookie", "a=1"],
+    ["cookie", "b=2"],
+    ["__proto__", "a name like others"],
+  ];
+  const dropped: HeaderPair[] = [
+    ["Host", "responder.example"],
+    ["Content-Length", "999"],
+    ["Transfer-Encoding", "chunked"],
+    ["Connection", "keep-alive, X-Private"],
+    ["Connection", "x-other"],
+    ["x-private", "1"],
+    ["X-Other", "2"],
+    ["Keep-Alive", "timeout=5"],
+    ["TE", "trailers"],
+    ["Trailer", "x-checksum"],
+    ["Upgrade", "h2c"],
+    ["Proxy-Authorization", "Basic x"],
+    ["Expect", "100-continue"],
+    ["X-ApiChat-Delivery-Id", "theirs"],
+  ];
+  expect(await forward(target.url, { headers: [...dropped, ...kept] })).toEqual({ kind: "delivered" });
+  const ours = ["host", "connection", "content-length"];
+  const headers = target.received[0]?.headers.filter(([name]) => !ours.includes(name)) ?? [];
+  expect(headers).toEqual([...kept, ["x-apichat-delivery-id", "our-id"]]);
+  expect(target.received[0]?.headers).toContainEqual(["host", new URL(target.url).host]);
+});
+
+test.each([200, 201, 202, 204, 299])("HTTP %i is delivered", async (status) => {
+  expect(await forwardTo((_, response) => response.writeHead(status).end())).toEqual({ kind: "delivered" });
+});
+
+test.each([400, 413, 415, 422])("HTTP %i refuses this message", async (status) => {
+  expect(await forwardTo((_, response) => response.writeHead(status).end("why"))).toEqual({
+    kind: "refused",
+    failure: `HTTP ${status}`,
+  });
+});
+
+test.each([401, 403, 404, 405, 408, 409, 410, 429, 500, 502, 503, 504])(
+  "HTTP %i may pass",
+  async (status) => {
+    expect(await forwardTo((_, response) => response.writeHead(status).end("a secret"))).toEqual({
+      kind: "failed",
+      failure: `HTTP ${status}`,
+      retryAfterMs: 0,
+    });
+  },
+);
+
+test("gives Retry-After in milliseconds", async () => {
+  const outcome = await forwardTo((_, response) => response.writeHead(503, { "retry-after": "7" }).end());
+  expect(outcome).toMatchObject({ kind: "failed", retryAfterMs: 7_000 });
+});
+
+test.each([301, 302, 303, 307, 308])("does not follow HTTP %i", async (status) => {
+  const other = await startTarget();
+  const outcome = await forwardTo((_, response) => response.writeHead(status, { location: other.url }).end());
+  expect(outcome).toMatchObject({
+    kind: "failed",
+    failure: `HTTP ${status}, a redirect, which is not followed`,
+  });
+  expect(other.received).toEqual([]);
+});
+
+test("waits past 1xx for the answer", async () => {
+  const outcome = await forwardTo((_, response) => {
+    response.writeProcessing();
+    response.writeEarlyHints({ link: "</a>; rel=preload" });
+    response.writeHead(422).end();
+  });
+  expect(outcome).toMatchObject({ kind: "refused" });
+});
+
+test("counts a status whose body never ends, breaks off, or is endless", async () => {
+  const never = forwardTo((_, response) => void response.writeHead(200).write("a"), { timeoutMs: 200 });
+  expect(await never).toEqual({ kind: "delivered" });
+  const brokenOff = await startTcpServer((socket) => {
+    socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
+  });
+  expect(await forward(brokenOff)).toEqual({ kind: "delivered" });
+  let sent = 0;
+  const endless = forwardTo((_, response) => {
+    response.writeHead(500);
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024))) sent++;
+    };
+    response.on("drain", more);
+    more();
+  });
+  expect(await endless).toMatchObject({ kind: "failed", failure: "HTTP 500" });
+  expect(sent).toBeLessThan(1_000);
+});
+
+test("tells a refused connection, one that breaks, and an answer that is no HTTP, by their codes alone", async () => {
+  const closed = await startTarget();
+  closed.close();
+  expect(await forward(closed.url)).toMatchObject({ kind: "failed", failure: "no answer: ECONNREFUSED" });
+  const breaking = await startTcpServer((socket) => socket.once("data", () => socket.destroy()));
+  expect(await forward(breaking)).toMatchObject({ kind: "failed", failure: "no answer: UND_ERR_SOCKET" });
+  const babbling = await startTcpServer((socket) =>
+    socket.once("data", () => socket.end("a secret\r\n\r\n")),
+  );
+  expect(await forward(babbling)).toMatchObject({ kind: "failed", failure: "no answer: HTTPParserError" });
+});
+
+test("gives up on a target that takes the connection and stays silent", async () => {
+  const silent = await startTcpServer(() => {});
+  const begun = performance.now();
+  expect(await forward(silent, { timeoutMs: 150 })).toMatchObject({
+    kind: "failed",
+    failure: "no answer in 0.15 s",
+  });
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+test("is abandoned at once when its signal fires, before and during the attempt", async () => {
+  const connected = vi.fn<() => void>();
+  const silent = await startTcpServer(connected);
+  expect(await forward(silent, { signal: AbortSignal.abort() })).toEqual({ kind: "abandoned" });
+  const abandoning = new AbortController();
+  const outcome = forward(silent, { signal: abandoning.signal });
+  await vi.waitFor(() => expect(connected).toHaveBeenCalled());
+  abandoning.abort();
+  expect(await outcome).toEqual({ kind: "abandoned" });
+});

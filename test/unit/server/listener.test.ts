@@ -1,0 +1,210 @@
+import { once } from "node:events";
+import { request, Agent, type IncomingMessage, type ServerResponse } from "node:http";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, describe, expect, it } from "vitest";
+import { listen, type Listener } from "../../../provider/server/listener.js";
+import { MovableListener } from "../../../provider/server/movable-listener.js";
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.close()));
+});
+
+const LOOPBACK = { host: "127.0.0.1", port: 0 };
+
+/** Shorter than those of a real responder. */
+const LIMITS = { headMs: 600, requestMs: 1_500, checkEveryMs: 50, drainMs: 500 };
+
+async function start(handle: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
+  const listener = await listen(LOOPBACK, handle, LIMITS);
+  opened.push(listener);
+  return listener;
+}
+
+/** Sends bytes as they are and reads until the server closes. */
+async function exchange(port: number, ...parts: string[]): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  for (const part of parts) socket.write(part);
+  return text(socket);
+}
+
+const get = (port: number, agent?: Agent): Promise<string> =>
+  new Promise((resolve, reject) => {
+    request({ port, host: "127.0.0.1", agent: agent ?? false }, (res) => resolve(text(res)))
+      .on("error", reject)
+      .end();
+  });
+
+const head = (path: string, more = ""): string => `POST ${path} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+
+async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  res.end(`${req.url} ${await text(req)}`);
+}
+
+describe("a listener", () => {
+  it("names the port that is taken and how to mend it", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const failure = listen({ ...LOOPBACK, port }, () => undefined);
+    await expect(failure).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringMatching(
+        new RegExp(
+          `cannot listen on 127.0.0.1 port ${port}: the port is taken.*sport = :${port}.*another port`,
+        ),
+      ) as string,
+    });
+    other.close();
+  });
+
+  it("says that a host is none of this machine", async () => {
+    await expect(listen({ host: "192.0.2.1", port: 0 }, () => undefined)).rejects.toThrow(
+      "the host is no address of this machine",
+    );
+  });
+
+  it("asks for the body of a sender that expects it to", async () => {
+    const { port } = await start((req, res) => void answerBody(req, res));
+    const socket = connect(port, "127.0.0.1");
+    socket.write(head("/a", "content-length: 2\r\nexpect: 100-continue\r\nconnection: close\r\n"));
+    const [interim] = (await once(socket, "data")) as [Buffer];
+    expect(interim.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write("ok");
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n.*\/a ok$/s);
+  });
+
+  it("answers pipelined requests in their order, on one connection", async () => {
+    const { port } = await start((req, res) => void answerBody(req, res));
+    const answers = await exchange(
+      port,
+      `${head("/1", "content-length: 1\r\n")}a${head("/2", "content-length: 1\r\n")}b`,
+      `${head("/3", "content-length: 1\r\nconnection: close\r\n")}c`,
+    );
+    expect(answers.match(/\/\d \w/g)).toEqual(["/1 a", "/2 b", "/3 c"]);
+  });
+
+  it("refuses what is no HTTP", async () => {
+    const { port } = await start(() => undefined);
+    expect(await exchange(port, "\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 Bad Request/);
+  });
+
+  it("ends senders that are slow with the head or the body", async () => {
+    const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
+    const [silent, slowHead, slowBody] = await Promise.all([
+      drip(port, ""),
+      drip(port, "POST / HTTP/1.1\r\nhost: x\r\nx-slow: "),
+      drip(port, head("/", "content-length: 1000\r\n")),
+    ]);
+    // The others may be told so too, unless a byte of theirs crosses the end of the connection.
+    expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(silent.tookMs).toBeLessThan(1_200);
+    expect(slowHead.tookMs).toBeLessThan(1_200);
+    expect(slowBody.tookMs).toBeGreaterThan(1_400);
+    expect(slowBody.tookMs).toBeLessThan(3_000);
+  });
+});
+
+/** Sends a beginning and then a byte now and then, until the server ends the connection. Nothing at all if it is empty. */
+async function drip(port: number, beginning: string): Promise<{ answer: string; tookMs: number }> {
+  const startedMs = Date.now();
+  const socket = connect(port, "127.0.0.1");
+  const timer = setInterval(() => beginning !== "" && socket.writable && socket.write("x"), 100);
+  if (beginning !== "") socket.write(beginning);
+  let answer = "";
+  socket.on("data", (chunk) => (answer += String(chunk)));
+  await new Promise((resolve) => socket.on("end", resolve).on("error", resolve));
+  clearInterval(timer);
+  socket.destroy();
+  return { answer, tookMs: Date.now() - startedMs };
+}
+
+describe("a graceful close", () => {
+  it("answers what is under way, takes nothing new, and ends idle connections", async () => {
+    const began = Promise.withResolvers<ServerResponse>();
+    const listener = await start((req, res) => (req.url === "/" ? res.end("idle") : began.resolve(res)));
+    const agent = new Agent({ keepAlive: true });
+    await get(listener.port, agent);
+    const pending = exchange(listener.port, head("/slow", "content-length: 0\r\n"));
+    const res = await began.promise;
+    const closed = listener.close();
+    await expect(get(listener.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    res.end("answered");
+    expect(await pending).toMatch(/^HTTP\/1.1 200 OK.*answered$/s);
+    await closed;
+    agent.destroy();
+  });
+
+  it("tells a client that asks on an open connection that it ends", async () => {
+    const began = Promise.withResolvers<ServerResponse>();
+    const listener = await start((req, res) => (req.url === "/2" ? res.end("late") : began.resolve(res)));
+    const socket = connect(listener.port, "127.0.0.1");
+    socket.write(head("/1", "content-length: 0\r\n"));
+    const first = await began.promise;
+    const closed = listener.close();
+    socket.write(head("/2", "content-length: 0\r\n"));
+    setImmediate(() => first.end("early"));
+    expect(await text(socket)).toMatch(/early.*connection: close.*late$/is);
+    await closed;
+  });
+
+  it("cuts off what is not through in time", async () => {
+    const listener = await start(() => undefined);
+    const socket: Socket = connect(listener.port, "127.0.0.1");
+    socket.write(head("/"));
+    await once(socket, "ready");
+    const ended = once(socket.resume(), "close");
+    const startedMs = Date.now();
+    await listener.close();
+    await ended;
+    expect(Date.now() - startedMs).toBeGreaterThan(450);
+    expect(Date.now() - startedMs).toBeLessThan(2_000);
+  });
+});
+
+async function openMovable(): Promise<MovableListener> {
+  const listener = await MovableListener.open(LOOPBACK, (_req, res) => void res.end("here"));
+  opened.push(listener);
+  return listener;
+}
+
+describe("a listener that moves", () => {
+  it("stays where it is for the same address, and for any port on the same host", async () => {
+    const listener = await openMovable();
+    const before = listener.address;
+    await listener.move(before);
+    await listener.move(LOOPBACK);
+    expect(listener.address).toEqual(before);
+    expect(await get(before.port)).toBe("here");
+  });
+
+  it("answers on the new port, and no more on the old one", async () => {
+    const listener = await openMovable();
+    const before = listener.address;
+    const free = await listen(LOOPBACK, () => undefined);
+    await free.close();
+    await listener.move({ host: "127.0.0.1", port: free.port });
+    expect(await get(free.port)).toBe("here");
+    await expect(get(before.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it("takes another host on the same port", async () => {
+    const listener = await openMovable();
+    const { port } = listener.address;
+    await listener.move({ host: "0.0.0.0", port });
+    expect(listener.address).toEqual({ host: "0.0.0.0", port });
+    expect(await get(port)).toBe("here");
+  });
+
+  it.each([{ host: "192.0.2.1" }, { host: "192.0.2.1", port: 0 }])(
+    "stays where it is if %j cannot be had",
+    async (wanted) => {
+      const listener = await openMovable();
+      const before = listener.address;
+      await expect(listener.move({ ...before, ...wanted })).rejects.toMatchObject({ code: "unavailable" });
+      expect(listener.address).toEqual(before);
+      expect(await get(before.port)).toBe("here");
+    },
+  );
+});

@@ -1,0 +1,69 @@
+import { readFileSync, statSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createLog, limitRate, openLogFile, type LogFields } from "../../../provider/server/log.js";
+import { KEY, makeFolder } from "./folders.js";
+
+it("writes one JSON line an event, with time and level", () => {
+  const lines: string[] = [];
+  createLog((line) => lines.push(line)).warn("refused", { workspace: "acme", status: 401, code: undefined });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.endsWith("}\n")).toBe(true);
+  expect(JSON.parse(lines[0] ?? "")).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
+    level: "warn",
+    event: "refused",
+    workspace: "acme",
+    status: 401,
+  });
+});
+
+it("takes secrets out of every line, also encoded, and stays JSON", () => {
+  const lines: string[] = [];
+  const quoted = `a"b\\c-0123456789`;
+  const log = createLog(
+    (line) => lines.push(line),
+    () => [KEY, quoted],
+  );
+  log.error("failed", { error: `the target said ${KEY} and ${encodeURIComponent(KEY)}`, other: quoted });
+  expect(lines[0]).not.toContain("0123456789");
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ event: "failed" });
+});
+
+it("rotates its file before it is over the limit, keeps three, and all for the owner only", async () => {
+  const file = join(await makeFolder(), "responder.log");
+  const write = openLogFile(file, 100);
+  const lines = Array.from({ length: 20 }, (_, index) => `${index} ${"x".repeat(30)}\n`);
+  for (const line of lines) write(line);
+  const files = [`${file}.2`, `${file}.1`, file];
+  for (const one of files) {
+    expect(statSync(one).size).toBeLessThanOrEqual(100);
+    expect(statSync(one).mode & 0o777).toBe(0o600);
+  }
+  expect(existsSync(`${file}.3`)).toBe(false);
+  // The newest lines in their order: nothing is lost between two files.
+  const kept = files.map((one) => readFileSync(one, "utf8")).join("");
+  expect(lines.join("").endsWith(kept)).toBe(true);
+});
+
+it("counts what is in its file already", async () => {
+  const file = join(await makeFolder(), "responder.log");
+  openLogFile(file, 100)(`${"a".repeat(80)}\n`);
+  openLogFile(file, 100)(`${"b".repeat(80)}\n`);
+  expect(readFileSync(file, "utf8")).toBe(`${"b".repeat(80)}\n`);
+  expect(readFileSync(`${file}.1`, "utf8")).toBe(`${"a".repeat(80)}\n`);
+});
+
+it("lets one line of a kind through in ten seconds, and then tells how many it left out", () => {
+  const written: LogFields[] = [];
+  let nowMs = 0;
+  const write = limitRate(
+    (fields) => written.push(fields),
+    () => nowMs,
+  );
+  for (let index = 0; index < 1000; index++) write("acme invalid_signature", { index });
+  write("beta invalid_signature", { index: 1 });
+  nowMs = 10_000;
+  write("acme invalid_signature", { index: 1001 });
+  expect(written).toEqual([{ index: 0 }, { index: 1 }, { index: 1001, suppressed: 999 }]);
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
+import { fromRequest } from "../../../provider/responder/fetch.js";
+import type { ServerConfig } from "../../../provider/server/config.js";
+import { createLog } from "../../../provider/server/log.js";
+import { createRouteMaker } from "../../../provider/server/routes.js";
+import type { AcceptedDelivery } from "../../../provider/server/spool-rows.js";
+import { KEY, SECOND_KEY } from "./folders.js";
+
+const CONFIG: ServerConfig = {
+  host: "127.0.0.1",
+  port: 0,
+  dataDir: "/nowhere",
+  workspaces: {
+    acme: { verificationKeys: [KEY, SECOND_KEY], path: "/acme" },
+    beta: { verificationKeys: ["key-of-beta-0123456789"], path: "/hooks/beta" },
+  },
+};
+
+/** Routes over a store in memory, which fails when told so. */
+function setUp({ failure, config = CONFIG }: { failure?: Error; config?: ServerConfig } = {}) {
+  const accepted: AcceptedDelivery[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const accept = (delivery: AcceptedDelivery): Promise<void> => {
+    if (failure !== undefined) return Promise.reject(failure);
+    accepted.push(delivery);
+    return Promise.resolve();
+  };
+  const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
+  const routes = createRouteMaker({ accept }, log)(config);
+  const send = (request: Request) => routes.answer(fromRequest(request));
+  return { accepted, lines, send };
+}
+
+const delivery = (path: string, options: Partial<Parameters<typeof createDelivery>[1]> = {}) =>
+  createDelivery("text", { verificationKey: KEY, url: `http://localhost${path}`, ...options });
+
+describe("the routes of a responder", () => {
+  it("answer each workspace's handshake with its own keys only", async () => {
+    const { send, lines } = setUp();
+    const url = "http://localhost/acme";
+    for (const verificationKey of [KEY, SECOND_KEY]) {
+      const answer = await send(createHandshake({ verificationKey, url, challenge: "abc" }));
+      expect(answer).toMatchObject({ status: 200, body: "abc" });
+    }
+    const foreign = await send(createHandshake({ verificationKey: KEY, url: "http://localhost/hooks/beta" }));
+    expect(foreign.status).toBe(401);
+    expect(lines.map(({ event, workspace, keyIndex }) => [event, workspace, keyIndex])).toEqual([
+      ["handshake", "acme", 0],
+      ["handshake", "acme", 1],
+      ["refused", "beta", undefined],
+    ]);
+  });
+
+  it("store a delivery with its bytes, its headers and its conversation, and then answer 200", async () => {
+    const { send, accepted } = setUp();
+    const body = '{"type":"text", "conv_id":123456789012345678901,"text":"\\u00e9\\/"}';
+    expect((await send(await delivery("/acme?tenant=1", { body }))).status).toBe(200);
+    expect(accepted).toMatchObject([
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+        workspace: "acme",
+        conversation: "123456789012345678901",
+      },
+    ]);
+    expect(Buffer.from(accepted[0]?.body ?? []).toString()).toBe(body);
+    expect(accepted[0]?.headers).toContainEqual(["x-flow-ns", "f0"]);
+  });
+
+  it.each([
+    ['{"conv_id":7}', "7"],
+    ['{"conv_id":-9007199254740993}', "-9007199254740993"],
+    ['{"conv_id":"7"}', "7"],
+    ['{"conv_id":null}', undefined],
+    ['{"conv_id":[7]}', undefined],
+    ["{}", undefined],
+    ["null", undefined],
+    ["7", undefined],
+  ])("take the conversation of %s as %s", async (body, conversation) => {
+    const { send, accepted } = setUp();
+    expect((await send(await delivery("/acme", { body }))).status).toBe(200);
+    expect(accepted.map((one) => one.conversation)).toEqual([conversation]);
+  });
+
+  it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
+    const { send, lines } = setUp({ failure: new Error("database or disk is full") });
+    const answer = await send(await delivery("/acme"));
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: "unavailable" } });
+    expect(answer.body).not.toContain("disk");
+    expect(lines).toMatchObject([
+      { level: "error", event: "not accepted", workspace: "acme", error: "database or disk is full" },
+      { event: "refused", status: 503 },
+    ]);
+  });
+
+  it("answer 404 for every other path, and health on its own", async () => {
+    const { send } = setUp({ config: { ...CONFIG, healthPath: "/alive" } });
+    for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
+      const answer = await send(await delivery(path));
+      expect([path, answer.status]).toEqual([path, 404]);
+    }
+    expect(await send(new Request("http://localhost/alive"))).toMatchObject({
+      status: 200,
+      body: '{"status":"ok"}',
+    });
+    expect((await send(new Request("http://localhost/alive", { method: "POST" }))).status).toBe(405);
+  });
+
+  it("take no body over the configured limit", async () => {
+    const { send } = setUp({ config: { ...CONFIG, bodyLimitBytes: 100 } });
+    const answer = await send(await delivery("/acme", { message: { text: "x".repeat(100) } }));
+    expect(answer.status).toBe(413);
+  });
+
+  it("keep a flood of refusals, and what senders choose, out of the log", async () => {
+    const { send, lines } = setUp();
+    for (let index = 0; index < 300; index++) {
+      await send(await delivery("/acme", { verificationKey: "wrong" }));
+      await send(await delivery(`/guess-${index}`));
+    }
+    expect(lines).toMatchObject([
+      { event: "refused", workspace: "acme", path: "/acme", status: 401, code: "invalid_signature" },
+      { event: "refused", path: "/guess-0", status: 404, code: "not_found" },
+    ]);
+  });
+});

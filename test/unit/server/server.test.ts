@@ -1,0 +1,176 @@
+import { once } from "node:events";
+import { mkdir, stat, writeFile } from "node:fs/promises";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createHandshake, signBody } from "../../../provider/responder/index.js";
+import { startServer } from "../../../provider/server/server.js";
+import { openSpool } from "../../../provider/server/spool.js";
+import { startReceiver } from "../../support/receiver.js";
+import { findSecrets } from "../../support/secrets.js";
+import { afterTests } from "../client/harness.js";
+import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./folders.js";
+import { ACME, deliver, readFolder, startTestServer } from "./harness.js";
+
+const keyOf = (workspace: string): string => `${workspace}-key-0123456789`;
+
+describe("a responder as a server", () => {
+  it("answers handshakes and takes deliveries of any number of workspaces", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `w${index}`);
+    const workspaces = Object.fromEntries(names.map((name) => [name, { verificationKeys: keyOf(name) }]));
+    const { server, origin } = await startTestServer({ workspaces });
+    for (const name of names) {
+      const url = `${origin()}/${name}`;
+      const answer = await fetch(createHandshake({ verificationKey: keyOf(name), url, challenge: name }));
+      expect(await answer.text()).toBe(name);
+      expect(await deliver(url, keyOf(name))).toBe(200);
+      expect(await deliver(url, keyOf("w-other"))).toBe(401);
+    }
+    const { workspaces: seen } = server.status();
+    expect(seen["w7"]).toEqual({ path: "/w7", forwards: false, pending: 1, deadLetters: 0 });
+    expect(Object.keys(seen)).toHaveLength(20);
+  });
+
+  it("has a delivery on disk when it is acknowledged", async () => {
+    const { dataDir, origin, stop } = await startTestServer();
+    const body = `{"type":"text","conv_id":12345678901234567890,"text":"Ol\\u00e1 \\/ ü"}`;
+    const answer = await fetch(`${origin()}/acme`, {
+      method: "POST",
+      headers: { "x-hub-signature-256": await signBody(KEY, body), "x-flow-ns": "f7" },
+      body,
+    });
+    expect(answer.status).toBe(200);
+    await stop();
+    const spool = openSpool(join(dataDir, "spool.sqlite"));
+    const [kept, ...others] = spool.list({ limit: 10 });
+    spool.close();
+    expect(others).toEqual([]);
+    expect(Buffer.from(kept?.body ?? []).toString()).toBe(body);
+    expect(kept).toMatchObject({ workspace: "acme", conversation: "12345678901234567890" });
+    expect(kept?.headers).toContainEqual(["x-flow-ns", "f7"]);
+  });
+
+  it("forwards, and forgets what it has forwarded", async () => {
+    const receiver = await startReceiver();
+    afterTests(() => receiver.close());
+    const { server, origin } = await startTestServer({
+      workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } },
+    });
+    expect(await deliver(`${origin()}/acme`)).toBe(200);
+    await expect.poll(() => receiver.received.length).toBe(1);
+    await expect.poll(() => server.status().workspaces["acme"]).toMatchObject({ forwards: true, pending: 0 });
+  });
+
+  it("keeps its files for the owner only", async () => {
+    const { dataDir, origin } = await startTestServer();
+    await deliver(`${origin()}/acme`);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+    const names = Object.keys(await readFolder(dataDir));
+    expect(names).toEqual(
+      expect.arrayContaining(["instance.json", "lock.sqlite", "responder.log", "spool.sqlite"]),
+    );
+    for (const name of names)
+      expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0]);
+  });
+
+  it("warns of a data folder that others can open, and leaves it as it is", async () => {
+    const folder = await makeFolder();
+    await mkdir(join(folder, "data"), { mode: 0o755 });
+    const { dataDir } = await startTestServer({}, folder);
+    const { "responder.log": log = "" } = await readFolder(dataDir);
+    expect(log).toContain(`chmod 700 ${dataDir}`);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
+  });
+
+  it("writes no key and no message into its log and its announcement", async () => {
+    const { dataDir, origin, server, configure } = await startTestServer();
+    await deliver(`${origin()}/acme?${KEY}`, KEY, { text: "a private message" });
+    await deliver(`${origin()}/${encodeURIComponent(KEY)}`);
+    await deliver(`${origin()}/acme`, SECOND_KEY);
+    await fetch(createHandshake({ verificationKey: KEY, url: `${origin()}/acme` }));
+    await configure({ workspaces: { acme: { verificationKeys: [`${KEY} `] } } });
+    await expect(server.reload()).rejects.toThrow("without white space");
+    const { "responder.log": log = "", "instance.json": announced = "" } = await readFolder(dataDir);
+    expect(log.split("\n").length).toBeGreaterThan(5);
+    expect(findSecrets(log + announced, [KEY, SECOND_KEY])).toEqual([]);
+    expect(log).not.toContain("private message");
+    expect(log).not.toContain((JSON.parse(announced) as { token: string }).token);
+  });
+});
+
+describe("the start of a responder", () => {
+  it("fails on a data folder that another one has, and works when that one has stopped", async () => {
+    const first = await startTestServer();
+    const start = () => startServer({ configFile: first.configFile, log: "file" });
+    await expect(start()).rejects.toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining(`in use by the responder of process ${process.pid}`) as string,
+    });
+    expect(await deliver(`${first.origin()}/acme`)).toBe(200);
+    expect(await first.announced()).toMatchObject({ instance: "test-instance" });
+    await first.stop();
+    const second = await start();
+    expect(second.status().workspaces["acme"]).toMatchObject({ pending: 1 });
+    second.stop();
+    await second.stopped;
+  });
+
+  it("fails with the port that is taken, and leaves nothing behind that would hinder the next", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const folder = await makeFolder();
+    const config = { port, dataDir: "data", workspaces: ACME };
+    const start = async () => startServer({ configFile: await writeConfig(folder, config), log: "file" });
+    await expect(start()).rejects.toMatchObject({ code: "unavailable" });
+    await new Promise((resolve) => other.close(resolve));
+    const server = await start();
+    expect(server.status().port).toBe(port);
+    server.stop();
+    await server.stopped;
+  });
+
+  it("puts its own announcement in the place of a dead one", async () => {
+    const folder = await makeFolder();
+    const first = await startTestServer({}, folder);
+    const dead = await first.announced();
+    await first.stop();
+    await writeFile(join(first.dataDir, "instance.json"), JSON.stringify({ ...dead, pid: 1 }));
+    const second = await startTestServer({}, folder);
+    expect(await second.announced()).toMatchObject({ pid: process.pid, port: second.server.status().port });
+  });
+});
+
+describe("the graceful stop of a responder", () => {
+  it("answers the request that is under way, and takes its announcement away", async () => {
+    const { origin, stop, dataDir } = await startTestServer();
+    const body = '{"type":"text"}';
+    const signature = await signBody(KEY, body);
+    const socket = connect(Number(new URL(origin()).port), "127.0.0.1");
+    socket.write(
+      `POST /acme HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\nx-hub-signature-256: ${signature}\r\n\r\n`,
+    );
+    await once(socket, "data");
+    const stopped = stop();
+    await expect(fetch(`${origin()}/healthz`)).rejects.toThrow("fetch failed");
+    socket.write(body);
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK/);
+    await stopped;
+    expect(Object.keys(await readFolder(dataDir))).not.toContain("instance.json");
+  });
+
+  it("takes no other configuration on the way", async () => {
+    const { server, stop } = await startTestServer();
+    const stopped = stop();
+    await expect(server.reload()).rejects.toMatchObject({ code: "unavailable" });
+    await stopped;
+  });
+
+  it("is the same stop when asked for twice", async () => {
+    const { stop, dataDir } = await startTestServer();
+    await Promise.all([stop(), stop()]);
+    const { "responder.log": log = "" } = await readFolder(dataDir);
+    expect(log.match(/"event":"stopped"/g)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { onTestFinished } from "vitest";
+import type { Log } from "../../../provider/server/log.js";
+import { openSpool, type AcceptedDelivery, type Spool } from "../../../provider/server/spool.js";
+
+/** A file in a new folder, gone after the test. */
+export function spoolFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "apichat-spool-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "data", "spool.sqlite");
+}
+
+/** A spool in a file of its own or in this one, closed after the test. */
+export function openTestSpool(path = spoolFile(), options: Parameters<typeof openSpool>[1] = {}): Spool {
+  const spool = openSpool(path, options);
+  onTestFinished(() => spool.close());
+  return spool;
+}
+
+export function makeDelivery(given: Partial<AcceptedDelivery> = {}): AcceptedDelivery {
+  return {
+    id: randomUUID(),
+    workspace: "acme",
+    conversation: "7",
+    headers: [["content-type", "application/json"]],
+    body: Buffer.from('{"type":"text"}'),
+    ...given,
+  };
+}
+
+/** Accepts one delivery after the other; gives them back. */
+export async function acceptAll(
+  spool: Spool,
+  given: Partial<AcceptedDelivery>[],
+): Promise<AcceptedDelivery[]> {
+  const deliveries = given.map(makeDelivery);
+  for (const delivery of deliveries) await spool.accept(delivery);
+  return deliveries;
+}
+
+/** Fails the first delivery of the queue for good, as the forwarder would. */
+export async function buryFirst(spool: Spool, workspace = "acme"): Promise<void> {
+  const [head] = spool.queue.dueHeads(workspace, Date.now(), 1);
+  const delivery = head && spool.queue.read(head.position);
+  if (delivery === undefined) throw new Error("nothing is due");
+  await spool.queue.bury(delivery, "HTTP 400");
+}
+
+export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
+export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) => id);
+export const listDeadIds = (spool: Spool): string[] =>
+  spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
+
+/** The file as another program sees it. */
+export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {
+  const database = new DatabaseSync(path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+export interface LoggedEvent {
+  level: string;
+  event: string;
+  fields: object;
+}
+
+/** A log that keeps its lines. */
+export function createTestLog(): Log & { events: LoggedEvent[] } {
+  const events: LoggedEvent[] = [];
+  const note =
+    (level: string) =>
+    (event: string, fields: object = {}): void =>
+      void events.push({ level, event, fields });
+  return { events, info: note("info"), warn: note("warn"), error: note("error") };
+}

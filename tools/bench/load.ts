@@ -1,0 +1,107 @@
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { VERIFICATION_KEY } from "./settings.ts";
+
+/** What one turn of load has seen. */
+export interface LoadResult {
+  ratePerSecond: number;
+  p99Ms: number;
+}
+
+export interface LoadOptions {
+  count: number;
+  connections: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Posts signed deliveries of 1 KiB over keep-alive connections, one at a time on each, and throws if one of them is not
+ * answered with 200. It speaks HTTP over bare sockets: an HTTP client, and autocannon too, takes more time for a request than
+ * the bare server that is measured, and would itself be what is measured.
+ */
+export async function sendDeliveries(
+  url: string,
+  { count, connections, signal }: LoadOptions,
+): Promise<LoadResult> {
+  const request = formatRequest(url);
+  const times: number[] = [];
+  let left = count;
+  const begun = performance.now();
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const sender = await openSender(url, request, signal);
+      try {
+        while (left > 0) {
+          left -= 1;
+          times.push(await sender.send());
+        }
+      } finally {
+        sender.close();
+      }
+    }),
+  );
+  return { ratePerSecond: (count * 1000) / (performance.now() - begun), p99Ms: percentile99(times) };
+}
+
+function formatRequest(url: string): Buffer {
+  const { host, pathname } = new URL(url);
+  const message = { sender_id: "7", conv_id: 1, type: "text", message_type: "outgoing", private: false };
+  const frame = JSON.stringify({ ...message, text: "" });
+  const body = JSON.stringify({ ...message, text: "x".repeat(1024 - frame.length) });
+  const signature = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
+  const head = [
+    `POST ${pathname} HTTP/1.1`,
+    `host: ${host}`,
+    "content-type: application/json",
+    `content-length: ${body.length}`,
+    `x-hub-signature-256: sha256=${signature}`,
+    "x-flow-ns: f0",
+    "x-action: messages",
+  ];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+interface Sender {
+  /** Sends the request; gives the milliseconds until it is answered. */
+  send(): Promise<number>;
+  close(): void;
+}
+
+async function openSender(url: string, request: Buffer, signal: AbortSignal): Promise<Sender> {
+  const { hostname, port } = new URL(url);
+  const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true, signal });
+  await once(socket, "connect");
+  let waiting = Promise.withResolvers<void>();
+  let received = "";
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.toString("latin1");
+    // The answers that are counted have no body.
+    if (!received.endsWith("\r\n\r\n")) return;
+    const isGood = received.startsWith("HTTP/1.1 200 ");
+    if (isGood) waiting.resolve();
+    else waiting.reject(new Error(`a delivery was answered: ${received.slice(0, 200)}`));
+    received = "";
+  });
+  socket.on("error", (error) => waiting.reject(error));
+  socket.on("close", () => waiting.reject(new Error(`the connection was closed: ${received.slice(0, 200)}`)));
+  return {
+    send: async () => {
+      waiting = Promise.withResolvers<void>();
+      const begun = performance.now();
+      socket.write(request);
+      await waiting.promise;
+      return performance.now() - begun;
+    },
+    close: () => {
+      // Nobody waits for the promise any more that its end rejects.
+      waiting.promise.catch(() => undefined);
+      socket.destroy();
+    },
+  };
+}
+
+function percentile99(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+}
