@@ -1,17 +1,16 @@
 import type { EmulatorState } from "./emulator-state.js";
 import { answerError, type HttpAnswer, type HttpRequest } from "./http-server.js";
-import { recordRequest } from "./recorder.js";
+import { answerRecorded } from "./recorder.js";
 import { workspaceOfBot } from "./workspace-directory.js";
 
 /** Answers one request to the bot host (section 4.2). It knows its bots, but takes no messages in this version. */
 export function answerBot(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
-  const record = recordRequest(state.requests, "bot", request);
-  const botCode = /^\/api\/apichat\/([^/]+)$/.exec(request.address.pathname)?.[1];
-  const workspace = botCode === undefined ? undefined : workspaceOfBot(state.directory, botCode);
-  record.workspace = workspace?.name;
-  const answer = answerMessage(workspace !== undefined, request.method);
-  record.status = answer.status;
-  return Promise.resolve(answer);
+  return answerRecorded(state, "bot", request, (record) => {
+    const botCode = /^\/api\/apichat\/([^/]+)$/.exec(request.address.pathname)?.[1];
+    const workspace = botCode === undefined ? undefined : workspaceOfBot(state.directory, botCode);
+    record.workspace = workspace?.name;
+    return Promise.resolve(answerMessage(workspace !== undefined, request.method));
+  });
 }
 
 function answerMessage(known: boolean, method: string): HttpAnswer {

@@ -1,19 +1,21 @@
 import { Agent } from "undici";
 import { answerBot } from "./bot-interface.js";
+import { ChangeHub } from "./changes.js";
+import { invalidOption } from "./check-options.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { addFault, type FaultRule } from "./faults.js";
-import { listen, type HttpListener } from "./http-server.js";
+import { createFlows, flowNameOf } from "./flows/flows.js";
+import { createApp, listen, type HttpListener } from "./http-server.js";
 import {
-  invalidOption,
   parseEmulatorOptions,
   parseWorkspaceOptions,
+  type CheckedOptions,
   type EmulatorOptions,
-  type Settings,
   type WorkspaceOptions,
 } from "./options.js";
 import type { RecordedRequest } from "./records.js";
 import { answerRegistration } from "./registration-interface.js";
-import { createWorkspaceHandle, type Workspace } from "./workspace.js";
+import { assertFlowExists, createWorkspaceHandle, type Workspace } from "./workspace.js";
 import { enrol } from "./workspace-directory.js";
 import { createWorkspaceState } from "./workspace-state.js";
 
@@ -28,7 +30,7 @@ export interface Emulator {
   workspace(name: string): Workspace;
   /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is taken. */
   addWorkspace(options: WorkspaceOptions): Workspace;
-  /** Every request received, oldest first, with all keys in clear. */
+  /** Every request received, oldest first, with all keys in clear; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
   /** Makes the next calls of an operation go wrong. Rules are tried in the order of injection; the first strikes. */
   injectFault(rule: FaultRule): void;
@@ -39,9 +41,9 @@ export interface Emulator {
 }
 
 /**
- * Starts the service on this machine: the registration interface with real handshakes, and signed deliveries on demand
- * (sections 4.1 and 6). Everything is held in memory, and nothing is logged. Throws `invalid_config` naming each option
- * that is wrong, or a port that cannot be had.
+ * Starts the service on this machine: the registration interface with real handshakes, messages on `bot_url`, flows that
+ * reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` naming each option that is wrong, or a port that
+ * cannot be had.
  *
  * @example
  * const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
@@ -49,13 +51,15 @@ export interface Emulator {
  * await emulator.close();
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const { settings, workspaces } = parseEmulatorOptions(options);
+  const checked = parseEmulatorOptions(options);
   const closing = new AbortController();
-  const state = createState(settings, closing.signal);
+  const state = createState(checked, closing.signal);
   const listeners = await listenOnBoth(state);
+  state.origins = { registration: listeners.registration.origin, bot: listeners.bots.origin };
   const emulator = createEmulator(state, listeners, closing);
   try {
-    for (const workspace of workspaces) emulator.addWorkspace(workspace);
+    for (const workspace of checked.workspaces) emulator.addWorkspace(workspace);
+    for (const fault of checked.faults) emulator.injectFault(fault);
   } catch (error) {
     await emulator.close();
     throw error;
@@ -70,15 +74,18 @@ interface Listeners {
 
 async function listenOnBoth(state: EmulatorState): Promise<Listeners> {
   const { host, port, botPort } = state.settings;
-  const bots = await listen((request) => answerBot(state, request), host, botPort);
+  const botApp = createApp(noRoutes, (request) => answerBot(state, request));
+  const registrationApp = createApp(noRoutes, (request) => answerRegistration(state, request));
+  const bots = await listen(botApp, host, botPort);
   try {
-    const registration = await listen((request) => answerRegistration(state, request), host, port);
-    return { bots, registration };
+    return { bots, registration: await listen(registrationApp, host, port) };
   } catch (error) {
     await bots.close();
     throw error;
   }
 }
+
+function noRoutes(): void {}
 
 function createEmulator(
   state: EmulatorState,
@@ -98,19 +105,18 @@ function createEmulator(
     requests: state.requests,
     workspace: findWorkspace,
     addWorkspace: (wanted) => {
-      const workspaceState = createWorkspaceState(parseWorkspaceOptions(wanted), bots.origin);
-      enrol(state.directory, workspaceState);
-      const workspace = createWorkspaceHandle(state, workspaceState, registration.origin);
+      const workspace = addWorkspace(state, parseWorkspaceOptions(wanted));
       workspaces.set(workspace.name, workspace);
       return workspace;
     },
     injectFault: (rule) => {
       // A misspelt name would be a fault that never strikes.
       if (rule.workspace !== undefined) findWorkspace(rule.workspace);
-      addFault(state.faults, rule);
+      addFault(state, rule);
     },
     clearFaults: () => {
       state.faults.length = 0;
+      state.changes.publish({ kind: "faults" });
     },
     close: async () => {
       closing.abort();
@@ -120,8 +126,30 @@ function createEmulator(
   };
 }
 
-function createState(settings: Settings, closing: AbortSignal): EmulatorState {
+function addWorkspace(state: EmulatorState, options: WorkspaceOptions): Workspace {
+  const flow = flowNameOf(state.flows, options.flow, { for: options.name, otherwise: state.settings.flow });
+  assertFlowExists(state, flow);
+  const workspace = createWorkspaceState(options, { botBaseUrl: state.origins.bot, flow });
+  enrol(state.directory, workspace);
+  state.changes.publish({ kind: "workspace", workspace });
+  return createWorkspaceHandle(state, workspace, state.origins.registration);
+}
+
+function createState(options: CheckedOptions, closing: AbortSignal): EmulatorState {
+  const { workspaces: _workspaces, flows: named, flow: chosen, faults: _faults, ...rest } = options;
+  const flows = createFlows(named);
+  const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
   // A connection of its own for each request: none is idle while the endpoint behind it ends.
   const dispatcher = new Agent({ pipelining: 0 });
-  return { settings, directory: new Map(), faults: [], requests: [], outgoing: { dispatcher, closing } };
+  return {
+    settings: { ...rest, token: rest.token, data: rest.data, flow },
+    directory: new Map(),
+    faults: [],
+    requests: [],
+    flows,
+    changes: new ChangeHub(),
+    lastOrder: 0,
+    origins: { registration: "", bot: "" },
+    outgoing: { dispatcher, closing },
+  };
 }

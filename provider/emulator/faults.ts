@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { parseOptions } from "./options.js";
+import type { EmulatorState } from "./emulator-state.js";
+import { parseOptions } from "./check-options.js";
 
 /** What a fault strikes: an action of section 4.1, or the handshake that set-webhook makes (section 6.1). */
 export type FaultOperation = "get-webhook" | "set-webhook" | "delete-webhook" | "handshake";
@@ -70,7 +71,7 @@ const fault = z.union(
   },
 );
 
-const faultRule = z.strictObject({
+export const faultRule = z.strictObject({
   operation: z.enum(["get-webhook", "set-webhook", "delete-webhook", "handshake"]),
   workspace: z.string().optional(),
   times: count.optional(),
@@ -79,15 +80,19 @@ const faultRule = z.strictObject({
 });
 
 /** Adds a rule behind the others; throws `invalid_config` if it is no rule. */
-export function addFault(faults: FaultList, rule: FaultRule): void {
+export function addFault(
+  { faults, changes }: Pick<EmulatorState, "faults" | "changes">,
+  rule: FaultRule,
+): void {
   const parsed = parseOptions("injectFault", faultRule, rule);
   const left = parsed.times ?? (parsed.every === undefined ? 1 : Infinity);
   faults.push({ ...parsed, every: parsed.every ?? 1, left, seen: 0 });
+  changes.publish({ kind: "faults" });
 }
 
 /** The fault that strikes this call, if any: the first rule that applies, which is then one call nearer its end. */
 export function takeFault(
-  faults: FaultList,
+  { faults, changes }: Pick<EmulatorState, "faults" | "changes">,
   operation: FaultOperation,
   workspace: string,
 ): Fault | undefined {
@@ -96,6 +101,7 @@ export function takeFault(
     rule.seen += 1;
     if (rule.seen % rule.every !== 0) continue;
     rule.left -= 1;
+    changes.publish({ kind: "faults" });
     return rule.fault;
   }
   return undefined;

@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandshakeParameters } from "../../schema/index.js";
 import type { Fault } from "./faults.js";
-import type { HandshakeEncoding } from "./options.js";
+import type { Challenge, HandshakeEncoding } from "./switches.js";
 import {
   describeStatus,
   post,
@@ -16,22 +16,34 @@ export interface HandshakeTarget {
   webhookUrl: string;
   verificationKey: string;
   encoding: HandshakeEncoding;
+  challenge: Challenge;
   timeoutMs: number;
   /** Strikes this handshake. */
   fault: Fault | undefined;
 }
 
+const makeChallenge: Record<Challenge, () => string> = {
+  hex: () => randomBytes(16).toString("hex"),
+  digits: () => String(randomInt(1_000_000_000, 10_000_000_000)),
+  long: () => randomBytes(768).toString("base64"),
+};
+
 /** Performs one handshake (section 6.1) and tells its verdict; a failed one is a verdict, not an error. */
 export async function performHandshake(
   outgoing: Outgoing,
   target: HandshakeTarget,
-): Promise<HandshakeRecord> {
-  const challenge = randomBytes(16).toString("hex");
+): Promise<Omit<HandshakeRecord, "id" | "order" | "workspace">> {
+  const challenge = makeChallenge[target.challenge]();
   const at = new Date();
-  const result = await exchange(outgoing, target, challenge);
+  const begun = performance.now();
+  const sent = encodeHandshake(target, challenge);
+  const result = await exchange(outgoing, target, sent);
   const reason = findReason(result, challenge);
   return {
     at,
+    durationMs: performance.now() - begun,
+    sent: { headers: sent.headers, body: sent.body },
+    received: "status" in result ? result : undefined,
     encoding: target.encoding,
     url: target.webhookUrl,
     challenge,
@@ -44,10 +56,9 @@ export async function performHandshake(
 async function exchange(
   outgoing: Outgoing,
   target: HandshakeTarget,
-  challenge: string,
+  sent: OutgoingRequest,
 ): Promise<OutgoingResult> {
   const { fault, timeoutMs } = target;
-  const sent = encodeHandshake(target, challenge);
   if (fault === undefined) return post(outgoing, sent);
   if (fault === "close-after") {
     await post(outgoing, sent);
@@ -67,10 +78,10 @@ async function exchange(
 function imagineAnswer(fault: Exclude<Fault, { delayMs: number }>): OutgoingResult {
   if (typeof fault === "object") {
     return "status" in fault
-      ? { status: fault.status, body: fault.body ?? "" }
-      : { status: 200, body: fault.statusField };
+      ? { status: fault.status, headers: {}, body: fault.body ?? "" }
+      : { status: 200, headers: {}, body: fault.statusField };
   }
-  if (fault === "html" || fault === "broken-json") return { status: 200, body: fault };
+  if (fault === "html" || fault === "broken-json") return { status: 200, headers: {}, body: fault };
   return { reason: "no answer: the connection was closed" };
 }
 
@@ -80,7 +91,7 @@ function findReason(result: OutgoingResult, challenge: string): string {
   return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
 }
 
-function encodeHandshake(target: HandshakeTarget, challenge: string): OutgoingRequest {
+function encodeHandshake(target: HandshakeTarget, challenge: string): OutgoingRequest & { body: string } {
   const { webhookUrl: url, verificationKey, encoding, timeoutMs } = target;
   const parameters: HandshakeParameters = {
     hub_mode: "subscribe",

@@ -1,8 +1,13 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import { Hono, type Context } from "hono";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { invalidOption } from "./options.js";
+import { invalidOption } from "./check-options.js";
 
-const maxBodyBytes = 1024 * 1024;
+const BODY_LIMIT_BYTES = 1024 * 1024;
+/** Longer than clients keep an idle connection, so that none is closed just as they send. */
+const KEEP_ALIVE_MS = 60_000;
 
 export interface HttpRequest {
   method: string;
@@ -20,6 +25,11 @@ export interface HttpAnswer {
   cut?: "closed" | "truncated";
 }
 
+/** A web application on one of the emulator's ports. */
+export type EmulatorApp = Hono<{ Bindings: HttpBindings }>;
+
+export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer>;
+
 /** An error in the shape of the envelope (section 2.2); what the service answers is not in the specification. */
 export function answerError(status: number, message: string, headers?: Record<string, string>): HttpAnswer {
   return answerJson(status, { status: "error", message }, headers);
@@ -29,9 +39,69 @@ export function answerJson(status: number, value: unknown, headers?: Record<stri
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
-const tooLarge = answerError(413, `the body is larger than ${maxBodyBytes} bytes`, { connection: "close" });
+/** An application in which one handler answers everything that no route added before it takes. */
+export function createApp(addRoutes: (app: EmulatorApp) => void, handler: HttpHandler): EmulatorApp {
+  const app: EmulatorApp = new Hono();
+  addRoutes(app);
+  app.all("*", async (context) => {
+    const body = await readBody(context.env.incoming as IncomingMessage);
+    if (body === undefined) return toResponse(tooLarge);
+    return send(context, await handler(describeRequest(context, body)));
+  });
+  // A client that has gone, or the end of the emulator: the answer then goes nowhere. Else a defect of ours.
+  app.onError((error) => toResponse(answerError(500, `the emulator failed: ${error.message}`)));
+  return app;
+}
 
-export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer>;
+const tooLarge = answerError(413, `the body is larger than ${BODY_LIMIT_BYTES} bytes`, {
+  connection: "close",
+});
+
+/** The whole body, or undefined if it is too large. hono's own limit needs a global `Request` that is not Node's. */
+export async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
+  }
+  return size > BODY_LIMIT_BYTES ? undefined : Buffer.concat(chunks).toString("utf8");
+}
+
+function describeRequest({ env }: Context<{ Bindings: HttpBindings }>, body: string): HttpRequest {
+  const { method = "", url: target = "/", headers } = env.incoming;
+  // A client behind a proxy sends the absolute form; "*" and the like are no address of ours.
+  const text = target.startsWith("/") ? `http://emulator${target}` : target;
+  const address = URL.canParse(text) ? new URL(text) : new URL("http://emulator/");
+  return {
+    method,
+    address,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+    body,
+  };
+}
+
+function send({ env }: Context<{ Bindings: HttpBindings }>, answer: HttpAnswer): Response {
+  if (answer.cut === undefined) return toResponse(answer);
+  cutShort(env.outgoing as ServerResponse, answer);
+  return RESPONSE_ALREADY_SENT;
+}
+
+function toResponse({ status, headers, body }: HttpAnswer): Response {
+  // These statuses have no body, and Response refuses one.
+  const isBodyless = status === 204 || status === 205 || status === 304;
+  return new Response(isBodyless ? null : body, { status, ...(headers && { headers }) });
+}
+
+function cutShort(outgoing: ServerResponse, { status, headers, body, cut }: HttpAnswer): void {
+  if (cut === "closed") {
+    outgoing.socket?.destroy();
+    return;
+  }
+  const bytes = Buffer.from(body);
+  outgoing.writeHead(status, { ...headers, "content-length": bytes.length });
+  outgoing.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => outgoing.socket?.destroy());
+}
 
 export interface HttpListener {
   /** Such as `http://127.0.0.1:8080`. */
@@ -41,14 +111,15 @@ export interface HttpListener {
 }
 
 /** Listens on an address; throws `invalid_config` if that cannot be had. */
-export async function listen(handler: HttpHandler, host: string, port: number): Promise<HttpListener> {
-  const underWay = new Set<Promise<void>>();
-  const server = createServer((incoming, response) => {
-    const exchange = answer(handler, incoming, response).finally(() => underWay.delete(exchange));
+export async function listen(app: EmulatorApp, host: string, port: number): Promise<HttpListener> {
+  const underWay = new Set<Promise<unknown>>();
+  const fetch = (request: Request, env: unknown): Promise<Response> => {
+    const exchange = Promise.resolve(app.fetch(request, env as HttpBindings));
     underWay.add(exchange);
-  });
-  // Longer than clients keep an idle connection, so that none is closed just as they send.
-  server.keepAliveTimeout = 60_000;
+    return exchange.finally(() => underWay.delete(exchange));
+  };
+  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false }) as Server;
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => {
       reject(invalidOption(`startEmulator: cannot listen on ${host} port ${port}: ${error.message}`, error));
@@ -60,57 +131,9 @@ export async function listen(handler: HttpHandler, host: string, port: number): 
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
-      await Promise.all([closed, ...underWay]);
+      await Promise.allSettled([closed, ...underWay]);
     },
   };
-}
-
-async function answer(
-  handler: HttpHandler,
-  incoming: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    const body = await readBody(incoming);
-    send(response, body === undefined ? tooLarge : await handler(describeRequest(incoming, body)));
-  } catch (error) {
-    // A client that has gone, or the end of the emulator: the answer then goes nowhere. Else a defect of ours.
-    send(response, answerError(500, `the emulator failed: ${error instanceof Error ? error.message : "?"}`));
-  }
-}
-
-/** The whole body, or undefined if it is too large. */
-async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= maxBodyBytes) chunks.push(chunk);
-  }
-  return size > maxBodyBytes ? undefined : Buffer.concat(chunks).toString("utf8");
-}
-
-function describeRequest(incoming: IncomingMessage, body: string): HttpRequest {
-  const target = incoming.url ?? "/";
-  // A client behind a proxy sends the absolute form; "*" and the like are no address of ours.
-  const text = target.startsWith("/") ? `http://emulator${target}` : target;
-  const address = URL.canParse(text) ? new URL(text) : new URL("http://emulator/");
-  const headers = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
-  return { method: incoming.method ?? "", address, headers: Object.fromEntries(headers), body };
-}
-
-function send(response: ServerResponse, { status, headers, body, cut }: HttpAnswer): void {
-  if (cut === "closed") {
-    response.socket?.destroy();
-    return;
-  }
-  const bytes = Buffer.from(body);
-  response.writeHead(status, { ...headers, "content-length": bytes.length });
-  if (cut === "truncated") {
-    response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy());
-    return;
-  }
-  response.end(bytes);
 }
 
 function formatOrigin(bound: AddressInfo | string | null): string {

@@ -1,4 +1,5 @@
 import { request, type Dispatcher } from "undici";
+import type { HttpReply } from "./records.js";
 
 const maxAnswerBytes = 64 * 1024;
 
@@ -17,7 +18,7 @@ export interface OutgoingRequest {
 }
 
 /** What came of a POST: an answer of any status, or the reason why there was none. */
-export type OutgoingResult = { status: number; body: string } | { reason: string };
+export type OutgoingResult = HttpReply | { reason: string };
 
 /** Posts to a webhook URL: no redirects, a time limit for all of it, at most 64 KiB of answer. Never throws. */
 export async function post(
@@ -33,7 +34,12 @@ export async function post(
       dispatcher,
       signal: AbortSignal.any([timeout, closing]),
     });
-    return { status: response.statusCode, body: await readAnswer(response.body) };
+    const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+    return {
+      status: response.statusCode,
+      headers: Object.fromEntries(headers),
+      body: await readAnswer(response.body),
+    };
   } catch (error) {
     if (timeout.aborted) return { reason: `no answer within ${sent.timeoutMs} ms` };
     return { reason: `no answer: ${describeCause(error)}` };

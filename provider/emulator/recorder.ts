@@ -1,25 +1,52 @@
-import type { HttpRequest } from "./http-server.js";
+import { nextRecord, type EmulatorState } from "./emulator-state.js";
+import { keep } from "./history.js";
+import type { HttpAnswer, HttpRequest } from "./http-server.js";
 import type { RecordedRequest } from "./records.js";
 
-/** Records a request as it comes in; who answers it fills in what is not known yet. */
-export function recordRequest(
-  requests: RecordedRequest[],
+/**
+ * Records a request as it comes in, and its answer before it goes out. Who answers it fills in the rest: the workspace, the
+ * conversation, the fault.
+ */
+export async function answerRecorded(
+  state: EmulatorState,
+  to: RecordedRequest["interface"],
+  request: HttpRequest,
+  answer: (record: RecordedRequest) => Promise<HttpAnswer>,
+): Promise<HttpAnswer> {
+  const begun = performance.now();
+  const record = recordRequest(state, to, request);
+  const given = await answer(record);
+  record.durationMs = performance.now() - begun;
+  if (given.cut !== "closed") {
+    record.status = given.status;
+    record.answer = { headers: given.headers ?? {}, body: given.body };
+  }
+  state.changes.publish({ kind: "request", request: record });
+  return given;
+}
+
+function recordRequest(
+  state: EmulatorState,
   to: RecordedRequest["interface"],
   { method, address, headers, body }: HttpRequest,
 ): RecordedRequest {
   const record: RecordedRequest = {
+    ...nextRecord(state, "request"),
     at: new Date(),
     interface: to,
     workspace: undefined,
     action: address.searchParams.get("action") ?? undefined,
+    conversation: undefined,
     method,
     path: `${address.pathname}${address.search}`,
     headers,
     body: parseOrKeep(body),
     status: undefined,
+    answer: undefined,
+    durationMs: 0,
     fault: undefined,
   };
-  requests.push(record);
+  keep(state.requests, record);
   return record;
 }
 

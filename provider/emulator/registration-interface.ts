@@ -5,13 +5,14 @@ import {
   setWebhookRequest,
   type RegistrationAction,
 } from "../../schema/index.js";
-import type { EmulatorState } from "./emulator-state.js";
+import { nextRecord, type EmulatorState } from "./emulator-state.js";
 import { answerStruck } from "./fault-answer.js";
 import { takeFault } from "./faults.js";
 import { performHandshake } from "./handshake.js";
+import { keep } from "./history.js";
 import { answerError, answerJson, type HttpAnswer, type HttpRequest } from "./http-server.js";
 import type { HandshakeRecord, RecordedRequest } from "./records.js";
-import { recordRequest } from "./recorder.js";
+import { answerRecorded } from "./recorder.js";
 import { Refusal } from "./refusal.js";
 import { deleteWebhook, getWebhook, setWebhook, type Envelope } from "./registration.js";
 import { workspacesAt } from "./workspace-directory.js";
@@ -31,15 +32,14 @@ interface Call {
 }
 
 /** Answers one request of the registration interface (section 4.1) and records it. */
-export async function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
-  const record = recordRequest(state.requests, "registration", request);
-  const answer = await answerRefusals(async () => {
-    const call = identifyCall(state, request, record);
-    record.fault = takeFault(state.faults, call.action, call.workspace.name);
-    return answerStruck(record.fault, () => answerCall(state, call), state.outgoing.closing);
-  });
-  if (answer.cut !== "closed") record.status = answer.status;
-  return answer;
+export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+  return answerRecorded(state, "registration", request, (record) =>
+    answerRefusals(async () => {
+      const call = identifyCall(state, request, record);
+      record.fault = takeFault(state, call.action, call.workspace.name);
+      return answerStruck(record.fault, () => answerCall(state, call), state.outgoing.closing);
+    }),
+  );
 }
 
 function identifyCall(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
@@ -80,9 +80,19 @@ function readObject(text: string): object {
 /** Calls of one workspace are answered one after the other. */
 function answerCall(state: EmulatorState, call: Call): Promise<HttpAnswer> {
   return answerRefusals(async () => {
-    const envelope = await runInTurn(call.workspace, () => performAction(state, call));
+    const envelope = await runInTurn(call.workspace, () => performAndTell(state, call));
     return answerJson(200, envelope);
   });
+}
+
+/** Also a refusal may have changed something: `clears` removes what stood there. */
+async function performAndTell(state: EmulatorState, call: Call): Promise<Envelope> {
+  try {
+    return await performAction(state, call);
+  } finally {
+    if (call.action !== "get-webhook")
+      state.changes.publish({ kind: "workspace", workspace: call.workspace });
+  }
 }
 
 async function performAction(state: EmulatorState, { action, workspace, body }: Call): Promise<Envelope> {
@@ -103,10 +113,12 @@ async function handshakeFor(
   webhookUrl: string,
   verificationKey: string,
 ): Promise<HandshakeRecord> {
-  const fault = takeFault(state.faults, "handshake", workspace.name);
+  const fault = takeFault(state, "handshake", workspace.name);
   const target = { webhookUrl, verificationKey, ...state.settings.handshake, fault };
-  const record = await performHandshake(state.outgoing, target);
-  workspace.handshakes.push(record);
+  const seen = await performHandshake(state.outgoing, target);
+  const record = { ...nextRecord(state, "handshake"), workspace: workspace.name, ...seen };
+  keep(workspace.handshakes, record);
+  state.changes.publish({ kind: "handshake", handshake: record });
   return record;
 }
 

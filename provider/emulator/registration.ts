@@ -1,5 +1,6 @@
 import type { SetWebhookRequest, WebhookConfiguration } from "../../schema/index.js";
-import type { BeforeFirstSet, Settings } from "./options.js";
+import type { Settings } from "./options.js";
+import type { BeforeFirstSet } from "./switches.js";
 import type { HandshakeRecord } from "./records.js";
 import { Refusal } from "./refusal.js";
 import {

@@ -1,4 +1,4 @@
-import { invalidOption } from "./options.js";
+import { invalidOption } from "./check-options.js";
 import type { WorkspaceState } from "./workspace-state.js";
 
 /** The workspaces of one emulator, by name. */

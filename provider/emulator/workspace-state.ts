@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { WorkspaceOptions } from "./options.js";
-import type { DeliveryResult, HandshakeRecord } from "./records.js";
+import type { Conversation } from "./conversations.js";
+import type { DeliveryRecord, HandshakeRecord } from "./records.js";
 
 /** What a workspace holds while a webhook is registered (section 2.1, without the bot's address). */
 export interface Registration {
@@ -17,6 +18,11 @@ export interface WorkspaceState {
   /** The query of `baseUrl`, without `?`. */
   readonly query: string;
   apiKey: string;
+  /** What messages on `bot_url` are sent with (section 5). */
+  flowApiKey: string;
+  mayManageFlow: boolean;
+  /** The name of what replies. */
+  flow: string;
   botCode: string;
   botBaseUrl: string;
   /** The namespace of the bot's flow, in the header `x-flow-ns` of deliveries (section 6.2). */
@@ -29,17 +35,26 @@ export interface WorkspaceState {
   /** The workspace that calls to this one's address reach, if it is not this one. */
   owner: string | undefined;
   handshakes: HandshakeRecord[];
-  deliveries: DeliveryResult[];
+  deliveries: DeliveryRecord[];
+  /** By conversation id and contact. */
+  conversations: Map<string, Conversation>;
   /** Settles when the last call that was accepted is through. */
   lastCall: Promise<void>;
 }
 
-export function createWorkspaceState(options: WorkspaceOptions, botBaseUrl: string): WorkspaceState {
+/** A workspace as it begins. `flow` is the name of what replies, where the options name none or a function. */
+export function createWorkspaceState(
+  options: WorkspaceOptions,
+  { botBaseUrl, flow }: { botBaseUrl: string; flow: string },
+): WorkspaceState {
   return {
     name: options.name,
     path: `/${options.path ?? options.name}/apichat`,
     query: options.baseUrlQuery ?? "",
     apiKey: options.apiKey,
+    flowApiKey: options.flowApiKey ?? deriveCode("flow-api-key", options.name),
+    mayManageFlow: options.mayManageFlow ?? true,
+    flow,
     botCode: options.botCode ?? deriveCode("bot", options.name),
     botBaseUrl,
     flowNs: deriveCode("flow", options.name),
@@ -49,6 +64,7 @@ export function createWorkspaceState(options: WorkspaceOptions, botBaseUrl: stri
     owner: undefined,
     handshakes: [],
     deliveries: [],
+    conversations: new Map(),
     lastCall: Promise.resolve(),
   };
 }

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import type { OutboundMessage, WebhookConfiguration } from "../../schema/index.js";
-import { deliverMessage, type DeliveryOptions } from "./delivery.js";
+import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
 import type { EmulatorState } from "./emulator-state.js";
-import { invalidOption, parseOptions, pathSegment } from "./options.js";
-import type { DeliveryResult, HandshakeRecord } from "./records.js";
+import { invalidOption, parseOptions, pathSegment } from "./check-options.js";
+import type { DeliveryRecord, HandshakeRecord } from "./records.js";
 import { readConfiguration } from "./registration.js";
 import { assertAddressIsFree, assertBotCodeIsFree } from "./workspace-directory.js";
 import { botUrlOf, register, unregister, type Registration, type WorkspaceState } from "./workspace-state.js";
@@ -33,12 +33,18 @@ export interface Workspace {
   readonly botUrl: string;
   /** The namespace of its flow: the header `x-flow-ns` of deliveries. */
   readonly flowNs: string;
+  /** What messages to `botUrl` must be sent with (section 5). Assign another to rotate it. */
+  flowApiKey: string;
+  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
+  mayManageFlow: boolean;
+  /** The name of what replies. Throws `invalid_config` when assigned a name that the emulator has no flow of. */
+  flow: string;
   /** What is registered, with the key in clear and the URL as it was set; undefined if nothing is. */
   readonly registration: WebhookConfiguration | undefined;
   /** The handshakes made for it, oldest first. */
   readonly handshakes: readonly HandshakeRecord[];
   /** The deliveries made for it, oldest first. */
-  readonly deliveries: readonly DeliveryResult[];
+  readonly deliveries: readonly DeliveryRecord[];
   /** Changes the registration or the bot without a handshake. Throws `invalid_config` if nothing is registered to change. */
   change(change: WorkspaceChange): void;
   /** Somebody else registers an endpoint of its own: `verified`, without a handshake. */
@@ -49,7 +55,7 @@ export interface Workspace {
    * Signs a message with the registered key and posts it to the registered URL, once, whatever the status (section 6.2).
    * What the endpoint answers is in the result. Throws `invalid_config` if nothing is registered.
    */
-  deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryResult>;
+  deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
 }
 
 const workspaceChange = z.strictObject({
@@ -84,6 +90,28 @@ export function createWorkspaceHandle(
     set apiKey(apiKey: string) {
       rotateApiKey(emulator, state, apiKey);
     },
+    get flowApiKey() {
+      return state.flowApiKey;
+    },
+    set flowApiKey(flowApiKey: string) {
+      state.flowApiKey = parseOptions("flowApiKey", z.string().min(1), flowApiKey);
+      tellOf(emulator, state);
+    },
+    get mayManageFlow() {
+      return state.mayManageFlow;
+    },
+    set mayManageFlow(mayManageFlow: boolean) {
+      state.mayManageFlow = parseOptions("mayManageFlow", z.boolean(), mayManageFlow);
+      tellOf(emulator, state);
+    },
+    get flow() {
+      return state.flow;
+    },
+    set flow(flow: string) {
+      assertFlowExists(emulator, flow);
+      state.flow = flow;
+      tellOf(emulator, state);
+    },
     get botCode() {
       return state.botCode;
     },
@@ -94,17 +122,33 @@ export function createWorkspaceHandle(
       return readConfiguration(state);
     },
     change: (change) => changeWorkspace(emulator, state, change),
-    takeOver: (registration) =>
-      register(state, { ...parseOptions("takeOver", takeover, registration), webhook_status: "verified" }),
-    remove: () => unregister(state),
-    deliver: (message, options) => deliverMessage(emulator.outgoing, state, message, options),
+    takeOver: (registration) => {
+      register(state, { ...parseOptions("takeOver", takeover, registration), webhook_status: "verified" });
+      tellOf(emulator, state);
+    },
+    remove: () => {
+      unregister(state);
+      tellOf(emulator, state);
+    },
+    deliver: (message, options) => deliverMessage(emulator, state, message, options),
   };
+}
+
+/** Throws `invalid_config` if the emulator has no flow of this name. */
+export function assertFlowExists({ flows }: EmulatorState, flow: string): void {
+  if (flows.has(flow)) return;
+  throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
+}
+
+function tellOf({ changes }: EmulatorState, workspace: WorkspaceState): void {
+  changes.publish({ kind: "workspace", workspace });
 }
 
 function rotateApiKey(emulator: EmulatorState, state: WorkspaceState, apiKey: string): void {
   parseOptions("apiKey", z.string().min(1), apiKey);
   assertAddressIsFree(emulator.directory, state, apiKey);
   state.apiKey = apiKey;
+  tellOf(emulator, state);
 }
 
 function changeWorkspace(emulator: EmulatorState, state: WorkspaceState, change: WorkspaceChange): void {
@@ -117,12 +161,11 @@ function changeWorkspace(emulator: EmulatorState, state: WorkspaceState, change:
   state.botCode = botCode ?? state.botCode;
   state.botBaseUrl = botBaseUrl ?? state.botBaseUrl;
   state.owner = owner ?? state.owner;
-  if (!registration) return;
-  register(
-    state,
-    { ...registration, ...fields },
-    fields.webhook_status === undefined ? state.verifiesAtMs : undefined,
-  );
+  if (registration) {
+    const verifiesAtMs = fields.webhook_status === undefined ? state.verifiesAtMs : undefined;
+    register(state, { ...registration, ...fields }, verifiesAtMs);
+  }
+  tellOf(emulator, state);
 }
 
 function readRegistrationToChange(state: WorkspaceState): Registration {

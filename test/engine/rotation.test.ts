@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
-import type { DeliveryResult } from "pulumi-apichat/emulator";
+import type { DeliveryRecord } from "pulumi-apichat/emulator";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
@@ -66,14 +66,14 @@ const registeredKey = (): string | undefined =>
 
 interface Pump {
   /** What came of each delivery, by its number. */
-  results: Promise<DeliveryResult>[];
+  results: Promise<DeliveryRecord>[];
   /** Sends until so many are sent in all, and waits for their answers. */
-  finish(count: number): Promise<DeliveryResult[]>;
+  finish(count: number): Promise<DeliveryRecord[]>;
 }
 
 /** Sends deliveries without pause, each with its number as text. */
 function startPump(): Pump {
-  const results: Promise<DeliveryResult>[] = [];
+  const results: Promise<DeliveryRecord>[] = [];
   const send = (): void => {
     const number = results.length;
     const message = {
