@@ -15,11 +15,11 @@ export type ApiChatErrorCode =
   | "protocol";
 
 /**
- * What was under way when it failed: an action of section 4.1, the handshake of 6.1, the check of the inputs, or a step
- * with the process of a responder.
+ * What was under way when it failed: an action of section 4.1, a message of 4.2, the handshake of 6.1, the check of the
+ * inputs, or a step with the process of a responder.
  */
 export type ApiChatOperation =
-  "get-webhook" | "set-webhook" | "delete-webhook" | "handshake" | "check" | "responder";
+  "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "check" | "responder";
 
 /** The rule of section 6.1 that an answer to a handshake broke. Each {@link HandshakeCause} belongs to one. */
 export type HandshakeRule =

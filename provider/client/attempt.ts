@@ -1,9 +1,8 @@
 import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors.js";
-import { quote } from "../redact.js";
 import { parseRetryAfter } from "../retry-after.js";
 import { printTarget } from "../url.js";
-import { BodyTooLargeError, exchange, type Answer } from "./exchange.js";
+import { BodyTooLargeError, exchange, type Answer, type ExchangeProgress } from "./exchange.js";
 import type { RetryVerdict } from "./retry.js";
 
 /** The largest answer that is read, in bytes. */
@@ -15,7 +14,7 @@ const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 const LASTING_CAUSES =
   /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_WRONG_VERSION)/;
 
-interface AttemptFailure extends RetryVerdict {
+export interface AttemptFailure extends RetryVerdict {
   code: ApiChatErrorCode;
   httpStatus?: number;
 }
@@ -34,49 +33,68 @@ export class AttemptError extends Error {
 export interface AttemptOptions {
   dispatcher: Dispatcher;
   signal: AbortSignal;
-  /** What no error may show, however the answer spells it. */
-  secrets: readonly string[];
+  /** Quotes what came back for an error, without what no error may show, however the answer spells it. */
+  quote: (text: string) => string;
+  /** The option that holds the address, for the error of a redirect. */
+  addressOption: string;
+  /** Sent beside the headers of JSON. */
+  headers?: Readonly<Record<string, string>>;
+  /** Kept up to date. */
+  progress?: ExchangeProgress;
 }
 
 /** Posts JSON once and gives the parsed JSON of a 2xx answer. Throws AttemptError for everything else. */
 export async function postJson(url: URL, body: object, options: AttemptOptions): Promise<unknown> {
-  const { status, headers, text } = await post(url, body, options);
-  // Only for an answer that fails: redaction takes several times as long as the whole call.
-  const said = (): string => (text.trim() === "" ? "" : `: ${quote(text, options.secrets)}`);
-  if (status >= 300 && status < 400) {
-    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
-    throw redirected(status, quote(target, options.secrets));
-  }
-  if (status < 200 || status >= 300) throw refused(status, said(), headers["retry-after"]);
+  const { status, text } = await post(url, body, options);
   try {
     return JSON.parse(text);
   } catch {
     throw new AttemptError(
       { code: "protocol", httpStatus: status, retry: false },
-      `the answer is not JSON${said() || " but empty"}`,
+      `the answer is not JSON${quoteBody(text, options) || " but empty"}`,
     );
   }
 }
 
-async function post(
+/** Posts JSON once and gives the 2xx answer, whatever its body. Throws AttemptError for everything else. */
+export async function post(url: URL, body: object, options: AttemptOptions): Promise<Answer> {
+  const answer = await send(url, body, options);
+  const { status, headers, text } = answer;
+  if (isSuccess(status)) return answer;
+  if (status >= 300 && status < 400) {
+    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
+    throw redirected(status, options.quote(target), options.addressOption);
+  }
+  throw refused(status, quoteBody(text, options), headers["retry-after"]);
+}
+
+/** The specification names no status: any 2xx is a success. */
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/** Only for an answer that fails: redaction takes several times as long as the whole call. */
+const quoteBody = (text: string, { quote }: AttemptOptions): string =>
+  text.trim() === "" ? "" : `: ${quote(text)}`;
+
+async function send(
   url: URL,
   body: object,
-  { dispatcher, signal, secrets }: AttemptOptions,
+  { dispatcher, signal, quote, headers, progress }: AttemptOptions,
 ): Promise<Answer> {
   try {
-    return await exchange(url, body, { dispatcher, signal, limitBytes: ANSWER_LIMIT_BYTES });
+    const limitBytes = ANSWER_LIMIT_BYTES;
+    return await exchange(url, body, { dispatcher, signal, limitBytes, headers, progress });
   } catch (error) {
-    throw connectionFailed(error, signal, secrets);
+    throw connectionFailed(error, signal, quote);
   }
 }
 
-function connectionFailed(error: unknown, signal: AbortSignal, secrets: readonly string[]): unknown {
+function connectionFailed(error: unknown, signal: AbortSignal, quote: (text: string) => string): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof BodyTooLargeError) {
     return new AttemptError({ code: "protocol", retry: false }, `the answer is refused: ${error.message}`);
   }
   const code = connectionCode(error);
-  const text = quote(error instanceof Error ? error.message : String(error), secrets);
+  const text = quote(error instanceof Error ? error.message : String(error));
   return new AttemptError(
     { code: "unavailable", retry: !LASTING_CAUSES.test(code) },
     `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
@@ -91,10 +109,10 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-function redirected(status: number, target: string): AttemptError {
+function redirected(status: number, target: string, addressOption: string): AttemptError {
   return new AttemptError(
     { code: "protocol", httpStatus: status, retry: false },
-    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along; set baseUrl to the final address`,
+    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along; set ${addressOption} to the final address`,
   );
 }
 

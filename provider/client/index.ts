@@ -1,9 +1,31 @@
 export { ApiChatError, type ApiChatErrorCode, type ApiChatOperation } from "../errors.js";
 export {
   RegistrationClient,
-  DEFAULT_REQUEST_SECONDS,
   type CallOptions,
   type Registration,
   type RegistrationClientOptions,
   type SetWebhookOptions,
 } from "./registration-client.js";
+export { DEFAULT_REQUEST_SECONDS } from "./client-options.js";
+export {
+  MessageClient,
+  type MessageClientOptions,
+  type MessageReceipt,
+  type SendOptions,
+} from "./message-client.js";
+export type {
+  BatchOptions,
+  BatchResult,
+  FailedMessage,
+  MessageSource,
+  SentMessage,
+  SkippedMessage,
+} from "./message-batch.js";
+export type { MessageRetry } from "./message-failure.js";
+export type {
+  MessageAddress,
+  SendButtonOptions,
+  SendMediaOptions,
+  SendTextOptions,
+} from "./message-options.js";
+export type { Retry } from "./retry.js";

@@ -9,17 +9,19 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
 import { anySignal } from "./abort.js";
-import { AttemptError, postJson } from "./attempt.js";
+import { AttemptError, postJson, type AttemptFailure } from "./attempt.js";
+import {
+  addressFlaws,
+  DEFAULT_REQUEST_SECONDS,
+  invalidConfig,
+  requestSecondsFlaws,
+} from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
-import { gateOf } from "./origin-gate.js";
-import { withRetries, type Retry, type RetryVerdict, type TimeBudget } from "./retry.js";
-
-/** The time that one operation may take, in seconds, with all its retries. */
-export const DEFAULT_REQUEST_SECONDS = 30;
+import { runOperation, type Hints, type Pass } from "./operation.js";
+import type { Retry } from "./retry.js";
 
 const KEY_HINT =
   "The API key is issued by the platform's support when the add-on is enabled, one per external system. " +
@@ -106,8 +108,8 @@ export class RegistrationClient {
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
     const parsed = schema.safeParse(fields);
     if (parsed.success) return parsed.data;
-    const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw new ApiChatError("invalid_config", `${operation}: ${issues.join("; ")}`, { operation });
+    const flaws = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw invalidConfig(operation, flaws, operation);
   }
 
   async #call(
@@ -115,59 +117,42 @@ export class RegistrationClient {
     body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
     { signal, beforeRepeat }: CallOptions,
   ): Promise<Registration | undefined> {
-    const ends = anySignal(signal, this.#options.signal);
+    const { baseUrl, onRetry } = this.#options;
+    const url = this.#urlOf(operation);
     const secrets = [
       body.ChaveApi,
       body.webhook_verification_key ?? "",
       ...this.#secretsOfBaseUrl,
       ...secretsOfUrl(body.webhook_url ?? ""),
     ];
-    let attempts = 0;
-    const attempt = async (number: number, budget: TimeBudget): Promise<Registration | undefined> => {
-      if (number > 1 && beforeRepeat && !(await beforeRepeat())) return undefined;
-      attempts = number;
-      return this.#attempt({ operation, body, secrets, budget, signal: ends });
-    };
-    try {
-      return await withRetries(attempt, {
-        limitMs: this.#requestMs,
-        signal: ends,
-        judge: judgeAttempt,
-        onRetry: (retry) => this.#options.onRetry?.({ ...retry, operation }),
-      });
-    } catch (error) {
-      ends.throwIfAborted();
-      throw this.#explain(error, operation, attempts);
-    }
+    return runOperation({
+      name: operation,
+      origin: url.origin,
+      describe: () => `${operation} at ${printUrl(baseUrl)}`,
+      limitMs: this.#requestMs,
+      signal: anySignal(signal, this.#options.signal),
+      attempt: async (number, pass) => {
+        if (number > 1 && beforeRepeat && !(await beforeRepeat())) return undefined;
+        return this.#attempt({ url, body, secrets, pass });
+      },
+      judge: (failure) => failure,
+      onRetry: (retry) => onRetry?.({ ...retry, operation }),
+      hints: HINTS,
+    });
   }
 
   async #attempt(call: {
-    operation: RegistrationAction;
+    url: URL;
     body: object;
     secrets: readonly string[];
-    budget: TimeBudget;
-    signal: AbortSignal;
+    pass: Pass;
   }): Promise<Registration | undefined> {
-    const url = this.#urlOf(call.operation);
     const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
-    const gate = gateOf(url.origin);
-    try {
-      const answer = await gate.pass(
-        () =>
-          call.budget.spend(
-            (signal) => postJson(url, call.body, { dispatcher, signal, secrets: call.secrets }),
-            call.signal,
-          ),
-        call.signal,
-      );
-      return readEnvelope(answer, call.secrets);
-    } catch (error) {
-      if (error instanceof AttemptError && error.failure.httpStatus === 429) {
-        // Not longer than a call may take, so that no answer stops the process for good.
-        gate.pause(Math.min(error.failure.retryAfterMs ?? 0, this.#requestMs));
-      }
-      throw error;
-    }
+    const quoteAnswer = (text: string): string => quote(text, call.secrets);
+    const answer = await call.pass((signal) =>
+      postJson(call.url, call.body, { dispatcher, signal, quote: quoteAnswer, addressOption: "baseUrl" }),
+    );
+    return readEnvelope(answer, call.secrets);
   }
 
   #urlOf(operation: RegistrationAction): URL {
@@ -178,44 +163,24 @@ export class RegistrationClient {
     }
     return url;
   }
-
-  #explain(error: unknown, operation: RegistrationAction, attempts: number): unknown {
-    const where = `${operation} at ${printUrl(this.#options.baseUrl)}`;
-    if (error instanceof DOMException && error.name === "TimeoutError") {
-      const message = `${where}: no answer within ${this.#requestMs / 1000} s; raise timeouts.requestSeconds if the service is slow`;
-      return new ApiChatError("timeout", message, { operation, attempts });
-    }
-    if (!(error instanceof AttemptError)) return error;
-    const { code, httpStatus } = error.failure;
-    const tries = attempts > 1 ? ` (after ${attempts} attempts)` : "";
-    return new ApiChatError(code, `${where}: ${error.message}${tries}${hintFor(error.failure)}`, {
-      operation,
-      attempts,
-      ...(httpStatus === undefined ? {} : { httpStatus }),
-      cause: error.cause,
-    });
-  }
 }
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions({
-  baseUrl,
-  apiKey,
-  requestSeconds = DEFAULT_REQUEST_SECONDS,
-}: RegistrationClientOptions): void {
+function requireOptions({ baseUrl, apiKey, requestSeconds }: RegistrationClientOptions): void {
   const flaws = [
-    ...(isHttpUrl(baseUrl) ? [] : ["baseUrl: must be an absolute http or https URL"]),
+    ...addressFlaws("baseUrl", baseUrl),
     ...(apiKey ? [] : [`apiKey: is missing. ${KEY_HINT}`]),
-    ...(requestSeconds > 0 ? [] : ["requestSeconds: must be a number above 0"]),
+    ...requestSecondsFlaws(requestSeconds),
   ];
-  if (flaws.length === 0) return;
-  throw new ApiChatError("invalid_config", `RegistrationClient: ${flaws.join("; ")}`, { operation: "check" });
+  if (flaws.length > 0) throw invalidConfig("RegistrationClient", flaws, "check");
 }
 
-const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+const HINTS: Hints = {
+  onTimeout: () => "; raise timeouts.requestSeconds if the service is slow",
+  onFailure: hintFor,
+};
 
-/** What to do next, where the answer itself does not tell. */
-function hintFor({ code, httpStatus }: { code: ApiChatErrorCode; httpStatus?: number }): string {
+function hintFor({ code, httpStatus }: AttemptFailure): string {
   if (code === "unauthorized") return `. ${KEY_HINT}`;
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
     return ". Is this the address of the registration interface? Check baseUrl";
@@ -224,10 +189,6 @@ function hintFor({ code, httpStatus }: { code: ApiChatErrorCode; httpStatus?: nu
     return ". Check baseUrl, or try again when the service is up";
   }
   return "";
-}
-
-function judgeAttempt(error: unknown): RetryVerdict {
-  return error instanceof AttemptError ? error.failure : { retry: false };
 }
 
 /** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */

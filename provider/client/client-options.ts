@@ -1,0 +1,20 @@
+import { ApiChatError, type ApiChatOperation } from "../errors.js";
+
+/** The time that one operation may take, in seconds, with all its retries. */
+export const DEFAULT_REQUEST_SECONDS = 30;
+
+/** What is wrong with an address, as a list of at most one; the address itself is not shown. */
+export const addressFlaws = (option: string, address: string): string[] =>
+  isHttpUrl(address) ? [] : [`${option}: must be an absolute http or https URL`];
+
+export const requestSecondsFlaws = (requestSeconds = DEFAULT_REQUEST_SECONDS): string[] =>
+  requestSeconds > 0 ? [] : ["requestSeconds: must be a number above 0"];
+
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+
+/** `invalid_config`, for flaws that each name their field and show no value. */
+export const invalidConfig = (
+  what: string,
+  flaws: readonly string[],
+  operation: ApiChatOperation,
+): ApiChatError => new ApiChatError("invalid_config", `${what}: ${flaws.join("; ")}`, { operation });

@@ -1,0 +1,162 @@
+import type { InboundMessage } from "../../schema/inbound.js";
+import { orAborted } from "./abort.js";
+import { invalidConfig } from "./client-options.js";
+import { conversationOf } from "./message-check.js";
+import type { MessageReceipt, SendOptions } from "./message-client.js";
+import { Places } from "./places.js";
+
+const DEFAULT_CONCURRENCY = 8;
+
+/** So far is an iterable read ahead, per message under way: one busy conversation does not hold up the others at once. */
+const READ_AHEAD = 8;
+
+export type MessageSource = Iterable<InboundMessage> | AsyncIterable<InboundMessage>;
+
+/** The signal ends the whole batch. */
+export interface BatchOptions extends SendOptions {
+  /** How many messages are under way at once. Default 8, which is also the most for one origin. */
+  concurrency?: number;
+  /** Told of each result as it comes, in no order between conversations. */
+  onResult?: (result: BatchResult) => void;
+}
+
+interface BatchEntry {
+  /** The message's place in the order given, from 0. */
+  index: number;
+  message: InboundMessage;
+}
+
+export interface SentMessage extends BatchEntry, MessageReceipt {
+  outcome: "sent";
+}
+
+export interface FailedMessage extends BatchEntry {
+  outcome: "failed";
+  /** An ApiChatError; or the signal's reason, where it fired while the message was under way. */
+  error: unknown;
+}
+
+/** A message that was not sent. */
+export interface SkippedMessage extends BatchEntry {
+  outcome: "skipped";
+  /** `earlier-failed`: one before it in its conversation was not sent. `aborted`: the signal fired. */
+  because: "earlier-failed" | "aborted";
+}
+
+export type BatchResult = SentMessage | FailedMessage | SkippedMessage;
+
+type Send = (message: InboundMessage) => Promise<MessageReceipt>;
+
+/** Sends each message of a source in the order of its conversation, and gives what became of each that was read. */
+export async function sendInOrder(
+  source: MessageSource,
+  send: Send,
+  { concurrency = DEFAULT_CONCURRENCY, signal, onResult }: BatchOptions & { signal: AbortSignal },
+): Promise<BatchResult[]> {
+  if (!Number.isInteger(concurrency) || concurrency < 1) {
+    throw invalidConfig("sendBatch", ["concurrency: must be a whole number from 1"], "check");
+  }
+  return new MessageBatch(send, { concurrency, signal, onResult }).run(source);
+}
+
+interface BatchSettings {
+  concurrency: number;
+  signal: AbortSignal;
+  onResult: ((result: BatchResult) => void) | undefined;
+}
+
+class MessageBatch {
+  readonly #send: Send;
+  readonly #settings: BatchSettings;
+  /** For the messages under way. */
+  readonly #places: Places;
+  /** For the messages that were read and have no result yet. */
+  readonly #room: Places;
+  readonly #results: BatchResult[] = [];
+  /** Whether the last message read of a conversation was sent; a conversation with nothing left to send is forgotten. */
+  readonly #conversations = new Map<string, Promise<boolean>>();
+  /** What the source or `onResult` threw first. */
+  #thrown: { error: unknown } | undefined;
+
+  constructor(send: Send, settings: BatchSettings) {
+    this.#send = send;
+    this.#settings = settings;
+    this.#places = new Places(settings.concurrency);
+    this.#room = new Places(settings.concurrency * READ_AHEAD);
+  }
+
+  async run(source: MessageSource): Promise<BatchResult[]> {
+    const iterator =
+      Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+    try {
+      await this.#read(iterator);
+    } catch (error) {
+      if (!this.#settings.signal.aborted) this.#thrown ??= { error };
+    }
+    await Promise.all(this.#conversations.values());
+    if (this.#thrown) throw this.#thrown.error;
+    return this.#results;
+  }
+
+  async #read(iterator: Iterator<InboundMessage> | AsyncIterator<InboundMessage>): Promise<void> {
+    const { signal } = this.#settings;
+    const close = async (): Promise<void> => void (await iterator.return?.());
+    try {
+      for (let index = 0; !this.#thrown; index += 1) {
+        await this.#room.enter(signal);
+        const next = await orAborted(Promise.resolve(iterator.next()), signal);
+        if (next.done) return;
+        this.#add({ index, message: next.value });
+      }
+      await close();
+    } finally {
+      // Not awaited: a generator that is at its next value ends after that. What it throws then is of no use any more.
+      if (signal.aborted) close().catch(() => undefined);
+    }
+  }
+
+  #add(entry: BatchEntry): void {
+    const conversation = conversationOf(entry.message);
+    const before = this.#conversations.get(conversation);
+    const last = this.#sendAfter(before, entry).then((sent) => {
+      if (sent && this.#conversations.get(conversation) === last) this.#conversations.delete(conversation);
+      return sent;
+    });
+    this.#conversations.set(conversation, last);
+  }
+
+  /** Sends a message when the one before it is sent; gives whether it was sent. Never rejects. */
+  async #sendAfter(before: Promise<boolean> | undefined, entry: BatchEntry): Promise<boolean> {
+    const { signal } = this.#settings;
+    if (before && !(await before)) return this.#skip(entry);
+    try {
+      await this.#places.enter(signal);
+    } catch {
+      // Only the signal ends the wait for a place.
+      return this.#skip(entry);
+    }
+    try {
+      return this.#note({ ...entry, outcome: "sent", ...(await this.#send(entry.message)) });
+    } catch (error) {
+      return this.#note({ ...entry, outcome: "failed", error });
+    } finally {
+      this.#places.leave();
+    }
+  }
+
+  #skip(entry: BatchEntry): boolean {
+    const because = this.#settings.signal.aborted ? "aborted" : "earlier-failed";
+    return this.#note({ ...entry, outcome: "skipped", because });
+  }
+
+  #note(result: BatchResult): boolean {
+    this.#results[result.index] = result;
+    this.#room.leave();
+    try {
+      this.#settings.onResult?.(result);
+    } catch (error) {
+      this.#thrown ??= { error };
+    }
+    return result.outcome === "sent";
+  }
+}

@@ -1,0 +1,213 @@
+import type { Dispatcher } from "undici";
+import type { InboundMessage } from "../../schema/inbound.js";
+import { printUrl, secretsOfUrl } from "../url.js";
+import { anySignal } from "./abort.js";
+import { isSuccess, post } from "./attempt.js";
+import {
+  addressFlaws,
+  DEFAULT_REQUEST_SECONDS,
+  invalidConfig,
+  requestSecondsFlaws,
+} from "./client-options.js";
+import { sharedDispatcher } from "./dispatcher.js";
+import { newProgress, type ExchangeProgress } from "./exchange.js";
+import { flowKeyFlaws, flowKeyHeaders } from "./flow-key.js";
+import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
+import { checkMessage } from "./message-check.js";
+import { judgeMessage, messageHints, type MessageRetry } from "./message-failure.js";
+import {
+  buttonMessage,
+  mediaMessage,
+  optionOfButtonField,
+  optionOfField,
+  textMessage,
+  type SendButtonOptions,
+  type SendMediaOptions,
+  type SendTextOptions,
+} from "./message-options.js";
+import { quoteAboutMessage } from "./message-quote.js";
+import { runOperation } from "./operation.js";
+import type { Retry } from "./retry.js";
+
+export interface MessageClientOptions {
+  /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
+  botUrl: string;
+  /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
+  flowApiKey: string;
+  /** The time limit of one message with its retries, in seconds. Default 30. */
+  requestSeconds?: number;
+  /** Which failed attempts are repeated. Default `unsent`: only those of which the service cannot have taken the message. */
+  retry?: MessageRetry;
+  /** Ends every call of this client. */
+  signal?: AbortSignal;
+  /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
+  dispatcher?: Dispatcher;
+  /** Told of each failed attempt that will be repeated. */
+  onRetry?: (retry: Retry & { operation: "message" }) => void;
+}
+
+export interface SendOptions {
+  /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
+  signal?: AbortSignal;
+}
+
+/** What the service answered to a message that it took. The specification shows neither status nor body (section 4.2). */
+export interface MessageReceipt {
+  /** Any of 200 to 299. */
+  httpStatus: number;
+  /** The value, if it is JSON, or else the text; undefined if it is empty, or broke off or exceeds 1 MiB: the status counts. */
+  body: unknown;
+  /** How many requests were sent. */
+  attempts: number;
+}
+
+/**
+ * Sends a contact's messages to the bot of one workspace (section 4.2), checked before they are sent, at most eight at once
+ * to one origin. Every failure is an ApiChatError; a message is repeated only where the service cannot have taken it, unless
+ * `retry` asks for more.
+ * @example
+ * const client = new MessageClient({ botUrl, flowApiKey });
+ * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
+ */
+export class MessageClient {
+  readonly #options: MessageClientOptions;
+  readonly #url: URL;
+  readonly #requestMs: number;
+  readonly #headers: Record<string, string>;
+  /** What no error shows, whatever the message. */
+  readonly #keys: readonly string[];
+
+  constructor(options: MessageClientOptions) {
+    requireOptions(options);
+    this.#options = options;
+    this.#url = new URL(options.botUrl);
+    this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
+    this.#headers = flowKeyHeaders(options.flowApiKey);
+    this.#keys = [options.flowApiKey, ...secretsOfUrl(options.botUrl)];
+  }
+
+  /** Sends a text. */
+  async sendText(options: SendTextOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(textMessage(options), optionOfField), options.signal);
+  }
+
+  /** Sends the press of a button, as a delivery offered it. */
+  async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(buttonMessage(options), optionOfButtonField), options.signal);
+  }
+
+  /** Sends an image, by its URL. */
+  async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(mediaMessage("image", options), optionOfField), options.signal);
+  }
+
+  /** Sends an audio, by its URL. */
+  async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(mediaMessage("audio", options), optionOfField), options.signal);
+  }
+
+  /** Sends a video, by its URL. */
+  async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(mediaMessage("video", options), optionOfField), options.signal);
+  }
+
+  /** Sends a file, by its URL. */
+  async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkMessage(mediaMessage("file", options), optionOfField), options.signal);
+  }
+
+  /** Sends a message in its shape on the wire, exactly as it is given. */
+  async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
+    return this.#send(checkMessage(message), signal);
+  }
+
+  /**
+   * Sends many messages: a bounded number at once, and each conversation in the order given. A message of a conversation is
+   * begun when the one before it has its result; after one that failed, the rest of that conversation is skipped, because it
+   * would arrive out of order, and the other conversations go on. The source is read as results come, at most eight times
+   * `concurrency` ahead.
+   *
+   * Resolves to one result for each message that was read, in the order given, also if some failed. If the signal fires, no
+   * more is read, what is under way fails with the signal's reason, and what waits is skipped. Rejects only with
+   * `invalid_config` for a wrong `concurrency`, or with what the source or `onResult` threw; then what was read is still sent.
+   */
+  async sendBatch(messages: MessageSource, options: BatchOptions = {}): Promise<BatchResult[]> {
+    const signal = anySignal(options.signal, this.#options.signal);
+    const send = async (message: InboundMessage): Promise<MessageReceipt> =>
+      this.#sendUntil(checkMessage(message), signal);
+    return sendInOrder(messages, send, { ...options, signal });
+  }
+
+  #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
+    return this.#sendUntil(message, anySignal(signal, this.#options.signal));
+  }
+
+  #sendUntil(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
+    const { retry = "unsent", onRetry, botUrl } = this.#options;
+    let progress = newProgress();
+    return runOperation({
+      name: "message",
+      origin: this.#url.origin,
+      describe: () => `message to ${printUrl(botUrl)}`,
+      limitMs: this.#requestMs,
+      signal,
+      attempt: (number, pass) => {
+        const own = (progress = newProgress());
+        return pass(async (ending) => ({
+          ...(await this.#post(message, { progress: own, ending, signal })),
+          attempts: number,
+        }));
+      },
+      judge: (failure) => judgeMessage(failure, progress, retry),
+      onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
+      hints: messageHints(() => progress),
+    });
+  }
+
+  async #post(
+    message: InboundMessage,
+    { progress, ending, signal }: { progress: ExchangeProgress; ending: AbortSignal; signal: AbortSignal },
+  ): Promise<{ httpStatus: number; body: unknown }> {
+    try {
+      const { status, text } = await post(this.#url, message, {
+        dispatcher: this.#options.dispatcher ?? sharedDispatcher(),
+        signal: ending,
+        quote: (said) => quoteAboutMessage(said, message, this.#keys),
+        addressOption: "botUrl",
+        headers: this.#headers,
+        progress,
+      });
+      return { httpStatus: status, body: readBody(text) };
+    } catch (error) {
+      // The head of the answer says that the message was taken: an error would lead its caller to send it again.
+      if (isSuccess(progress.status) && !signal.aborted)
+        return { httpStatus: progress.status, body: undefined };
+      throw error;
+    }
+  }
+}
+
+function readBody(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
+function requireOptions({
+  botUrl,
+  flowApiKey,
+  requestSeconds,
+  retry = "unsent",
+}: MessageClientOptions): void {
+  const flaws = [
+    ...addressFlaws("botUrl", botUrl),
+    ...flowKeyFlaws(flowApiKey),
+    ...requestSecondsFlaws(requestSeconds),
+    ...(retry === "unsent" || retry === "any" ? [] : ['retry: must be "unsent" or "any"']),
+  ];
+  if (flaws.length > 0) throw invalidConfig("MessageClient", flaws, "check");
+}

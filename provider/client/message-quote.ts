@@ -1,0 +1,47 @@
+import type { InboundMessage } from "../../schema/inbound.js";
+import { MASK, quote, redactSecrets } from "../redact.js";
+
+/** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */
+const TELLING_CHARACTERS = 8;
+
+/** A longer text is known by its beginning: a pattern of all of it takes too long. */
+const HEAD_CHARACTERS = 100;
+
+/**
+ * Quotes what the service said about a message, for an error: without the keys, and without what the message says and who
+ * sent it. What follows the beginning of a long text is dropped.
+ */
+export function quoteAboutMessage(text: string, message: InboundMessage, keys: readonly string[]): string {
+  const texts = textsOf(message);
+  const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
+  const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
+  const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
+  const headed = long.reduce(cutAtHead, text);
+  return quote(hideWords(redactSecrets(headed, [...keys, ...middle]), short), []);
+}
+
+function textsOf(message: InboundMessage): string[] {
+  const { content, sender } = message;
+  const buttons = "submitted_values" in message ? message.submitted_values : [];
+  const media = "attachments" in message ? message.attachments : [];
+  return [
+    content,
+    sender.id,
+    sender.name,
+    ...buttons.flatMap(({ title, payload }) => [title, payload]),
+    ...media.map(({ data_url }) => data_url),
+  ];
+}
+
+function cutAtHead(text: string, long: string): string {
+  const hidden = redactSecrets(text, [long.slice(0, HEAD_CHARACTERS)]);
+  return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
+}
+
+const WORD = /[\p{L}\p{N}]+/gu;
+
+function hideWords(text: string, texts: readonly string[]): string {
+  const words = new Set(texts.flatMap((short) => short.toLowerCase().match(WORD) ?? []));
+  if (words.size === 0) return text;
+  return text.replace(WORD, (word) => (words.has(word.toLowerCase()) ? MASK : word));
+}
