@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { quote } from "../redact.js";
-import { readInstance, requestWake } from "../server/control-client.js";
 import type { Spool } from "../server/spool.js";
-import { EXIT_CODES, note, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
+import { note } from "./output.js";
+import { EXIT_CODES, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
 import { UsageError } from "./usage-error.js";
 
 interface RetryOptions extends PlaceOptions {
@@ -84,6 +84,8 @@ interface Result {
 
 /** Has the responder look, if it runs, and prints how many there are. */
 async function tell({ workspace, json }: RetryOptions, { dataDir, name, count }: Result): Promise<void> {
+  // Loaded here, because `--help` needs no HTTP.
+  const { readInstance, requestWake } = await import("../server/control-client.js");
   const instance = await readInstance(dataDir);
   const isAwake = instance !== undefined && (await requestWake(instance, workspace));
   if (json) process.stdout.write(`${JSON.stringify({ [name]: count })}\n`);

@@ -2,7 +2,8 @@ import { InvalidArgumentError, type Command } from "commander";
 import type { DeadLetter, KeptDelivery } from "../server/spool-rows.js";
 import type { Spool } from "../server/spool.js";
 import { deliveryToJson, formatDelivery } from "./delivery-lines.js";
-import { EXIT_CODES, note, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
+import { note } from "./output.js";
+import { EXIT_CODES, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
 
 interface ListOptions extends PlaceOptions {
   json?: boolean;

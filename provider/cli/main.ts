@@ -1,51 +1,57 @@
 #!/usr/bin/env node
 import { createRequire } from "node:module";
-import { Command, CommanderError } from "commander";
-import { ApiChatError } from "../errors.js";
+import { Command } from "commander";
+import { completeCommand, completionCommand } from "./completion.js";
+import { doctorCommand } from "./doctor.js";
+import { emulatorCommand } from "./emulator.js";
+import { listenCommand } from "./listen.js";
+import { ENDINGS } from "./output.js";
+import { reportError, reportWrongUse } from "./report-error.js";
 import { responderCommand } from "./responder.js";
-import { UsageError } from "./usage-error.js";
+import { sendCommand } from "./send.js";
+import { signCommand } from "./sign.js";
 import { verifyCommand } from "./verify.js";
-
-const EXIT_CODES = { failed: 1, wrongUse: 2 } as const;
+import { webhookCommand } from "./webhook.js";
 
 const EXAMPLES = `
 Examples:
+  $ apichat emulator
   $ apichat verify https://chat.example/webhooks/apichat
+  $ apichat webhook get --base-url https://platform.example/acme/apichat
+  $ apichat webhook plan --file workspaces.yaml
+  $ apichat send text "Good morning" --sender-id 42 --sender-name Ana --conversation-id 7
   $ apichat responder --config /etc/apichat/responder.json
-  $ apichat responder dead-letters --config /etc/apichat/responder.json
-
-Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration.`;
+${ENDINGS}`;
 
 const { version } = createRequire(import.meta.url)("pulumi-apichat/package.json") as { version: string };
 
 const program = new Command("apichat")
-  .description("Webhooks of the API Channel service from a shell")
+  .description("Webhooks and messages of the API Channel service from a shell")
   .version(version)
   .enablePositionalOptions()
   .addHelpText("after", EXAMPLES)
+  .addCommand(emulatorCommand())
+  .addCommand(webhookCommand())
+  .addCommand(sendCommand())
+  .addCommand(verifyCommand())
+  .addCommand(listenCommand())
   .addCommand(responderCommand())
-  .addCommand(verifyCommand());
+  .addCommand(signCommand())
+  .addCommand(doctorCommand())
+  .addCommand(completionCommand())
+  .addCommand(completeCommand(), { hidden: true });
 
-throwInsteadOfExit(program);
+reportAsOthers(program);
 // `apichat … | head` closes the pipe: nothing is wrong then.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = report(error);
+  process.exitCode = reportError(error);
 }
 
-/** Commander ends the process with 1 for wrong use, unless each command is told otherwise. */
-function throwInsteadOfExit(command: Command): void {
-  command.exitOverride();
-  for (const subcommand of command.commands) throwInsteadOfExit(subcommand);
-}
-
-/** Says what went wrong, and gives the exit code. Commander has said it already of its own errors. */
-function report(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_CODES.wrongUse;
-  process.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
-  const isWrongUse =
-    error instanceof UsageError || (error instanceof ApiChatError && error.code === "invalid_config");
-  return isWrongUse ? EXIT_CODES.wrongUse : EXIT_CODES.failed;
+/** Commander ends the process with 1 for wrong use, and says it in its own way, unless each command is told otherwise. */
+function reportAsOthers(command: Command): void {
+  command.exitOverride().configureOutput({ outputError: reportWrongUse });
+  for (const subcommand of command.commands) reportAsOthers(subcommand);
 }

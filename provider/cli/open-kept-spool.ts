@@ -4,6 +4,7 @@ import { Command } from "commander";
 import type { ConfiguredPlace } from "../server/config.js";
 import type { Spool } from "../server/spool.js";
 import { SPOOL_FILE } from "../server/spool-file.js";
+import { JSON_FAILURES } from "./output.js";
 import { hideSqliteWarning } from "./sqlite-warning.js";
 import { UsageError } from "./usage-error.js";
 
@@ -15,7 +16,9 @@ export interface PlaceOptions {
 }
 
 /** Ends the help of each command that works on a spool. */
-export const EXIT_CODES = "\nExit code: 0 done, 1 failed, 2 wrong use or a wrong configuration.";
+export const EXIT_CODES = `
+${JSON_FAILURES}
+Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration.`;
 
 /** A command that works on the spool of a responder. */
 export const placeCommand = (name: string, description: string): Command =>
@@ -23,9 +26,6 @@ export const placeCommand = (name: string, description: string): Command =>
     .description(description)
     .option("--data-dir <dir>", "data folder of the responder")
     .option("--config <file>", "configuration that names the data folder");
-
-/** For people, not for scripts: those read stdout. */
-export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Gives the data folder. Throws a UsageError unless exactly one option names it. */
 async function findPlace({ dataDir, config }: PlaceOptions): Promise<Partial<ConfiguredPlace>> {

@@ -4,6 +4,7 @@ import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import type { WebhookState } from "./inputs.js";
 import { managedAs } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
+import { removeRegistration } from "./remove.js";
 import { say } from "../resource/progress.js";
 import { apiKeyCandidates } from "./settings.js";
 
@@ -19,16 +20,11 @@ export async function deleteWebhook(state: WebhookState): Promise<void> {
   }
   const observed = await observe(state);
   if (!isOursToDelete(observed, state)) return;
-  const left = await observed.client.deleteWebhook({
-    beforeRepeat: async () =>
-      isOursToDelete({ ...observed, seen: await observed.client.getWebhook() }, state),
+  await removeRegistration({
+    client: observed.client,
+    baseUrl: state.baseUrl,
+    mayGo: (seen) => isOursToDelete({ ...observed, seen }, state),
   });
-  if (left === undefined) return;
-  throw new ApiChatError(
-    "protocol",
-    `${printUrl(state.baseUrl)} still shows ${printUrl(left.webhookUrl)} after delete-webhook; run pulumi refresh and try again`,
-    { operation: "delete-webhook" },
-  );
 }
 
 function managedNameOf(state: WebhookState): string | undefined {

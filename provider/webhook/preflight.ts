@@ -7,6 +7,7 @@ import { ApiChatError, type HandshakeRule } from "../errors.js";
 import { say, sayIfSlow } from "../resource/progress.js";
 import { printUrl } from "../url.js";
 import type { Preflight } from "./inputs.js";
+import { OF_PROGRAM, type Wording } from "./wording.js";
 
 export interface PreflightOptions {
   /** The webhook URL. */
@@ -19,6 +20,7 @@ export interface PreflightOptions {
   baseUrl: string;
   /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. */
   deadline: number;
+  wording?: Wording;
 }
 
 /** How long the endpoint may take for one answer, in milliseconds. */
@@ -28,8 +30,8 @@ const LEAST_ANSWER_MS = 1_000;
 
 /** What else can be done where only this machine may be unable to reach the endpoint. */
 const WAYS_OUT: Partial<Record<HandshakeRule, string>> = {
-  private_address: 'if it can reach this one, set preflight: "warn"',
-  unreachable: 'if only the service can reach it, set preflight: "warn"',
+  private_address: "if it can reach this one",
+  unreachable: "if only the service can reach it",
 };
 
 /**
@@ -43,7 +45,7 @@ export async function preflight(options: PreflightOptions): Promise<void> {
   const diagnosis = await waitForHandshake(options);
   for (const { text } of diagnosis.warnings) say(name, text);
   if (diagnosis.passed) return;
-  const error = handshakeFailed(diagnosis);
+  const error = handshakeFailed(diagnosis, options.wording);
   if (mode === "warn") return say(name, `warning: ${error.message}; set-webhook is called all the same`);
   error.message += "; set-webhook was not called";
   throw error;
@@ -88,10 +90,13 @@ function diagnoseOnce({
 const isWorthWaiting = ({ transcript: { steps } }: FailedHandshake): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 
-function handshakeFailed({ reason, mend, transcript }: FailedHandshake): ApiChatError {
+function handshakeFailed(
+  { reason, mend, transcript }: FailedHandshake,
+  { warnOnly }: Wording = OF_PROGRAM,
+): ApiChatError {
   const wayOut = WAYS_OUT[transcript.rule];
   const lines = [
-    `the handshake with ${transcript.url} failed: ${reason}; ${mend}${wayOut === undefined ? "" : `; ${wayOut}`}`,
+    `the handshake with ${transcript.url} failed: ${reason}; ${mend}${wayOut === undefined ? "" : `; ${wayOut}, ${warnOnly}`}`,
     ...describeRecord(transcript).map((line) => `  ${line}`),
   ];
   const httpStatus = transcript.steps.find(({ cause }) => cause === transcript.cause)?.httpStatus;

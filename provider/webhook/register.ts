@@ -7,6 +7,7 @@ import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type Webhook
 import { preflight } from "./preflight.js";
 import { looksMasked } from "../resource/mask.js";
 import { sayIfSlow } from "../resource/progress.js";
+import { OF_PROGRAM, type Wording } from "./wording.js";
 
 /** What stood in the workspace before, and what is needed to put it back. */
 export interface Before {
@@ -19,6 +20,7 @@ export interface RegisterOptions {
   inputs: WebhookInputs;
   client: RegistrationClient;
   before: Before | undefined;
+  wording?: Wording;
 }
 
 /** A registration as it stands after set-webhook; `unfinished` says why it is not done yet. */
@@ -29,7 +31,7 @@ export interface Registered {
 
 /** Preflight, set-webhook, and a look at what stands there afterwards. Everything within `readySeconds`. */
 export async function register(options: RegisterOptions): Promise<Registered> {
-  const { inputs } = options;
+  const { inputs, wording } = options;
   const deadline = performance.now() + readySecondsOf(inputs) * 1000;
   await preflight({
     name: inputs.name,
@@ -38,6 +40,7 @@ export async function register(options: RegisterOptions): Promise<Registered> {
     mode: inputs.preflight ?? DEFAULT_PREFLIGHT,
     baseUrl: inputs.baseUrl,
     deadline,
+    ...(wording === undefined ? {} : { wording }),
   });
   const answer = await setUntilAccepted(options, deadline);
   return confirm(options, answer, deadline);
@@ -119,36 +122,35 @@ function describe(seen: Registration | undefined): string {
 
 /** Looks until the service says `verified`. The first look must show our URL and a bot URL. */
 async function confirm(
-  { client, inputs }: RegisterOptions,
+  { client, inputs, wording = OF_PROGRAM }: RegisterOptions,
   answer: Registration | undefined,
   deadline: number,
 ): Promise<Registered> {
   const { name } = inputs;
-  let seen = requireOurs(await client.getWebhook(), answer, inputs);
+  let seen = requireOurs(await client.getWebhook(), answer, { inputs, wording });
   await sayIfSlow(
     name,
     () => `waiting for status "${VERIFIED}", now "${seen.status}"`,
     async () => {
       for (let look = 1; seen.status !== VERIFIED && performance.now() < deadline; look += 1) {
         await sleep(Math.min(backOffMs(look), Math.max(0, deadline - performance.now())));
-        seen = requireOurs(await client.getWebhook(), answer, inputs);
+        seen = requireOurs(await client.getWebhook(), answer, { inputs, wording });
       }
     },
   );
   if (seen.status === VERIFIED) return { seen };
   return {
     seen,
-    unfinished: `${name}: the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s; run pulumi up again, or raise timeouts.readySeconds`,
+    unfinished: `${name}: the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s; ${wording.again}, or ${wording.waitLonger}`,
   };
 }
 
 function requireOurs(
   seen: Registration | undefined,
   answer: Registration | undefined,
-  inputs: WebhookInputs,
+  { inputs: { webhookUrl, baseUrl }, wording }: { inputs: WebhookInputs; wording: Wording },
 ): Registration {
-  const { webhookUrl } = inputs;
-  const at = printUrl(inputs.baseUrl);
+  const at = printUrl(baseUrl);
   if (seen === undefined) {
     throw new ApiChatError("protocol", `set-webhook succeeded, but ${at} shows nothing registered`, {
       operation: "get-webhook",
@@ -163,7 +165,7 @@ function requireOurs(
     );
   }
   if (seen.botUrl === "") {
-    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url; run pulumi up again`, {
+    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url; ${wording.again}`, {
       operation: "get-webhook",
     });
   }

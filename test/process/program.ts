@@ -36,17 +36,20 @@ export interface ProgramOptions {
   environment?: Record<string, string>;
   /** No file of the process may grow beyond this: a write fails as it does on a full disk. */
   fileLimitKib?: number;
+  /** What it reads from stdin. Default: nothing, and no terminal. */
+  stdin?: string;
 }
 
 /** Starts the program; ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { environment = {}, fileLimitKib }: ProgramOptions = {},
+  { environment = {}, fileLimitKib, stdin }: ProgramOptions = {},
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
   const limit = fileLimitKib === undefined ? "" : `ulimit -f ${fileLimitKib};`;
   const words = ["-c", `${limit} exec "$0" "$@"`, process.execPath, PROGRAM, ...parameters];
-  const child = spawn("bash", words, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("bash", words, { env, stdio: ["pipe", "pipe", "pipe"] });
+  child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>
     child.once("close", (exitCode, signal) => resolve({ exitCode, signal })),
   );

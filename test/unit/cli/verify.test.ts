@@ -153,13 +153,27 @@ describe("the key", () => {
   });
 });
 
+test("the key may stand on the command line, with a warning", async () => {
+  const { exitCode, stderr } = await verify([good, "--key", VERIFICATION_KEY], {
+    PATH: process.env["PATH"],
+  });
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^warning: --key is visible in the process list/);
+  expect(findSecrets(stderr, [VERIFICATION_KEY])).toEqual([]);
+});
+
 describe("wrong use ends with 2 and one line:", () => {
   test.each<[string, () => string[], string, Record<string, string | undefined>?]>([
     ["no URL", () => [], "missing required argument 'url'"],
     ["no absolute URL", () => ["localhost:3000"], "url: must be an absolute http or https URL"],
     ["a URL with a password", () => ["http://me:secret-word@127.0.0.1/"], "user name and password"],
     ["two URLs", () => [good, good], "too many arguments"],
-    ["an unknown option", () => [good, "--key", "secret-word"], "unknown option '--key'"],
+    ["an unknown option", () => [good, "--kye=secret-word"], "unknown option '--kye=…'"],
+    [
+      "the key twice",
+      () => [good, "--key", "secret-word", "--key-file", "key"],
+      "either --key-file or --key",
+    ],
     ["no time", () => [good, "--timeout", "0"], "number of seconds"],
     ["no number", () => [good, "--timeout", "soon"], "number of seconds"],
     ["no key file", () => [good, "--key-file", "/nowhere/key"], "--key-file: ENOENT"],
@@ -186,8 +200,11 @@ describe("wrong use ends with 2 and one line:", () => {
 });
 
 test("wrong use prints nothing on stdout with --json either", async () => {
-  const { exitCode, stdout } = await verify(["localhost:3000", "--json"]);
+  const { exitCode, stdout, stderr } = await verify(["localhost:3000", "--json"]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(JSON.parse(stderr)).toEqual({
+    error: { code: "wrong_use", message: expect.stringMatching(/^url: must be/) as string },
+  });
 });
 
 test("--help ends with 0 and tells of the key, the rows, slowness and the exit codes", async () => {
@@ -200,6 +217,9 @@ test("--help ends with 0 and tells of the key, the rows, slowness and the exit c
   expect(stdout).toContain("takes 5 s or longer is a warning");
   expect(stdout).toContain("Exit code: 0 passed, 1 failed, 2 wrong use, 130 ended by Ctrl-C.");
   expect(stdout).toContain("With 2 and 130 nothing is on stdout, with --json either.");
+  expect(stdout).toContain(
+    'With --json a failure is the last line of stderr: { "error": { "code", "message" } }.',
+  );
 });
 
 describe("colours", () => {

@@ -18,6 +18,7 @@ import {
   type Answer,
   type Received,
 } from "../client/harness.js";
+import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
 
 export { API_KEY, VERIFICATION_KEY, failureOf, startServer } from "../client/harness.js";
 export { afterTests };
@@ -90,7 +91,10 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
     ],
     ...options,
   });
-  afterTests(() => emulator.close());
+  afterTests(async () => {
+    await emulator.close();
+    expectRecordsMatchOpenApi(emulator.requests, options);
+  });
   const endpoint = await startEndpoint();
   const acme = emulator.workspace("acme");
   let looked = 0;

@@ -1,0 +1,46 @@
+import { Argument, Command } from "commander";
+import { bashScript } from "./completion-bash.js";
+
+const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
+
+/** The command `apichat completion <shell>`: prints the script that completes commands, options and their values. */
+export function completionCommand(): Command {
+  return new Command("completion")
+    .description("print the script that completes apichat in a shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
+    .addHelpText("after", HELP)
+    .action(async (shell: string, _options: object, command: Command) => {
+      const name = command.parent?.name() ?? "";
+      if (shell === "bash") process.stdout.write(bashScript(name));
+      else (await loadCompletion()).describeProgram(command).setup(name, name, shell);
+    });
+}
+
+/** The hidden command `apichat complete -- <words...>`: what the scripts ask at each press of the tab key. */
+export function completeCommand(): Command {
+  return new Command("complete")
+    .description("what the scripts of apichat completion ask")
+    .argument("[words...]", "the words of the command line so far")
+    .action(async (words: string[], _options: object, command: Command) => {
+      const { describeProgram } = await loadCompletion();
+      describeProgram(command).parse(words);
+    });
+}
+
+/** Loaded only by these two: every other command would start later for it. */
+const loadCompletion = () => import("./completion-tree.js");
+
+const HELP = `
+How to install it:
+  bash        $ apichat completion bash >> ~/.bashrc
+  zsh         $ apichat completion zsh > "\${fpath[1]}/_apichat"
+  fish        $ apichat completion fish > ~/.config/fish/completions/apichat.fish
+  powershell  > apichat completion powershell >> $PROFILE
+A new shell has it. The script calls apichat at each press of the tab key, so apichat must be on PATH
+(npm install --global pulumi-apichat, or node_modules/.bin in PATH).
+
+Examples:
+  $ source <(apichat completion bash)
+  $ apichat completion fish | source
+
+Exit code: 0 done, 2 wrong use.`;

@@ -1,0 +1,115 @@
+import { readFile } from "node:fs/promises";
+import { checkSecret, checkUrl } from "../resource/checks.js";
+import type { CredentialsFile } from "./credentials-file.js";
+import {
+  ADDRESSES,
+  FILE_VARIABLE,
+  SECRETS,
+  type AddressKind,
+  type CredentialOptions,
+  type SecretKind,
+  type SecretSource,
+} from "./credential-options.js";
+import { warn } from "./output.js";
+import { UsageError } from "./usage-error.js";
+
+/** The credentials of one run of a command. Malformed ones are thrown as a UsageError, and nothing of them is shown. */
+export interface Credentials {
+  /** The secret, asked for on the terminal where nothing gives it. Throws a UsageError where there is no terminal either. */
+  secret(kind: SecretKind): Promise<string>;
+  /** The secret if something gives it. Nobody is asked. */
+  findSecret(kind: SecretKind): Promise<string | undefined>;
+  /** The address. Throws a UsageError where nothing gives it. */
+  address(kind: AddressKind): Promise<string>;
+  findAddress(kind: AddressKind): Promise<string | undefined>;
+}
+
+/** Reads credentials where the options, the environment and the file of credentials name them, in this order. */
+export function openCredentials(options: CredentialOptions, onInterrupt: () => void): Credentials {
+  let file: Promise<CredentialsFile> | undefined;
+  const readFileOnce = (): Promise<CredentialsFile> => (file ??= readNamedFile(options));
+  const findSecret = async (kind: SecretKind): Promise<string | undefined> => {
+    const found = await findGiven(SECRETS[kind], options);
+    return found ?? requireSound(SECRETS[kind], (await readFileOnce())[kind], "the credentials file");
+  };
+  const findAddress = async (kind: AddressKind): Promise<string | undefined> =>
+    findGivenAddress(kind, options) ?? requireUrl(kind, (await readFileOnce())[kind]);
+  return {
+    findSecret,
+    findAddress,
+    secret: async (kind) => (await findSecret(kind)) ?? ask(SECRETS[kind], onInterrupt),
+    address: async (kind) => (await findAddress(kind)) ?? failForMissingAddress(kind),
+  };
+}
+
+async function readNamedFile({ credentials }: CredentialOptions): Promise<CredentialsFile> {
+  const path = credentials ?? (process.env[FILE_VARIABLE] || undefined);
+  if (path === undefined) return {};
+  // Loaded here, because few runs need YAML.
+  const { readCredentialsFile } = await import("./credentials-file.js");
+  return readCredentialsFile(path);
+}
+
+/** The secret from its flag, its file or its variable. */
+async function findGiven(source: SecretSource, options: CredentialOptions): Promise<string | undefined> {
+  const { label, option, fileOption, flag, fileFlag, variable } = source;
+  const given = options[option];
+  const path = options[fileOption];
+  if (given !== undefined && path !== undefined) {
+    throw new UsageError(`give the ${label} once: either ${fileFlag} or ${flag}`);
+  }
+  if (given !== undefined) {
+    warn(`${flag} is visible in the process list and in the shell's history; use ${fileFlag} or ${variable}`);
+    return requireSound(source, given, flag);
+  }
+  if (path !== undefined) {
+    return requireSound(source, await readSecretFile(path, fileFlag), `the ${label} in ${path}`);
+  }
+  return requireSound(source, process.env[variable] || undefined, variable);
+}
+
+async function readSecretFile(path: string, fileFlag: string): Promise<string> {
+  try {
+    const text = await readFile(path, "utf8");
+    return text.replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new UsageError(`${fileFlag}: ${(error as Error).message}; name a file that holds the key alone`);
+  }
+}
+
+async function ask(source: SecretSource, onInterrupt: () => void): Promise<string> {
+  const { label, fileFlag, variable } = source;
+  if (!process.stdin.isTTY) {
+    throw new UsageError(
+      `the ${label} is missing; set ${variable}, or name a file that holds it: ${fileFlag} <file>`,
+    );
+  }
+  const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
+  const terminal = { input: process.stdin, output: process.stderr };
+  // Loaded here, because few runs ask.
+  const { askSecret } = await import("./ask-secret.js");
+  const typed = (await askSecret(question, terminal, onInterrupt)) ?? "";
+  return requireSound(source, typed, `the ${label}`);
+}
+
+function requireSound<T extends string | undefined>({ mend }: SecretSource, secret: T, name: string): T {
+  const [failure] = secret === undefined ? [] : checkSecret(name, secret, mend);
+  if (failure !== undefined) throw new UsageError(failure.reason);
+  return secret;
+}
+
+function findGivenAddress(kind: AddressKind, options: CredentialOptions): string | undefined {
+  return requireUrl(kind, options[kind] ?? (process.env[ADDRESSES[kind].variable] || undefined));
+}
+
+function requireUrl<T extends string | undefined>(kind: AddressKind, url: T): T {
+  const { label, example } = ADDRESSES[kind];
+  const [failure] = url === undefined ? [] : checkUrl(`the ${label}`, url, example);
+  if (failure !== undefined) throw new UsageError(failure.reason);
+  return url;
+}
+
+function failForMissingAddress(kind: AddressKind): never {
+  const { label, flag, variable, example } = ADDRESSES[kind];
+  throw new UsageError(`the ${label} is missing; give it with ${flag} or ${variable}, such as ${example}`);
+}

@@ -1,0 +1,77 @@
+import { styleText } from "node:util";
+import { Command } from "commander";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { openCredentials } from "./credentials.js";
+import type { CheckStatus } from "./doctor/check.js";
+import type { NamedFinding } from "./doctor/run.js";
+import { parseUrl } from "./option-values.js";
+import { ENDINGS, EXIT, print, printJson } from "./output.js";
+import { toPlainText } from "./plain-text.js";
+import { runToExit, type Interruption } from "./run-command.js";
+
+interface DoctorOptions extends CredentialOptions {
+  webhookUrl?: string;
+  json?: boolean;
+}
+
+/** Time limit of each call and process, in milliseconds. */
+const LIMIT_MS = 10_000;
+
+/** Loaded only to look: `--help` needs none of it. */
+const loadChecks = () => import("./doctor/run.js");
+
+/** The command `apichat doctor`: looks at what this package needs, and says how to mend what is wrong. It ends the process. */
+export function doctorCommand(): Command {
+  const command = new Command("doctor")
+    .description("look at Node.js, Pulumi, the program here, configuration and network, each with a mend")
+    .option("--webhook-url <url>", "a webhook URL to look at", parseUrl)
+    .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "mend" }] }');
+  return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey", "botUrl"])
+    .addHelpText("after", HELP)
+    .action((options: DoctorOptions) => runToExit((interruption) => examine(options, interruption)));
+}
+
+const HELP = `${CREDENTIALS_HELP}
+Nobody is asked for a secret here. With the API key the base URL is read (get-webhook); with the verification key the
+webhook URL has to answer the handshake; without them both only have to answer. Nothing is changed, and no message sent.
+The program is the one that the current folder is in; its stacks' apichat:baseUrl is looked at too.
+ok, warning and skipped are fine; failed is not.
+
+Examples:
+  $ apichat doctor
+  $ apichat doctor --base-url https://platform.example/acme/apichat --webhook-url https://chat.example/webhooks/apichat
+  $ apichat doctor --json | jq '.checks[] | select(.status == "failed")'
+${ENDINGS}`;
+
+async function examine(options: DoctorOptions, { signal, interrupt }: Interruption): Promise<number> {
+  const { runChecks, NAME_WIDTH } = await loadChecks();
+  const findings: NamedFinding[] = [];
+  const checks = runChecks({
+    folder: process.cwd(),
+    environment: process.env,
+    credentials: openCredentials(options, interrupt),
+    webhookUrl: options.webhookUrl,
+    limitMs: LIMIT_MS,
+    signal,
+  });
+  for await (const finding of checks) {
+    findings.push(finding);
+    if (!options.json) print(formatFinding(finding, NAME_WIDTH));
+  }
+  const passed = findings.every(({ status }) => status !== "failed");
+  if (options.json) printJson({ passed, checks: findings });
+  return passed ? EXIT.done : EXIT.failed;
+}
+
+const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
+const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
+
+function formatFinding({ name, status, text, mend }: NamedFinding, nameWidth: number): string {
+  const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
+  const lines = [`${paint(status)}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}`];
+  if (mend !== undefined) lines.push(`${indent}mend: ${toPlainText(mend)}`);
+  return `${lines.join("\n")}\n`;
+}
+
+const paint = (status: CheckStatus): string =>
+  styleText(COLOURS[status], status.padEnd(STATUS_WIDTH), { stream: process.stdout });

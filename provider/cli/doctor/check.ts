@@ -1,0 +1,38 @@
+import type { Credentials } from "../credentials.js";
+
+/** What a check came to. Only `failed` makes the exit code 1. */
+export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
+
+export interface Finding {
+  status: CheckStatus;
+  /** What was seen, in one line. */
+  text: string;
+  /** How to mend it, in one line. */
+  mend?: string;
+}
+
+/** What the checks look at. */
+export interface Surroundings {
+  /** The current folder: an absolute path. */
+  folder: string;
+  environment: NodeJS.ProcessEnv;
+  credentials: Credentials;
+  webhookUrl: string | undefined;
+  /** Time limit of one call or process, in milliseconds. */
+  limitMs: number;
+  /** Fires at Ctrl-C. */
+  signal: AbortSignal;
+}
+
+export interface Check {
+  name: string;
+  run: (surroundings: Surroundings) => Finding | Promise<Finding>;
+}
+
+export const ok = (text: string): Finding => ({ status: "ok", text });
+
+export const warning = (text: string, mend: string): Finding => ({ status: "warning", text, mend });
+
+export const failed = (text: string, mend: string): Finding => ({ status: "failed", text, mend });
+
+export const skipped = (text: string): Finding => ({ status: "skipped", text });

@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import * as z from "zod";
+import { printUrl } from "../../url.js";
+import { parseYaml } from "../../yaml-file.js";
+import { ADDRESSES } from "../credential-options.js";
+import { ok, skipped, warning, type Check, type Surroundings } from "./check.js";
+import { findProgram, listStackFiles } from "./program-folder.js";
+
+const stackFile = z.nullable(z.object({ config: z.nullish(z.record(z.string(), z.unknown())) }));
+
+/** One stack's settings of this provider. */
+interface StackSettings {
+  stack: string;
+  baseUrl: string | undefined;
+  hasApiKey: boolean;
+  /** The API key stands in the file as it is. */
+  isKeyInClear: boolean;
+}
+
+/** Where the base URL and the API key come from. */
+export const configurationCheck: Check = {
+  name: "configuration",
+  run: async (surroundings) => {
+    const stacks = await readStacks(surroundings.folder);
+    const inClear = stacks.filter(({ isKeyInClear }) => isKeyInClear);
+    if (inClear.length > 0) {
+      return warning(
+        `apichat:apiKey stands in clear text in the settings of ${namesOf(inClear)}`,
+        "pulumi config set --secret apichat:apiKey; then have the key replaced if the file was ever shared",
+      );
+    }
+    const found = await describeFound(surroundings, stacks);
+    if (found.length > 0) return ok(found.join("; "));
+    return skipped(
+      `no base URL: neither ${ADDRESSES.baseUrl.variable} nor apichat:baseUrl; each resource can have its own`,
+    );
+  },
+};
+
+/** The base URL to look at: that of the options and the environment, else that of the stacks if they agree. */
+export async function findBaseUrl({ credentials, folder }: Surroundings): Promise<string | undefined> {
+  const given = await credentials.findAddress("baseUrl");
+  if (given !== undefined) return given;
+  const urls = new Set((await readStacks(folder)).flatMap(({ baseUrl }) => baseUrl ?? []));
+  return urls.size === 1 ? [...urls][0] : undefined;
+}
+
+async function describeFound(
+  { credentials }: Surroundings,
+  stacks: readonly StackSettings[],
+): Promise<string[]> {
+  const given = await credentials.findAddress("baseUrl");
+  const hasKey = (await credentials.findSecret("apiKey")) !== undefined;
+  return [
+    ...(given === undefined ? [] : [`base URL ${printUrl(given)}`]),
+    ...(hasKey ? ["an API key"] : []),
+    ...stacks
+      .filter(({ baseUrl, hasApiKey }) => baseUrl !== undefined || hasApiKey)
+      .map((settings) => `stack ${settings.stack}: ${describeStack(settings)}`),
+  ];
+}
+
+const describeStack = ({ baseUrl, hasApiKey }: StackSettings): string =>
+  [...(baseUrl === undefined ? [] : [printUrl(baseUrl)]), ...(hasApiKey ? ["an API key"] : [])].join(", ");
+
+async function readStacks(folder: string): Promise<StackSettings[]> {
+  const program = await findProgram(folder);
+  return program === undefined ? [] : Promise.all((await listStackFiles(program)).map(readStack));
+}
+
+async function readStack(path: string): Promise<StackSettings> {
+  const config = parseYaml(await readFile(path, "utf8"), stackFile, path)?.config ?? {};
+  const [baseUrl, apiKey] = [config["apichat:baseUrl"], config["apichat:apiKey"]];
+  return {
+    stack: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "$1"),
+    baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+    hasApiKey: apiKey !== undefined,
+    isKeyInClear: typeof apiKey === "string",
+  };
+}
+
+const namesOf = (stacks: readonly StackSettings[]): string => stacks.map(({ stack }) => stack).join(", ");

@@ -1,0 +1,135 @@
+import { request } from "undici";
+import { connectionCode } from "../../client/attempt.js";
+import { sharedDispatcher } from "../../client/dispatcher.js";
+import { RegistrationClient } from "../../client/registration-client.js";
+import { diagnoseHandshake } from "../../diagnosis/index.js";
+import { ApiChatError } from "../../errors.js";
+import { isClearText } from "../../resource/checks.js";
+import { printUrl } from "../../url.js";
+import { ADDRESSES } from "../credential-options.js";
+import { failed, ok, skipped, warning, type Check, type Finding, type Surroundings } from "./check.js";
+import { findBaseUrl } from "./configuration.js";
+
+const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+
+/** The environment's proxies, which calls to the service go through. */
+export const proxyCheck: Check = {
+  name: "proxies",
+  run: ({ environment }) => {
+    const set = PROXY_VARIABLES.filter((name) => environment[name]);
+    if (set.length === 0) return ok("none");
+    const except = environment["no_proxy"] ?? environment["NO_PROXY"] ?? "";
+    const wrong = set.find((name) => !URL.canParse(environment[name] ?? ""));
+    if (wrong !== undefined)
+      return failed(`${wrong} is no URL`, "write for example http://proxy.example:3128");
+    const list = set.map((name) => `${name} ${printUrl(environment[name] ?? "")}`).join(", ");
+    return ok(`${list}${except === "" ? "" : `; not for ${except}`}`);
+  },
+};
+
+/** The registration interface: with the API key that it accepts it, else only that it answers. */
+export const baseUrlCheck: Check = {
+  name: "base URL",
+  run: async (surroundings) => {
+    const baseUrl = await findBaseUrl(surroundings);
+    if (baseUrl === undefined) {
+      return skipped(`give it with ${ADDRESSES.baseUrl.flag} or ${ADDRESSES.baseUrl.variable}`);
+    }
+    const apiKey = await surroundings.credentials.findSecret("apiKey");
+    const finding =
+      apiKey === undefined
+        ? await knock(baseUrl, "without the API key no more is known", surroundings)
+        : await getWebhook({ baseUrl, apiKey }, surroundings);
+    if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
+    return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
+  },
+};
+
+/** The webhook URL: with the verification key its handshake, else only that it answers. */
+export const webhookUrlCheck: Check = {
+  name: "webhook URL",
+  run: async (surroundings) => {
+    const { webhookUrl, credentials } = surroundings;
+    if (webhookUrl === undefined) return skipped("give it with --webhook-url");
+    const verificationKey = await credentials.findSecret("verificationKey");
+    if (verificationKey === undefined) {
+      return knock(webhookUrl, "without the verification key no more is known", surroundings);
+    }
+    return performHandshake({ url: webhookUrl, verificationKey }, surroundings);
+  },
+};
+
+/** The bot URL. No message is sent: the contact would see it. */
+export const botUrlCheck: Check = {
+  name: "bot URL",
+  run: async (surroundings) => {
+    const botUrl = await surroundings.credentials.findAddress("botUrl");
+    if (botUrl !== undefined) return knock(botUrl, "no message was sent", surroundings);
+    return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
+  },
+};
+
+async function getWebhook(
+  { baseUrl, apiKey }: { baseUrl: string; apiKey: string },
+  { limitMs, signal }: Surroundings,
+): Promise<Finding> {
+  try {
+    const client = new RegistrationClient({ baseUrl, apiKey, requestSeconds: limitMs / 1000, signal });
+    const registration = await client.getWebhook();
+    const place = `${printUrl(baseUrl)} accepts the API key`;
+    if (registration === undefined) return ok(`${place}; no webhook is registered`);
+    return ok(`${place}; registered is ${printUrl(registration.webhookUrl)}, ${registration.status}`);
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    return failed(error.message, MENDS[error.code] ?? "look at the base URL and the API key");
+  }
+}
+
+const MENDS: Partial<Record<ApiChatError["code"], string>> = {
+  unauthorized: "look at the API key, and whether it is that of this base URL",
+  unavailable: "look at the base URL, the network, the proxy and the firewall",
+  protocol: "look at the base URL: something answers there that is not the registration interface",
+};
+
+async function performHandshake(
+  { url, verificationKey }: { url: string; verificationKey: string },
+  surroundings: Surroundings,
+): Promise<Finding> {
+  const { limitMs, signal } = surroundings;
+  const serviceUrl = await findBaseUrl(surroundings);
+  const diagnosis = await diagnoseHandshake({
+    url,
+    verificationKey,
+    limitMs,
+    signal,
+    ...(serviceUrl === undefined ? {} : { serviceUrl }),
+  });
+  if (!diagnosis.passed) return failed(`${printUrl(url)}: ${diagnosis.reason}`, diagnosis.mend);
+  const text = `${printUrl(url)} answers the handshake`;
+  if (diagnosis.warnings.length === 0) return ok(text);
+  return warning(
+    `${text}; ${diagnosis.warnings.map((one) => one.text).join("; ")}`,
+    "apichat verify says more",
+  );
+}
+
+/** Whether anything answers HTTP there. The status does not matter: the request is a GET, and the interfaces take POST. */
+async function knock(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
+  const limit = AbortSignal.timeout(limitMs);
+  try {
+    const answer = await request(url, {
+      dispatcher: sharedDispatcher(),
+      signal: AbortSignal.any([signal, limit]),
+    });
+    await answer.body.dump();
+    return ok(`${printUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");
+    const why = limit.aborted ? `no answer in ${limitMs / 1000} s` : `no answer: ${code}`;
+    return failed(
+      `${printUrl(url)}: ${why}`,
+      "look at the URL, whether its server runs, and at proxy and firewall",
+    );
+  }
+}

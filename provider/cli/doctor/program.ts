@@ -1,0 +1,91 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import * as z from "zod";
+import { parseYaml } from "../../yaml-file.js";
+import { failed, ok, skipped, warning, type Check, type Finding } from "./check.js";
+import { findProgram, readIfThere, type ProgramFolder } from "./program-folder.js";
+import { isOlder, LEAST_PULUMI, majorOf } from "./versions.js";
+
+const NO_PROGRAM = "no Pulumi.yaml here or above";
+
+const projectFile = z.object({
+  name: z.string(),
+  runtime: z.union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)]),
+});
+
+/** A check of the program in the current folder; without one it is skipped. */
+const programCheck = (name: string, look: (program: ProgramFolder) => Finding | Promise<Finding>): Check => ({
+  name,
+  run: async ({ folder }) => {
+    const program = await findProgram(folder);
+    return program === undefined ? skipped(NO_PROGRAM) : look(program);
+  },
+});
+
+export const projectCheck = programCheck("program", async ({ folder, file }) => {
+  const path = join(folder, file);
+  const { name, runtime } = parseYaml((await readIfThere(path)) ?? "", projectFile, path);
+  if (runtime === "nodejs") return ok(`${name} (${path})`);
+  return failed(
+    `${name} has the runtime ${runtime}, and dynamic providers of Node.js run in nodejs only`,
+    `write the program in TypeScript or JavaScript: runtime: nodejs in ${path}`,
+  );
+});
+
+const manifest = z.object({
+  dependencies: z.record(z.string(), z.unknown()).optional(),
+  devDependencies: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** The provider process loads the package by its name from the program's folder. */
+export const dependencyCheck = programCheck("pulumi-apichat", async ({ folder }) => {
+  const path = join(folder, "package.json");
+  const text = await readIfThere(path);
+  const mend = `run in ${folder}: npm install pulumi-apichat`;
+  if (text === undefined) return failed(`there is no ${path}`, mend);
+  const { dependencies, devDependencies } = parseYaml(text, manifest, path);
+  if (!("pulumi-apichat" in { ...dependencies, ...devDependencies })) {
+    return failed(`no direct dependency of ${path}, from where the provider is loaded`, mend);
+  }
+  const version = findVersion(folder, "pulumi-apichat");
+  return version === undefined
+    ? failed("a dependency, but not installed", `run in ${folder}: npm install`)
+    : ok(version);
+});
+
+export const libraryCheck = programCheck("@pulumi/pulumi", ({ folder }) => {
+  const version = findVersion(folder, "@pulumi/pulumi");
+  const mend = `run in ${folder}: npm install @pulumi/pulumi@^${majorOf(LEAST_PULUMI)}`;
+  if (version === undefined) return failed(`not installed for ${folder}`, mend);
+  if (isOlder(version, LEAST_PULUMI)) {
+    return failed(`${version} is too old; ${LEAST_PULUMI} or newer is needed`, mend);
+  }
+  return majorOf(version) > majorOf(LEAST_PULUMI)
+    ? warning(`${version} is newer than what this was made for`, mend)
+    : ok(version);
+});
+
+export const typescriptCheck = programCheck("typescript", async ({ folder }) => {
+  const version = findVersion(folder, "typescript");
+  if (version === undefined) return ok("not installed: Pulumi or Node.js bring what they need");
+  const settings = (await readIfThere(join(folder, "tsconfig.json"))) ?? "";
+  const isClassic = /"moduleResolution"\s*:\s*"node(10)?"/i.test(settings);
+  if (majorOf(version) < 6 || !isClassic || settings.includes('"ignoreDeprecations"')) return ok(version);
+  return warning(
+    `${version} refuses "moduleResolution": "node" of tsconfig.json (TS5107)`,
+    'set "moduleResolution": "nodenext", or "ignoreDeprecations": "6.0"',
+  );
+});
+
+const installed = z.object({ version: z.string() });
+
+/** The version of a package as a program in this folder would load it; undefined if it is not installed. */
+function findVersion(folder: string, name: string): string | undefined {
+  try {
+    const require = createRequire(join(folder, "package.json"));
+    return installed.safeParse(require(`${name}/package.json`)).data?.version;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import { quote } from "../../redact.js";
+import type { Check, Finding, Surroundings } from "./check.js";
+import { configurationCheck } from "./configuration.js";
+import { baseUrlCheck, botUrlCheck, proxyCheck, webhookUrlCheck } from "./network.js";
+import { dependencyCheck, libraryCheck, projectCheck, typescriptCheck } from "./program.js";
+import { nodeCheck, pulumiCheck } from "./tools.js";
+
+/** What a check has found, under its name. */
+export interface NamedFinding extends Finding {
+  name: string;
+}
+
+const CHECKS: readonly Check[] = [
+  nodeCheck,
+  pulumiCheck,
+  projectCheck,
+  dependencyCheck,
+  libraryCheck,
+  typescriptCheck,
+  configurationCheck,
+  proxyCheck,
+  baseUrlCheck,
+  webhookUrlCheck,
+  botUrlCheck,
+];
+
+/** How wide the names are. */
+export const NAME_WIDTH = Math.max(...CHECKS.map(({ name }) => name.length));
+
+/** Makes all checks at once, and gives what they found in their order, each as soon as it is there. */
+export async function* runChecks(surroundings: Surroundings): AsyncGenerator<NamedFinding> {
+  const { credentials, signal } = surroundings;
+  // Read before, so that a malformed one is wrong use and not the failure of some check.
+  const secrets = [await credentials.findSecret("apiKey"), await credentials.findSecret("verificationKey")];
+  await Promise.all([credentials.findAddress("baseUrl"), credentials.findAddress("botUrl")]);
+  const known = secrets.filter((secret) => secret !== undefined);
+  const running = CHECKS.map((check) => runCheck(check, surroundings, known));
+  for (const finding of running) {
+    yield await finding;
+    signal.throwIfAborted();
+  }
+}
+
+async function runCheck(
+  { name, run }: Check,
+  surroundings: Surroundings,
+  secrets: readonly string[],
+): Promise<NamedFinding> {
+  try {
+    const { mend, ...finding } = await run(surroundings);
+    const text = quote(finding.text, secrets);
+    return { name, ...finding, text, ...(mend === undefined ? {} : { mend: quote(mend, secrets) }) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { name, status: "failed", text: quote(reason, secrets), mend: "mend that, and try again" };
+  }
+}

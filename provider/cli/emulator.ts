@@ -1,0 +1,87 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { addOpenPointOptions } from "./emulator/open-point-options.js";
+import type { EmulatorCliOptions } from "./emulator/settings.js";
+import { collect, parsePort } from "./option-values.js";
+import { untilStopped } from "./stop-signals.js";
+import { hideSqliteWarning } from "./sqlite-warning.js";
+
+/** The built-in flows. */
+const FLOWS = ["echo", "menu", "silent"] as const;
+
+const DEFAULT_PORT = 4000;
+const DEFAULT_BOT_PORT = 4001;
+
+/** Loaded only to run: `--help` needs no emulator. */
+const loadEmulator = () => import("./emulator/run.js");
+
+/** The command `apichat emulator`: the whole service on this machine, with its page, until Ctrl-C. */
+export function emulatorCommand(): Command {
+  const command = new Command("emulator")
+    .description("run the whole service on this machine, with a page to play the contact, until Ctrl-C")
+    .option(
+      "--port <port>",
+      "registration, control API and page; 0 is any that is free",
+      parsePort,
+      DEFAULT_PORT,
+    )
+    .option("--bot-port <port>", "the bot host, to which messages go", parsePort, DEFAULT_BOT_PORT)
+    .option("--host <host>", "address to listen on; another than this machine's needs a token", "127.0.0.1")
+    .option("--token-file <file>", "file with the token that the control API and the page ask for")
+    .option(
+      "--workspace <name>",
+      'a workspace; may be given again (default: "acme", if there is no other)',
+      collect,
+    )
+    .option("--seed <file>", "workspaces and faults at the start (YAML or JSON)")
+    .option("--data <file>", "keeps the state between runs (default: in memory)")
+    .addOption(new Option("--flow <name>", "what replies (default: echo)").choices(FLOWS))
+    .option("--scenario <file>", "what replies, written as a file (YAML or JSON)")
+    .option("--fault <json>", "something that goes wrong; may be given again", collectFault)
+    .option("--quiet", "no line for each request and delivery")
+    .option("--json", "one JSON object a line")
+    .addHelpText("after", HELP)
+    .action(run);
+  return addOpenPointOptions(command);
+}
+
+const HELP = `
+The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
+
+A seed, of which every field but name and apiKey may be left out:
+  workspaces:
+    - name: acme
+      apiKey: an-api-key
+      flowApiKey: a-flow-api-key
+      flow: menu
+  faults:
+    - operation: set-webhook
+      fault: { status: 503 }
+
+Examples:
+  $ apichat emulator
+  $ apichat emulator --workspace acme --workspace globex --flow menu
+  $ apichat emulator --seed workspaces.yaml --data emulator.db --failed-handshake clears
+  $ apichat emulator --fault '{"operation":"set-webhook","times":2,"fault":{"status":503}}'
+
+Exit code: 0 ended by Ctrl-C or SIGTERM, 1 could not start, 2 wrong use or a wrong file.`;
+
+/** Only its JSON is looked at here: the emulator looks at the rest. */
+function collectFault(text: string, before: readonly unknown[] = []): unknown[] {
+  try {
+    return [...before, JSON.parse(text)];
+  } catch {
+    // Its position says little about what a shell has made of the quotes.
+    throw new InvalidArgumentError(
+      `It must be JSON; write for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
+    );
+  }
+}
+
+async function run(options: EmulatorCliOptions): Promise<void> {
+  hideSqliteWarning();
+  const { startFromOptions } = await loadEmulator();
+  const stopped = untilStopped();
+  const emulator = await startFromOptions(options);
+  await stopped;
+  await emulator.close();
+}

@@ -1,0 +1,199 @@
+import type { Switches } from "../../emulator/switches.js";
+
+type HandshakeSwitch = keyof NonNullable<Switches["handshake"]>;
+
+/** Where a switch stands in the options of `startEmulator`: a dot reaches into an object. */
+export type SwitchPath = Exclude<keyof Switches, "handshake"> | `handshake.${HandshakeSwitch}`;
+
+/** One point that the specification leaves open, and the option of `apichat emulator` that chooses how it is read. */
+export type OpenPoint = {
+  /** What is open. */
+  about: string;
+  /** The section that leaves it open. */
+  section: string;
+  /** What holds without the option. */
+  otherwise: string;
+} & (
+  | {
+      /** What can be chosen, and what it means. */
+      readings: Record<string, string>;
+    }
+  | {
+      /** What can be given in place of a reading; `none` is an option that is there or not. */
+      value: "none" | "text" | "count" | "ms";
+    }
+);
+
+/** The readings of a switch that is one of a few texts; `otherwise` is the default. */
+const readings = <T extends string>(otherwise: NoInfer<T>, meanings: Record<T, string>) => ({
+  otherwise,
+  readings: meanings,
+});
+
+type ReadingOf<K extends keyof Switches> = NonNullable<Switches[K]> & string;
+type HandshakeReadingOf<K extends HandshakeSwitch> = NonNullable<NonNullable<Switches["handshake"]>[K]> &
+  string;
+
+/** Every switch. The type asks for a row of each, and for a line of each reading. */
+export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
+  "handshake.encoding": {
+    about: "how the three parameters of the handshake are sent",
+    section: "6.1",
+    ...readings<HandshakeReadingOf<"encoding">>("form", {
+      form: "a form in the body",
+      json: "JSON in the body",
+      query: "in the query of the webhook URL",
+    }),
+  },
+  "handshake.challenge": {
+    about: "the random string of the handshake",
+    section: "6.1",
+    ...readings<HandshakeReadingOf<"challenge">>("hex", {
+      hex: "32 hex digits",
+      digits: "10 digits",
+      long: "1 KiB of letters, digits, + and /",
+    }),
+  },
+  "handshake.timeoutMs": {
+    about: "how long the whole handshake may take",
+    section: "8",
+    value: "ms",
+    otherwise: "5000",
+  },
+  failedHandshake: {
+    about: "what a set-webhook with a failed handshake does",
+    section: "3",
+    ...readings<ReadingOf<"failedHandshake">>("keeps", {
+      keeps: "422; what stood there stays",
+      clears: "422; what stood there is removed",
+      unverified: "200; the new one is stored with the status failed",
+    }),
+  },
+  beforeFirstSet: {
+    about: "what get-webhook answers before the first set-webhook",
+    section: "4.1",
+    ...readings<ReadingOf<"beforeFirstSet">>("empty-strings", {
+      "empty-strings": "the four fields as empty strings",
+      "null-fields": "the four fields as null",
+      nulls: "data: null",
+      missing: "no data",
+      "empty-array": "data: []",
+      "not-found": "HTTP 404",
+    }),
+  },
+  maskKey: {
+    about: "answers show the verification key as ab********yz",
+    section: "2.1",
+    value: "none",
+    otherwise: "as it is",
+  },
+  normalizeUrl: {
+    about: "answers show the URL without default port and trailing slash, its host in lower case",
+    section: "2.1",
+    value: "none",
+    otherwise: "as it was given",
+  },
+  statusAfterSet: {
+    about: "the webhook_status after a good handshake",
+    section: "3",
+    value: "text",
+    otherwise: "verified",
+  },
+  verifyAfterMs: {
+    about: "after how long another --status-after-set becomes verified by itself",
+    section: "3",
+    value: "ms",
+    otherwise: "never",
+  },
+  errorShape: {
+    about: "the body of an error",
+    section: "7",
+    ...readings<ReadingOf<"errorShape">>("envelope", {
+      envelope: '{ "status": "error", "message" }',
+      errors: '{ "message", "errors" }, with a list for each field',
+      text: "the message alone",
+      empty: "nothing",
+    }),
+  },
+  registrationKey: {
+    about: "where the registration interface finds the API key",
+    section: "5",
+    ...readings<ReadingOf<"registrationKey">>("body", {
+      body: "the field ChaveApi only",
+      "body-or-bearer": "there, or as Authorization: Bearer",
+    }),
+  },
+  flowKey: {
+    about: "how the flow API key is presented on bot_url",
+    section: "5",
+    ...readings<ReadingOf<"flowKey">>("bearer", {
+      bearer: "as Authorization: Bearer",
+      raw: "as Authorization alone",
+      body: "the field ChaveApi, as in the registration",
+      none: "not asked for",
+    }),
+  },
+  messageAnswer: {
+    about: "what bot_url answers to a message that it takes",
+    section: "4.2",
+    ...readings<ReadingOf<"messageAnswer">>("ok", {
+      ok: '200 and { "status": "ok" }',
+      created: "201 and the id of the message",
+      empty: "204",
+    }),
+  },
+  senderFields: {
+    about: "whether sender.email and sender.phone_number must be there",
+    section: "2.3",
+    ...readings<ReadingOf<"senderFields">>("optional", {
+      optional: "they may be absent",
+      required: "422 without them",
+    }),
+  },
+  deliveryAnswer: {
+    about: "which answer to a delivery means that it was taken",
+    section: "6.2",
+    ...readings<ReadingOf<"deliveryAnswer">>("2xx", {
+      "2xx": "any 2xx",
+      "200": "200 only",
+      any: "any answer at all",
+    }),
+  },
+  deliveryEncoding: {
+    about: "how the body of a delivery is written",
+    section: "6.2",
+    ...readings<ReadingOf<"deliveryEncoding">>("json", {
+      json: "plain JSON",
+      php: "as PHP writes it, with \\/ and \\u00e9",
+    }),
+  },
+  deliveryAttempts: {
+    about: "how often a delivery is tried",
+    section: "6.2",
+    value: "count",
+    otherwise: "1, the harshest reading",
+  },
+  deliveryRetryMs: {
+    about: "the pause before the second try; it doubles with each",
+    section: "6.2",
+    value: "ms",
+    otherwise: "1000",
+  },
+  deliveryTimeoutMs: {
+    about: "how long one try may take",
+    section: "8",
+    value: "ms",
+    otherwise: "5000",
+  },
+  defaultAction: {
+    about: "default_action of the cards in the flow menu",
+    section: "2.4",
+    ...readings<ReadingOf<"defaultAction">>("null", { null: "null", url: "an object with a URL" }),
+  },
+  requestsPerSecond: {
+    about: "how many calls of one workspace a second are not answered with 429",
+    section: "8",
+    value: "count",
+    otherwise: "any number",
+  },
+};

@@ -1,0 +1,44 @@
+import type { Emulator, Workspace } from "../../emulator/index.js";
+
+/** A workspace that was started with keys that were made here, and are shown once. */
+export type ShownKeys = ReadonlySet<string>;
+
+/** The first lines: where everything is. */
+export function formatStart(emulator: Emulator, shown: ShownKeys, hasToken: boolean): string {
+  const workspaces = [...emulator.workspaces.values()].map((workspace) => formatWorkspace(workspace, shown));
+  return [
+    `page          ${emulator.url}/_emulator/${hasToken ? "?token=<the token>" : ""}`,
+    `registration  ${emulator.url}`,
+    `bot host      ${emulator.botUrl}`,
+    ...workspaces,
+    "Ctrl-C ends it",
+    "",
+  ].join("\n");
+}
+
+function formatWorkspace({ name, baseUrl, botUrl, apiKey, flowApiKey }: Workspace, shown: ShownKeys): string {
+  const rows = [
+    `workspace ${name}`,
+    `  base URL      ${baseUrl}`,
+    `  bot URL       ${botUrl}`,
+    ...(shown.has(name) ? [`  API key       ${apiKey}`, `  flow API key  ${flowApiKey}`] : []),
+  ];
+  return rows.join("\n");
+}
+
+/** The same for scripts: the first line of `--json`. */
+export function describeStart(emulator: Emulator, shown: ShownKeys): object {
+  return {
+    type: "started",
+    at: new Date().toISOString(),
+    page: `${emulator.url}/_emulator/`,
+    url: emulator.url,
+    botUrl: emulator.botUrl,
+    workspaces: [...emulator.workspaces.values()].map(({ name, baseUrl, botUrl, apiKey, flowApiKey }) => ({
+      name,
+      baseUrl,
+      botUrl,
+      ...(shown.has(name) ? { apiKey, flowApiKey } : {}),
+    })),
+  };
+}

@@ -1,0 +1,65 @@
+import { createDispatcher } from "../../client/dispatcher.js";
+import { toNodeListener } from "../../responder/node.js";
+import { createResponder } from "../../responder/responder.js";
+import { listen } from "../../server/listener.js";
+import { printUrl } from "../../url.js";
+import { createForwarder, type Forward } from "./forward.js";
+import type { ListenEvent } from "./seen.js";
+import { watchResponder, type Watcher } from "./watch.js";
+
+export { formatListenEvent } from "./lines.js";
+
+export interface ListeningOptions {
+  host: string;
+  port: number;
+  /** The only path that is answered. Default: every path. */
+  path?: string;
+  verificationKey: string;
+  /** Where to forward what is accepted. */
+  forward?: string;
+  onEvent: (event: ListenEvent) => void;
+}
+
+/** A webhook endpoint that tells of everything it receives. */
+export interface Listening {
+  /** Ends it: what is being answered is answered, what is being forwarded is not waited for. */
+  close(): Promise<void>;
+}
+
+/** Conversations that are forwarded side by side. */
+const FORWARDS_AT_ONCE = 16;
+
+/** Listens; throws `unavailable` with how to mend it if the address cannot be had. The first event tells the URL. */
+export async function startListening(options: ListeningOptions): Promise<Listening> {
+  const { host, path, verificationKey, forward, onEvent } = options;
+  const ended = new AbortController();
+  const dispatcher = createDispatcher({ connections: FORWARDS_AT_ONCE });
+  const forwardNext =
+    forward === undefined
+      ? undefined
+      : createForwarder({ url: forward, dispatcher, signal: ended.signal, onForward: onEvent });
+  const responder = createResponder({
+    verificationKeys: verificationKey,
+    onDelivery: () => undefined,
+    ...(path === undefined ? {} : { path }),
+  });
+  const watched = watchResponder(responder, tellAndForward(onEvent, forwardNext));
+  const listener = await listen({ host, port: options.port }, toNodeListener(watched));
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}${path ?? "/"}`;
+  const forwardTo = forward === undefined ? null : printUrl(forward);
+  onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
+  return {
+    close: async () => {
+      ended.abort();
+      await listener.close();
+      await dispatcher.destroy();
+    },
+  };
+}
+
+function tellAndForward(onEvent: (event: ListenEvent) => void, forward: Forward | undefined): Watcher {
+  return (seen, raw) => {
+    onEvent(seen);
+    if (seen.type === "delivery" && seen.verdict === "accepted") forward?.(seen, raw);
+  };
+}

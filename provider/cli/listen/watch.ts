@@ -1,0 +1,104 @@
+import type { BodyFailure } from "../../responder/body.js";
+import { findHandshake } from "../../responder/handshake.js";
+import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
+import type { Responder } from "../../responder/responder.js";
+import { SIGNATURE_HEADER } from "../../responder/signature.js";
+import { printUrl } from "../../url.js";
+import { readContent } from "./delivery-content.js";
+import type { SeenRequest, SignatureVerdict } from "./seen.js";
+
+/** The request with its raw body, for who forwards it. */
+export interface RawRequest {
+  head: RequestHead;
+  body: Uint8Array;
+}
+
+/** Is told of each request once its answer is known, before it is sent. */
+export type Watcher = (seen: SeenRequest, raw: RawRequest) => void;
+
+/** A responder that answers as the given one does, and tells what it answered. */
+export function watchResponder(
+  responder: Pick<Responder, "answer">,
+  onSeen: Watcher,
+): Pick<Responder, "answer"> {
+  let count = 0;
+  return {
+    answer: async (request, context) => {
+      const watched = keepBody(request);
+      const answer = await responder.answer(watched.request, context);
+      const raw = { head: request, body: watched.body() };
+      count += 1;
+      onSeen(toSeen(raw, { id: count, answer }), raw);
+      return answer;
+    },
+  };
+}
+
+function keepBody(request: IncomingRequest): { request: IncomingRequest; body: () => Uint8Array } {
+  let kept = new Uint8Array();
+  const readBody = async (limitBytes: number): Promise<Uint8Array | BodyFailure> => {
+    const body = await request.readBody(limitBytes);
+    if (typeof body !== "string") kept = new Uint8Array(body);
+    return body;
+  };
+  const { method, url } = request;
+  const header = (name: string): string | undefined => request.header(name);
+  const headers = (): ReturnType<typeof request.headers> => request.headers();
+  return { request: { method, url, header, headers, readBody }, body: () => kept };
+}
+
+/** The answers that are about the signature or what was signed; every other refusal came before it was looked at. */
+const CODES_OF_DELIVERIES = new Set(["invalid_signature", "invalid_json"]);
+
+function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer: Answer }): SeenRequest {
+  const text = new TextDecoder().decode(body);
+  const { code, reason } = readError(answer);
+  const common = {
+    id,
+    at: new Date().toISOString(),
+    status: answer.status,
+    reason,
+    path: maskPath(head.url),
+    headers: Array.from(head.headers(), maskHeader),
+  };
+  const isAnswered = answer.status === 200;
+  const handshake = head.method === "POST" ? findHandshake(head.url, text) : undefined;
+  if (handshake !== undefined) {
+    const verdict = isAnswered ? "passed" : "refused";
+    return { type: "handshake", verdict, encoding: handshake.encoding, ...common };
+  }
+  if (!isAnswered && !CODES_OF_DELIVERIES.has(code)) {
+    return { type: "request", verdict: "refused", method: head.method, ...common };
+  }
+  const verdict = isAnswered ? "accepted" : "refused";
+  const signature = judgeSignature(head, code);
+  return { type: "delivery", verdict, signature, ...readContent(text), ...common, body: hideToken(text) };
+}
+
+/** A handshake with misspelt names is taken for a delivery, and holds a key. */
+const hideToken = (body: string): string =>
+  body.includes("verify_token") ? "(not shown: it holds a verify_token)" : body;
+
+function judgeSignature(head: RequestHead, code: string): SignatureVerdict {
+  if (code !== "invalid_signature") return "right";
+  return head.header(SIGNATURE_HEADER) === undefined ? "missing" : "wrong";
+}
+
+/** The responder's own error: `{ "error": { "code", "message" } }`. */
+function readError({ status, body }: Answer): { code: string; reason: string } {
+  if (status === 200) return { code: "", reason: "" };
+  const { error } = JSON.parse(body) as { error: { code: string; message: string } };
+  return { code: error.code, reason: error.message };
+}
+
+const maskPath = (url: string): string => {
+  const { origin, href } = new URL(url, "http://listen");
+  return printUrl(href).slice(origin.length);
+};
+
+const SECRET_HEADERS = new Set(["authorization", "proxy-authorization", "cookie"]);
+
+const maskHeader = ([name, value]: readonly [string, string]): [string, string] => [
+  name,
+  SECRET_HEADERS.has(name.toLowerCase()) ? "***" : value,
+];

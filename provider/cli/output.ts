@@ -1,0 +1,28 @@
+import { toPlainText } from "./plain-text.js";
+
+/** How every command ends. */
+export const EXIT = { done: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
+
+/** What --json means for a failure. */
+export const JSON_FAILURES =
+  'With --json a failure is the last line of stderr: { "error": { "code", "message" } }.';
+
+/** Ends the help of a command. */
+export const ENDINGS = `
+Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration, 130 ended by Ctrl-C.
+${JSON_FAILURES}`;
+
+/** The result, for people or scripts. */
+export const print = (text: string): void => void process.stdout.write(text);
+
+/** The result for scripts. It is fit for a terminal too: JSON itself leaves C1 controls as they are. */
+export function printJson(value: unknown): void {
+  const lines = JSON.stringify(value, null, 2).split("\n");
+  print(`${lines.map(toPlainText).join("\n")}\n`);
+}
+
+/** For people, not for scripts: those read stdout. */
+export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** Says what works and should be mended nevertheless. */
+export const warn = (line: string): void => note(`warning: ${line}`);

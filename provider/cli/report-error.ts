@@ -1,0 +1,49 @@
+import { CommanderError } from "commander";
+import { ApiChatError } from "../errors.js";
+import { showUrl } from "../resource/checks.js";
+import { EXIT, note } from "./output.js";
+import { toPlainText } from "./plain-text.js";
+import { UsageError } from "./usage-error.js";
+
+/** Whether the command line asks for JSON. It is read as it stands, because what commander refuses it has not parsed. */
+function wantsJson(): boolean {
+  const words = process.argv.slice(2);
+  const end = words.indexOf("--");
+  return words.slice(0, end < 0 ? undefined : end).includes("--json");
+}
+
+/** Says on stderr what went wrong, and gives the exit code. Commander has said it already of its own errors. */
+export function reportError(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+  const message = error instanceof Error ? error.message : String(error);
+  sayError({ code: codeOf(error), message });
+  return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
+}
+
+/** Says what commander refuses: it calls this with the line that it would print. */
+export const reportWrongUse = (line: string): void =>
+  sayError({ code: "wrong_use", message: hideValues(line.replace(/^error: /, "").trimEnd()) });
+
+/** Commander quotes `--api-kye=the-key` as a whole, and a URL with its query. */
+const hideValues = (line: string): string =>
+  line
+    .replace(/^(unknown option '-[^=']*)=.*?'($|\n)/s, "$1=…'$2")
+    .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => showUrl(value));
+
+export function reportInterruption(): void {
+  if (wantsJson()) sayError({ code: "interrupted", message: "ended by Ctrl-C" });
+  else note("interrupted");
+}
+
+/** One JSON object on one line where scripts read it, else `error: …`. */
+function sayError({ code, message }: { code: string; message: string }): void {
+  note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof UsageError) return "wrong_use";
+  return error instanceof ApiChatError ? error.code : "failed";
+}
+
+const isWrongUse = (error: unknown): boolean =>
+  error instanceof UsageError || (error instanceof ApiChatError && error.code === "invalid_config");

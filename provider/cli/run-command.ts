@@ -1,0 +1,36 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { orAborted } from "../client/abort.js";
+import { EXIT } from "./output.js";
+import { reportError, reportInterruption } from "./report-error.js";
+
+/** What the work of a command gets to end early. */
+export interface Interruption {
+  /** Fires at Ctrl-C. */
+  signal: AbortSignal;
+  /** Does what Ctrl-C does, where a terminal without echo does not turn it into a signal. */
+  interrupt: () => void;
+}
+
+/**
+ * Runs a command's work, which gives the exit code, and ends the process: a connection that is still being made would keep
+ * it alive. Ctrl-C ends it at once with 130. A failure is reported on stderr.
+ */
+export async function runToExit(work: (interruption: Interruption) => Promise<number>): Promise<void> {
+  process.exit(await runInterruptibly(work).catch(reportError));
+}
+
+async function runInterruptibly(work: (interruption: Interruption) => Promise<number>): Promise<number> {
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const interrupt = (): void => interruption.abort();
+  process.once("SIGINT", interrupt);
+  try {
+    return await orAborted(work({ signal, interrupt }), signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    // A question that is open ends its line first.
+    await nextTurn();
+    reportInterruption();
+    return EXIT.interrupted;
+  }
+}

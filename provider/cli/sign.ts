@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import { Command } from "commander";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { openCredentials } from "./credentials.js";
+import { ENDINGS, EXIT, print, printJson } from "./output.js";
+import { runToExit, type Interruption } from "./run-command.js";
+import { UsageError } from "./usage-error.js";
+
+interface SignOptions extends CredentialOptions {
+  check?: string;
+  json?: boolean;
+}
+
+/** Loaded only to sign: `--help` needs no crypto. */
+const loadSignature = () => import("../responder/signature.js");
+
+/** The command `apichat sign`: signs bytes as the service signs a delivery (section 5), or checks such a signature. */
+export const signCommand = (): Command =>
+  addCredentialOptions(new Command("sign"), ["verificationKey"])
+    .description("sign a body as the service does, or check its signature")
+    .argument("[file]", 'the body, byte for byte; "-" is stdin', "-")
+    .option("--check <signature>", "tell whether this value of X-Hub-Signature-256 is right")
+    .option("--json", "print { signature } or { valid }")
+    .addHelpText("after", HELP)
+    .action((file: string, options: SignOptions) => runToExit((run) => sign(file, options, run)));
+
+const HELP = `
+It prints the value of the header X-Hub-Signature-256. Every byte counts, the line break at the end of a file too.
+${CREDENTIALS_HELP}
+Examples:
+  $ apichat sign body.json --key-file acme.key
+  $ curl -X POST --data-binary @body.json -H "X-Hub-Signature-256: $(apichat sign body.json)" https://chat.example/acme
+  $ apichat sign - --check sha256=5257a8… < body.json
+${ENDINGS}
+With --check 0 is right and 1 is wrong.`;
+
+async function sign(file: string, options: SignOptions, { interrupt }: Interruption): Promise<number> {
+  const key = await openCredentials(options, interrupt).secret("verificationKey");
+  const body = await readBody(file);
+  if (options.check !== undefined) return checkSignature(options.check, { key, body, json: options.json });
+  const { signBody } = await loadSignature();
+  const signature = await signBody(key, body);
+  if (options.json) printJson({ signature });
+  else print(`${signature}\n`);
+  return EXIT.done;
+}
+
+async function checkSignature(
+  signature: string,
+  { key, body, json }: { key: string; body: Uint8Array; json: boolean | undefined },
+): Promise<number> {
+  const { verifySignature } = await loadSignature();
+  const valid = await verifySignature({ verificationKeys: key, body, signature });
+  if (json) printJson({ valid });
+  else print(valid ? "right: this key has signed this body\n" : `wrong: ${whyWrong(signature)}\n`);
+  return valid ? EXIT.done : EXIT.failed;
+}
+
+const whyWrong = (signature: string): string =>
+  /^sha256=[0-9a-f]{64}$/.test(signature)
+    ? "another key has signed it, or the body is not the same to the byte"
+    : "a signature is sha256= and 64 lower-case hex digits";
+
+async function readBody(file: string): Promise<Uint8Array> {
+  if (file === "-") return (await import("node:stream/consumers")).buffer(process.stdin);
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}; name a file, or "-" for stdin`);
+  }
+}

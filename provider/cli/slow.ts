@@ -1,0 +1,9 @@
+import { divertLines, tellIfSlow } from "../resource/progress.js";
+import { note } from "./output.js";
+
+/** Runs `work`, and says on stderr what is under way if it takes longer than two seconds. */
+export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
+  tellIfSlow(() => note(describe()), work);
+
+/** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
+export const divertLinesToStderr = (): void => divertLines((_name, line) => note(line));

@@ -1,0 +1,170 @@
+import { Command, Option } from "commander";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { ENDINGS } from "./output.js";
+import { parseSeconds, parseWaitingSeconds } from "./parse-seconds.js";
+import { runToExit } from "./run-command.js";
+
+/** What the commands on one workspace have in common. */
+export interface WebhookOptions extends CredentialOptions {
+  json?: boolean;
+  /** In seconds. */
+  requestSeconds: number;
+}
+
+export interface GetOptions extends WebhookOptions {
+  showKey?: boolean;
+}
+
+export interface SetOptions extends WebhookOptions {
+  webhookUrl: string;
+  replace?: boolean;
+  preflight: "require" | "warn" | "off";
+  /** In seconds. */
+  readySeconds: number;
+}
+
+export interface DeleteOptions extends WebhookOptions {
+  webhookUrl: string;
+  replace?: boolean;
+}
+
+export interface PlanOptions extends CredentialOptions {
+  file: string;
+  json?: boolean;
+  /** In seconds. */
+  requestSeconds: number;
+}
+
+const DEFAULT_REQUEST_SECONDS = 30;
+const DEFAULT_PLAN_SECONDS = 10;
+const DEFAULT_READY_SECONDS = 60;
+
+/** The command `apichat webhook`: looks at a workspace's registration, sets it and removes it, with the guards of the resource. */
+export const webhookCommand = (): Command =>
+  new Command("webhook")
+    .description("look at the webhook of a workspace, set it, remove it; plan for many workspaces")
+    .addCommand(getCommand())
+    .addCommand(setCommand())
+    .addCommand(deleteCommand())
+    .addCommand(planCommand())
+    .addHelpText("after", WEBHOOK_HELP);
+
+// What each command does is loaded only when it runs: `--help` needs neither an HTTP client nor zod.
+
+const getCommand = (): Command =>
+  workspaceCommand("get", "show what is registered")
+    .option("--show-key", "print the verification key as the service shows it")
+    .addHelpText("after", GET_HELP)
+    .action((options: GetOptions) =>
+      runToExit(async (run) => (await import("./webhook/get.js")).getWebhook(options, run)),
+    );
+
+const setCommand = (): Command =>
+  workspaceCommand("set", "register a webhook URL; the same URL is adopted, another one left alone")
+    .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries")
+    .option("--replace", "take over from another URL")
+    .addOption(
+      new Option("--preflight <mode>", "try the handshake before the service does")
+        .choices(["require", "warn", "off"])
+        .default("require"),
+    )
+    .option(
+      "--ready-seconds <seconds>",
+      "how long endpoint and service may take until it is verified",
+      parseWaitingSeconds,
+      DEFAULT_READY_SECONDS,
+    )
+    .addHelpText("after", SET_HELP)
+    .action((options: SetOptions) =>
+      runToExit(async (run) => (await import("./webhook/set.js")).setWebhook(options, run)),
+    );
+
+const deleteCommand = (): Command =>
+  workspaceCommand("delete", "remove the webhook if its URL is the one you name")
+    .requiredOption("--webhook-url <url>", "the URL that is to go")
+    .option("--replace", "remove it whatever its URL is")
+    .addHelpText("after", DELETE_HELP)
+    .action((options: DeleteOptions) =>
+      runToExit(async (run) => (await import("./webhook/delete.js")).deleteWebhook(options, run)),
+    );
+
+const planCommand = (): Command =>
+  addCredentialOptions(new Command("plan"), ["apiKey"])
+    .description("tell which workspaces are free, yours, somebody else's; nothing is written")
+    .requiredOption("--file <file>", "list of workspaces (YAML or JSON)")
+    .option(
+      "--request-seconds <seconds>",
+      "how long one workspace may take",
+      parseSeconds,
+      DEFAULT_PLAN_SECONDS,
+    )
+    .option("--json", "print JSON")
+    .addHelpText("after", PLAN_HELP)
+    .action((options: PlanOptions) =>
+      runToExit(async (run) => (await import("./webhook/plan.js")).planWebhooks(options, run)),
+    );
+
+const workspaceCommand = (name: string, description: string): Command =>
+  addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
+    .description(description)
+    .option(
+      "--request-seconds <seconds>",
+      "how long one call may take with its retries",
+      parseSeconds,
+      DEFAULT_REQUEST_SECONDS,
+    )
+    .option("--json", "print JSON");
+
+const WEBHOOK_HELP = `
+Examples:
+  $ apichat webhook get --base-url https://platform.example/acme/apichat
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+${ENDINGS}`;
+
+const GET_HELP = `
+The key is told as "set", or as compared with yours if a flag, the environment or a file gives it; --show-key prints it.
+Values of the URL's query are hidden.
+${CREDENTIALS_HELP}
+Examples:
+  $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
+  $ apichat webhook get --credentials acme.yaml --json
+${ENDINGS} Nothing registered is 0 too.`;
+
+const SET_HELP = `
+Nothing registered: the handshake is tried, then the webhook is set. The same URL: adopted; a changed key is pushed.
+Another URL: it stays, and the command fails, unless --replace. With a bot URL, another bot than that fails too.
+${CREDENTIALS_HELP}
+Examples:
+  $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+  $ apichat webhook set --webhook-url https://chat.example/new --replace --preflight warn --credentials acme.yaml
+${ENDINGS}`;
+
+const DELETE_HELP = `
+There is no record of what you registered, so the URL tells whose it is, and the bot URL if one is given. Another URL or
+another bot stays, and the command fails, unless --replace. Nothing registered is done.
+${CREDENTIALS_HELP}
+Examples:
+  $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
+${ENDINGS}`;
+
+const PLAN_HELP = `
+The list:
+  webhookUrl: https://chat.example/webhooks/apichat    # of every workspace that names none
+  workspaces:
+    - name: acme
+      baseUrl: https://platform.example/acme/apichat
+    - name: globex
+      baseUrl: https://platform.example/globex/apichat
+      webhookUrl: https://chat.example/globex
+      apiKeyEnv: GLOBEX_API_KEY
+Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable).
+An entry may also have botUrl: another bot is then told. Without apiKey the API key is that of the command.
+
+States: free (nothing registered), yours (the same URL), foreign (another URL), other bot, same bot (two entries reach one
+workspace), unauthorized, unreachable, unclear (the service answers otherwise).
+${CREDENTIALS_HELP}
+Examples:
+  $ apichat webhook plan --file workspaces.yaml
+  $ apichat webhook plan --file workspaces.yaml --json | jq '.workspaces[] | select(.state != "free")'
+${ENDINGS}
+0 if all are free or yours, else 1.`;

@@ -1,0 +1,49 @@
+import { ApiChatError, type Registration, type RegistrationClient } from "../../client/index.js";
+import { checkUrl } from "../../resource/checks.js";
+import { botCodeOf, isSameBot } from "../../webhook/fence.js";
+import { createClient } from "../../webhook/observe.js";
+import { openCredentials, type Credentials } from "../credentials.js";
+import type { Interruption } from "../run-command.js";
+import { divertLinesToStderr } from "../slow.js";
+import { UsageError } from "../usage-error.js";
+import type { WebhookOptions } from "../webhook.js";
+
+/** One workspace as the options name it. */
+export interface Access {
+  credentials: Credentials;
+  baseUrl: string;
+  apiKey: string;
+  client: RegistrationClient;
+}
+
+/** Reads the credentials of a workspace, asking for the API key where nothing gives it. Nothing is sent yet. */
+export async function openWorkspace(options: WebhookOptions, { interrupt }: Interruption): Promise<Access> {
+  divertLinesToStderr();
+  const credentials = openCredentials(options, interrupt);
+  const baseUrl = await credentials.address("baseUrl");
+  const apiKey = await credentials.secret("apiKey");
+  const { requestSeconds } = options;
+  const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds } }, apiKey);
+  return { credentials, baseUrl, apiKey, client };
+}
+
+/** Throws a UsageError for a malformed URL, before any secret is asked for. */
+export function requireWebhookUrl(url: string): void {
+  const [failure] = checkUrl("--webhook-url", url, "https://chat.example/webhooks/apichat");
+  if (failure !== undefined) throw new UsageError(failure.reason);
+}
+
+/** Throws `conflict` if a bot URL is given and another bot stands there: then it is another workspace. */
+export async function refuseOtherBot(
+  seen: Registration,
+  { credentials }: Access,
+  operation: "set-webhook" | "delete-webhook",
+): Promise<void> {
+  const botUrl = await credentials.findAddress("botUrl");
+  if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return;
+  throw new ApiChatError(
+    "conflict",
+    `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)}, and nothing was written; give the base URL and API key of the right one, or leave the bot URL out`,
+    { operation },
+  );
+}

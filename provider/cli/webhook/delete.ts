@@ -1,0 +1,60 @@
+import { ApiChatError, type Registration } from "../../client/index.js";
+import { hideQuery, printUrl } from "../../url.js";
+import { isSameBot, isSameUrl } from "../../webhook/fence.js";
+import { removeRegistration } from "../../webhook/remove.js";
+import { EXIT, print, printJson } from "../output.js";
+import type { Interruption } from "../run-command.js";
+import type { DeleteOptions } from "../webhook.js";
+import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
+import { OF_COMMAND } from "./wording.js";
+
+/** Removes the registration if it is the one that the options name, and says so. Gives the exit code. */
+export async function deleteWebhook(options: DeleteOptions, interruption: Interruption): Promise<number> {
+  requireWebhookUrl(options.webhookUrl);
+  const access = await openWorkspace(options, interruption);
+  const seen = await access.client.getWebhook();
+  if (seen !== undefined) {
+    await refuseForeign(seen, options, access);
+    await remove(seen, access);
+  }
+  printResult(options, { seen, baseUrl: access.baseUrl });
+  return EXIT.done;
+}
+
+async function refuseForeign(
+  seen: Registration,
+  { webhookUrl, replace = false }: DeleteOptions,
+  access: Access,
+): Promise<void> {
+  if (replace) return;
+  await refuseOtherBot(seen, access, "delete-webhook");
+  if (isSameUrl(seen.webhookUrl, webhookUrl)) return;
+  throw new ApiChatError(
+    "conflict",
+    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it is left alone. If it may go, ${OF_COMMAND.replace}`,
+    { operation: "delete-webhook" },
+  );
+}
+
+/** A repetition removes what was seen, and nothing that somebody has set meanwhile. */
+const remove = (seen: Registration, { client, baseUrl }: Access): Promise<void> =>
+  removeRegistration({
+    client,
+    baseUrl,
+    mayGo: (now) =>
+      now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl),
+    wording: OF_COMMAND,
+  });
+
+function printResult(
+  { json }: DeleteOptions,
+  { seen, baseUrl }: { seen: Registration | undefined; baseUrl: string },
+): void {
+  if (seen === undefined) {
+    if (json) return printJson({ result: "nothing" });
+    return print(`nothing is registered at ${printUrl(baseUrl)}\n`);
+  }
+  const webhookUrl = hideQuery(seen.webhookUrl);
+  if (json) return printJson({ result: "deleted", webhookUrl });
+  print(`deleted ${printUrl(seen.webhookUrl)} at ${printUrl(baseUrl)}\n`);
+}

@@ -1,0 +1,61 @@
+import { RegistrationClient } from "../../client/index.js";
+import { openCredentials } from "../credentials.js";
+import { EXIT, note, print, printJson } from "../output.js";
+import type { Interruption } from "../run-command.js";
+import { noteIfSlow } from "../slow.js";
+import { formatTable } from "../table.js";
+import type { PlanOptions } from "../webhook.js";
+import { readPlanFile, type PlannedWorkspace } from "./plan-file.js";
+import { isWell, rowOfAnswer, rowOfFailure, tellSameBots, type PlanRow } from "./plan-states.js";
+
+/** Asks each workspace of a list once what is registered, and prints it. Nothing is written. Gives the exit code. */
+export async function planWebhooks(options: PlanOptions, interruption: Interruption): Promise<number> {
+  const workspaces = await withApiKeys(await readPlanFile(options.file), options, interruption);
+  const rows = await askAll(workspaces, options, interruption);
+  if (options.json) printJson({ ok: rows.every(isWell), workspaces: rows });
+  else printRows(rows);
+  return rows.every(isWell) ? EXIT.done : EXIT.failed;
+}
+
+type Keyed = PlannedWorkspace & { apiKey: string };
+
+/** Asks for the command's API key only if a workspace has none of its own. */
+async function withApiKeys(
+  workspaces: readonly PlannedWorkspace[],
+  options: PlanOptions,
+  { interrupt }: Interruption,
+): Promise<Keyed[]> {
+  const isNeeded = workspaces.some(({ apiKey }) => apiKey === undefined);
+  const common = isNeeded ? await openCredentials(options, interrupt).secret("apiKey") : "";
+  return workspaces.map((workspace) => ({ ...workspace, apiKey: workspace.apiKey ?? common }));
+}
+
+/** The client itself has at most eight calls to one origin under way. */
+async function askAll(
+  workspaces: readonly Keyed[],
+  { requestSeconds }: PlanOptions,
+  { signal }: Interruption,
+): Promise<PlanRow[]> {
+  let answered = 0;
+  const ask = async (workspace: Keyed) => {
+    const { baseUrl, apiKey } = workspace;
+    const client = new RegistrationClient({ baseUrl, apiKey, requestSeconds, signal });
+    const row = await client.getWebhook().then(
+      (seen) => rowOfAnswer(workspace, seen),
+      (error: unknown) => rowOfFailure(workspace, error),
+    );
+    answered += 1;
+    return row;
+  };
+  return noteIfSlow(
+    () => `waiting for ${workspaces.length} workspaces, ${answered} have answered`,
+    async () => tellSameBots(await Promise.all(workspaces.map(ask))),
+  );
+}
+
+function printRows(rows: readonly PlanRow[]): void {
+  const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
+  print(formatTable(["WORKSPACE", "STATE", "DETAIL"], cells));
+  const troubled = rows.filter((row) => !isWell(row)).length;
+  if (troubled > 0) note(`${troubled} of ${rows.length} would stop an up; see apichat webhook plan --help`);
+}

@@ -1,0 +1,74 @@
+import { ApiChatError, type Registration } from "../../client/index.js";
+import { hideQuery, printUrl } from "../../url.js";
+import { check } from "../../webhook/check.js";
+import { firstLook, refuseForeign, registerIfNeeded } from "../../webhook/ensure.js";
+import { isSameUrl } from "../../webhook/fence.js";
+import type { WebhookInputs } from "../../webhook/inputs.js";
+import { EXIT, print, printJson } from "../output.js";
+import type { Interruption } from "../run-command.js";
+import { UsageError } from "../usage-error.js";
+import type { SetOptions } from "../webhook.js";
+import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
+import { formatRegistration, toShown } from "./registration-lines.js";
+import { OF_COMMAND } from "./wording.js";
+
+type Result = "registered" | "unchanged" | "updated" | "replaced";
+
+/** Registers a webhook as the resource does, and prints what stands there now. Gives the exit code. */
+export async function setWebhook(options: SetOptions, interruption: Interruption): Promise<number> {
+  requireWebhookUrl(options.webhookUrl);
+  const access = await openWorkspace(options, interruption);
+  const { client } = access;
+  const inputs = await readInputs(options, access);
+  const before = await firstLook(inputs, () => client.getWebhook(), OF_COMMAND);
+  if (before !== undefined) {
+    await refuseOtherBot(before, access, "set-webhook");
+    refuseForeign(before, inputs, OF_COMMAND);
+  }
+  const { seen, unfinished, wasSet } = await registerIfNeeded({
+    inputs,
+    client,
+    seen: before,
+    wording: OF_COMMAND,
+  });
+  if (unfinished !== undefined) throw new ApiChatError("timeout", unfinished, { operation: "set-webhook" });
+  printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
+  return EXIT.done;
+}
+
+async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
+  const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
+  const { inputs, failures } = check(undefined, {
+    name: "webhook",
+    baseUrl: access.baseUrl,
+    apiKey: access.apiKey,
+    webhookUrl,
+    webhookVerificationKey: await credentials.secret("verificationKey"),
+    onExisting: replace ? "replace" : "fail",
+    preflight,
+    timeouts: { readySeconds, requestSeconds },
+  });
+  if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => reason).join("\n"));
+  return inputs;
+}
+
+function resultOf(
+  before: Registration | undefined,
+  { inputs, wasSet }: { inputs: WebhookInputs; wasSet: boolean },
+): Result {
+  if (!wasSet) return "unchanged";
+  if (before === undefined) return "registered";
+  return isSameUrl(before.webhookUrl, inputs.webhookUrl) ? "updated" : "replaced";
+}
+
+function printResult(
+  { json }: SetOptions,
+  done: { before: Registration | undefined; seen: Registration; inputs: WebhookInputs; result: Result },
+): void {
+  const { before, seen, inputs, result } = done;
+  const shown = toShown(seen, inputs.webhookVerificationKey);
+  const replaced = result === "replaced" && before ? { replaced: hideQuery(before.webhookUrl) } : {};
+  if (json) return printJson({ result, ...shown, ...replaced });
+  const from = replaced.replaced === undefined ? "" : `, in place of ${printUrl(replaced.replaced)}`;
+  print(`${result} at ${printUrl(inputs.baseUrl)}${from}\n${formatRegistration(shown)}`);
+}

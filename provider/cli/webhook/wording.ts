@@ -1,0 +1,11 @@
+import type { Wording } from "../../webhook/wording.js";
+
+/** How mends name what can be set on the command line. */
+export const OF_COMMAND: Wording = {
+  replace: "use --replace",
+  replaceUnseen: "--replace goes on without this look",
+  warnOnly: "use --preflight warn",
+  again: "run it again",
+  waitLonger: "raise --ready-seconds",
+  removeAgain: "look with apichat webhook get and try again",
+};

@@ -1,0 +1,70 @@
+import { ApiChatError, type Registration, type RegistrationClient } from "../client/index.js";
+import { printUrl } from "../url.js";
+import { isSameUrl } from "./fence.js";
+import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs } from "./inputs.js";
+import { register, rememberBefore, type Registered } from "./register.js";
+import { OF_PROGRAM, type Wording } from "./wording.js";
+
+/**
+ * What stands there before the first set. The specification does not show it, so 404 counts as nothing too. Throws what
+ * makes the look fail, unless `onExisting` says that it does not matter.
+ */
+export async function firstLook(
+  { onExisting = DEFAULT_ON_EXISTING }: Pick<WebhookInputs, "onExisting">,
+  look: () => Promise<Registration | undefined>,
+  wording: Wording = OF_PROGRAM,
+): Promise<Registration | undefined> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    if (showsNothing(error)) return undefined;
+    if (error.code !== "rejected" && error.code !== "protocol") throw error;
+    if (onExisting === "replace") return undefined;
+    error.message += `. Nothing was written, because it is not known what stands there; ${wording.replaceUnseen}`;
+    throw error;
+  }
+}
+
+/** Whether a look that failed may mean that nothing was ever registered. */
+export const showsNothing = ({ code, httpStatus }: ApiChatError): boolean =>
+  code === "rejected" && httpStatus === 404;
+
+/** Throws `conflict` if another URL stands there, unless `onExisting` is "replace". */
+export function refuseForeign(
+  seen: Registration,
+  inputs: WebhookInputs,
+  wording: Wording = OF_PROGRAM,
+): void {
+  const { baseUrl, webhookUrl, onExisting = DEFAULT_ON_EXISTING } = inputs;
+  if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
+  throw new ApiChatError(
+    "conflict",
+    `${printUrl(baseUrl)} has a webhook already, ${printUrl(seen.webhookUrl)}, and nothing was written. ` +
+      `If it may go, ${wording.replace}`,
+    { operation: "set-webhook" },
+  );
+}
+
+/** Sets the webhook, unless what was seen is as wanted: a lost answer of an earlier run, or an import. */
+export async function registerIfNeeded(options: {
+  inputs: WebhookInputs;
+  client: RegistrationClient;
+  seen: Registration | undefined;
+  wording?: Wording;
+}): Promise<Registered & { wasSet: boolean }> {
+  const { seen, ...rest } = options;
+  if (isAsWanted(seen, options.inputs)) return { seen, wasSet: false };
+  return { ...(await register({ ...rest, before: rememberBefore(seen) })), wasSet: true };
+}
+
+/** Nothing is left to set: our URL, our key in clear, verified, and a bot URL. */
+function isAsWanted(seen: Registration | undefined, inputs: WebhookInputs): seen is Registration {
+  return (
+    seen !== undefined &&
+    isSameUrl(seen.webhookUrl, inputs.webhookUrl) &&
+    seen.webhookVerificationKey === inputs.webhookVerificationKey &&
+    seen.status === VERIFIED &&
+    seen.botUrl !== ""
+  );
+}

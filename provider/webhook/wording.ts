@@ -1,0 +1,24 @@
+/** How the mend of a failure names what can be set: in the words of a program or of a command line. */
+export interface Wording {
+  /** Follows "If it may go, ". */
+  replace: string;
+  /** Goes on where the look at what stands there failed. */
+  replaceUnseen: string;
+  /** Follows a comma: has a failed handshake of our own only said. */
+  warnOnly: string;
+  /** Follows a semicolon: does the same once more. */
+  again: string;
+  /** Waits longer for the endpoint and the service. */
+  waitLonger: string;
+  /** Looks again and removes what is left. */
+  removeAgain: string;
+}
+
+export const OF_PROGRAM: Wording = {
+  replace: 'set onExisting: "replace"; if this resource was renamed, give it an alias',
+  replaceUnseen: 'onExisting: "replace" goes on without this look',
+  warnOnly: 'set preflight: "warn"',
+  again: "run pulumi up again",
+  waitLonger: "raise timeouts.readySeconds",
+  removeAgain: "run pulumi refresh and try again",
+};

@@ -1,0 +1,97 @@
+import { readFile } from "node:fs/promises";
+import { LineCounter, parseDocument, type Document, type ErrorCode } from "yaml";
+import type * as z from "zod";
+import { ApiChatError } from "./errors.js";
+import { findPlace } from "./yaml-place.js";
+import { flawsOfIssues, inOurWords } from "./zod-flaws.js";
+
+/**
+ * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
+ * column and field of each flaw, and none of the file's values, which may be secret.
+ */
+export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  return parseYaml(decode(path, await readBytes(path)), schema, path);
+}
+
+/** Reads a text of YAML or JSON as {@link readYamlFile} does; `fileName` starts the text of a failure. */
+export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: string): T {
+  const lines = new LineCounter();
+  // Its own texts quote the file, so only the codes and places of its errors are used.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
+  const parsed: ParsedText = { document, lines, fileName };
+  refuseSyntax(parsed);
+  const { data, error } = schema.safeParse(toValue(parsed), { error: inOurWords });
+  if (error === undefined) return data;
+  const flaws = flawsOfIssues(error.issues).map((flaw) => ({
+    ...flaw,
+    offset: findPlace(document, flaw.path, flaw),
+  }));
+  throw invalid(
+    flaws
+      .toSorted((a, b) => a.offset - b.offset)
+      .map(({ offset, field, text: flaw }) =>
+        [placeOf(parsed, offset), ...(field === "" ? [] : [field]), flaw].join(": "),
+      ),
+  );
+}
+
+interface ParsedText {
+  document: Document;
+  lines: LineCounter;
+  fileName: string;
+}
+
+async function readBytes(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw invalid([`${path}: cannot be read (${code}); give the path of a YAML or JSON file`]);
+  }
+}
+
+function decode(path: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The error itself says nothing more.
+    throw invalid([`${path}: must be text in UTF-8, and is not; save it in that encoding`]);
+  }
+}
+
+/** What is wrong with the text itself. Every other code is told as what it is: no YAML. */
+const SYNTAX: Partial<Record<ErrorCode, string>> = {
+  DUPLICATE_KEY: "the same field stands twice; remove one of the two",
+  TAB_AS_INDENT: "a tab indents the line; indent with blanks",
+  BAD_INDENT:
+    "the indentation does not fit, or a bracket or quote before it is not closed; align the line, or close it",
+  MISSING_CHAR: "a quote or a bracket is not closed, or is missing; close it",
+  MULTIPLE_DOCS: "a second document starts here (---); keep one document in the file",
+  BLOCK_AS_IMPLICIT_KEY: 'a value has a ": " of its own; put the value in quotes',
+};
+
+function refuseSyntax({ document, ...parsed }: ParsedText): void {
+  // The first only: the others mostly follow from it.
+  const [flaw] = [...document.errors, ...document.warnings];
+  if (flaw === undefined) return;
+  const text =
+    SYNTAX[flaw.code] ?? "is neither YAML nor JSON here; look for a missing quote, colon or bracket";
+  throw invalid([`${placeOf(parsed, flaw.pos[0])}: ${text}`]);
+}
+
+function toValue({ document, fileName }: ParsedText): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    // Its text names the alias.
+    throw invalid([`${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many`]);
+  }
+}
+
+function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: number): string {
+  const { line, col } = lines.linePos(offset);
+  return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
+}
+
+const invalid = (flaws: readonly string[]): ApiChatError =>
+  new ApiChatError("invalid_config", flaws.join("\n"), { operation: "check" });

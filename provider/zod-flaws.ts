@@ -1,0 +1,70 @@
+import * as z from "zod";
+import { kindOf } from "./resource/checks.js";
+
+type Issue = z.core.$ZodIssue;
+
+/** One thing that is wrong. No value is in it. */
+export interface Flaw {
+  path: PropertyKey[];
+  /** The path as people read it, such as `workspaces[1].baseUrl`; empty at the top. */
+  field: string;
+  /** The name is wrong, not the value. */
+  isKey: boolean;
+  text: string;
+}
+
+/** Names of types as people say them. */
+const TYPES = new Map([
+  ["string", "a text"],
+  ["array", "a list"],
+  ["object", "an object"],
+  ["record", "an object"],
+  ["int", "a whole number"],
+  ["number", "a number"],
+  ["boolean", "true or false"],
+]);
+
+/** The words of an issue that its schema does not word itself: what is accepted, and what kind of thing was given. */
+export const inOurWords: z.core.$ZodErrorMap = (issue) => {
+  if (issue.code === "invalid_type") {
+    const accepted = TYPES.get(issue.expected) ?? issue.expected;
+    if (issue.input === undefined) return `is missing; must be ${accepted}`;
+    const mend = issue.expected === "string" ? "; put it in quotes" : "";
+    return `must be ${accepted}, got ${kindOf(issue.input)}${mend}`;
+  }
+  if (issue.code === "invalid_value") {
+    return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+  }
+  if (issue.code === "unrecognized_keys")
+    return "is not a known field; look for a slip of the pen, or leave it out";
+  return undefined;
+};
+
+/** Everything that is wrong, one flaw for each field. */
+export const flawsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Flaw[] =>
+  issues.flatMap((issue) => flawsOfIssue(issue, above));
+
+function flawsOfIssue(issue: Issue, above: readonly PropertyKey[]): Flaw[] {
+  const path = [...above, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => toUnknownField([...path, key], issue.message));
+  }
+  const branch = issue.code === "invalid_union" ? findNearest(issue.errors) : undefined;
+  if (branch !== undefined) return flawsOfIssues(branch, path);
+  return [{ path, field: z.core.toDotPath(path), isKey: false, text: issue.message }];
+}
+
+/** Of a union the alternative that got furthest, if one did: what is wrong with the others is no help. */
+function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
+  const deep = branches.filter((issues) => issues.length > 0 && issues.every(({ path }) => path.length > 0));
+  return deep.toSorted((a, b) => a.length - b.length)[0];
+}
+
+const PLAIN_NAME = /^[A-Za-z][A-Za-z_-]{0,30}$/;
+
+/** A value whose colon was forgotten is taken for a name, so only what looks like a name is shown. */
+function toUnknownField(path: PropertyKey[], text: string): Flaw {
+  const isPlain = PLAIN_NAME.test(String(path.at(-1)));
+  const shown = isPlain ? path : path.slice(0, -1);
+  return { path, field: z.core.toDotPath(shown), isKey: true, text: isPlain ? text : `a name here ${text}` };
+}

@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { makeFolder, runCli } from "./cli-harness.ts";
+
+/** Writes each package that is loaded on stderr. */
+const TELL_PACKAGES = `
+import { writeSync } from "node:fs";
+import { registerHooks } from "node:module";
+registerHooks({
+  load(url, context, next) {
+    const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url) ?? [];
+    if (name !== undefined) writeSync(2, name + "\\n");
+    return next(url, context);
+  },
+});
+`;
+
+let hook: string;
+beforeAll(async () => {
+  const writeFile = await makeFolder();
+  hook = await writeFile("tell-packages.mjs", TELL_PACKAGES);
+});
+
+describe("--help", () => {
+  test.each([
+    "",
+    "webhook",
+    "webhook get",
+    "webhook set",
+    "webhook delete",
+    "webhook plan",
+    "send",
+    "send text",
+    "send button",
+    "send image",
+    "send audio",
+    "send video",
+    "send file",
+    "sign",
+    "verify",
+  ])("of apichat %s has examples and exit codes, and loads no package but commander", async (command) => {
+    const { exitCode, stdout, stderr } = await runCli([...command.split(" "), "--help"].filter(Boolean), {
+      environment: { NODE_OPTIONS: `--import=${hook}` },
+    });
+    expect(exitCode).toBe(0);
+    expect([...new Set(stderr.trim().split("\n"))]).toEqual(["commander"]);
+    expect(stdout).toMatch(/\nExamples:\n {2}\$ /);
+    expect(stdout).toMatch(/\nExit code: 0 /);
+    expect(stdout).toContain("--json");
+    expect(stdout).not.toContain("\u001b");
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "vitest";
+import { toJsonLine, toPlainText, toShortText } from "../../../provider/cli/plain-text.js";
+
+const HOSTILE = "a\u001b[31m\u009b2J\r\n\u2028\u202etxt.exe\ud800";
+
+describe("a foreign text", () => {
+  test("cannot drive the terminal, end its line or turn the direction of writing", () => {
+    expect(toPlainText(HOSTILE)).toBe("a\\u001b[31m\\u009b2J\\u000d\\u000a\\u2028\\u202etxt.exe\\ud800");
+  });
+
+  test("stays as it is if it is only foreign", () => {
+    expect(toPlainText("Olá, 你好, שלום 👩‍👩‍👧")).toBe("Olá, 你好, שלום 👩‍👩‍👧");
+  });
+
+  test("is cut between characters, and says so", () => {
+    expect(toShortText("👍👍👍", 2)).toBe("👍👍…");
+    expect(toShortText("👍👍", 2)).toBe("👍👍");
+  });
+
+  test("stands in one line of JSON that holds no control character and can be read back", () => {
+    const line = toJsonLine({ text: HOSTILE });
+    expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
+    expect(JSON.parse(line)).toEqual({ text: HOSTILE });
+  });
+});

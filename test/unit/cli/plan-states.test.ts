@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import {
+  isWell,
+  rowOfAnswer,
+  rowOfFailure,
+  tellSameBots,
+  type AskedWorkspace,
+} from "../../../provider/cli/webhook/plan-states.js";
+import { ApiChatError, type ApiChatErrorCode } from "../../../provider/errors.js";
+
+const ACME = {
+  name: "acme",
+  baseUrl: "https://platform.example/acme?tenant=secret-0123",
+  webhookUrl: "https://chat.example/hook",
+  botUrl: undefined,
+  apiKey: "api-key-0123456789",
+};
+const SEEN = {
+  webhookUrl: "https://CHAT.example/hook/",
+  webhookVerificationKey: "key-0123456789",
+  status: "verified",
+  botUrl: "https://bots.example/api/apichat/f1",
+};
+
+describe("a workspace that answers", () => {
+  test("is free, yours whatever the spelling of the URL, or foreign", () => {
+    expect(rowOfAnswer(ACME, undefined)).toMatchObject({ state: "free", detail: "" });
+    expect(rowOfAnswer(ACME, SEEN)).toMatchObject({ state: "yours", detail: "verified" });
+    const foreign = { ...SEEN, webhookUrl: "https://else.example/x?token=secret-0123" };
+    expect(rowOfAnswer(ACME, foreign)).toMatchObject({
+      state: "foreign",
+      detail: "https://else.example/x?token=***",
+    });
+  });
+
+  test("is another bot's if the entry names the bot", () => {
+    const row = rowOfAnswer({ ...ACME, botUrl: "https://bots.example/api/apichat/f2" }, SEEN);
+    expect(row).toMatchObject({
+      state: "other bot",
+      detail: "bot f1, not f2: https://chat.example/hook/",
+    });
+    expect(rowOfAnswer({ ...ACME, botUrl: `${SEEN.botUrl}/` }, SEEN)).toMatchObject({ state: "yours" });
+  });
+});
+
+test.each<[ApiChatErrorCode, number | undefined, string]>([
+  ["unauthorized", 401, "unauthorized"],
+  ["unavailable", undefined, "unreachable"],
+  ["timeout", undefined, "unreachable"],
+  ["rejected", 404, "free"],
+  ["rejected", 422, "unclear"],
+  ["protocol", 200, "unclear"],
+])("a workspace that fails with %s, HTTP %s, is %s", (code, httpStatus, state) => {
+  const error = new ApiChatError(code, "why", {
+    operation: "get-webhook",
+    ...(httpStatus === undefined ? {} : { httpStatus }),
+  });
+  expect(rowOfFailure(ACME, error)).toMatchObject({ state });
+});
+
+test("a mistake of this program is no state", () => {
+  expect(() => rowOfFailure(ACME, new TypeError("x"))).toThrow(TypeError);
+});
+
+test("two entries of one workspace are told, unless something else is wrong with them already", () => {
+  const asked: AskedWorkspace[] = [
+    rowOfAnswer(ACME, SEEN),
+    rowOfAnswer({ ...ACME, name: "again", baseUrl: "https://platform.example/other" }, SEEN),
+    rowOfAnswer({ ...ACME, name: "foreign", webhookUrl: "https://else.example/" }, SEEN),
+    rowOfAnswer({ ...ACME, name: "free" }, undefined),
+  ];
+  const rows = tellSameBots(asked);
+  expect(rows.map(({ state }) => state)).toEqual(["same bot", "same bot", "foreign", "free"]);
+  expect(rows.map(isWell)).toEqual([false, false, false, true]);
+  expect(JSON.stringify(rows)).not.toMatch(/api-key-0123456789|secret-0123/);
+});

@@ -1,0 +1,120 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import * as z from "zod";
+import type { ApiChatError } from "../../../provider/errors.js";
+import { parseYaml, readYamlFile } from "../../../provider/yaml-file.js";
+
+const place = z.strictObject({
+  name: z.string(),
+  apiKey: z.string().optional(),
+  port: z.int().min(1).optional(),
+  flow: z.enum(["echo", "menu"]).optional(),
+});
+const shape = z.strictObject({ defaults: place.partial().optional(), places: z.array(place) });
+
+const SECRET = "secret-word-0123456789";
+
+/** The text of the failure, whose code is that of a wrong configuration. */
+function failureOf(text: string): string {
+  try {
+    parseYaml(text, shape, "places.yaml");
+  } catch (error) {
+    const { code, operation, message } = error as ApiChatError;
+    return code === "invalid_config" && operation === "check" ? message : String(error);
+  }
+  throw new Error("was read");
+}
+
+test.each([
+  ["YAML", "# comment\nplaces:\n  - name: acme\n    port: 80\n"],
+  ["JSON", '{\n\t"places": [{ "name": "acme", "port": 80 }]\n}'],
+])("%s gives the value", (_, text) => {
+  expect(parseYaml(text, shape, "places.yaml")).toEqual({ places: [{ name: "acme", port: 80 }] });
+});
+
+test.each([
+  [
+    "a wrong type, at the value",
+    "places:\n  - name: acme\n    port: x\n",
+    "places.yaml:3:11: places[0].port: must be a number, got a string",
+  ],
+  [
+    "a key without quotes",
+    `places:\n  - name: acme\n    apiKey: 123\n`,
+    "places.yaml:3:13: places[0].apiKey: must be a text, got a number; put it in quotes",
+  ],
+  [
+    "a missing field, at what should hold it",
+    "places:\n  - name: a\n  - port: 80\n",
+    "places.yaml:3:5: places[1].name: is missing; must be a text",
+  ],
+  [
+    "an unknown field, at its name",
+    "places:\n  - name: a\n    pork: 80\n",
+    "places.yaml:3:5: places[0].pork: is not a known field; look for a slip of the pen, or leave it out",
+  ],
+  [
+    "a value that is none of a few",
+    'places: [{ "name": "a", "flow": "x" }]',
+    'places.yaml:1:33: places[0].flow: must be one of "echo", "menu"',
+  ],
+  ["a field without value", "places:\n", "places.yaml:1:8: places: must be a list, got null"],
+  ["an empty file", "", "places.yaml:1:1: must be an object, got null"],
+  [
+    "the same field twice",
+    "places: []\nplaces: []\n",
+    "places.yaml:2:1: the same field stands twice; remove one of the two",
+  ],
+  ["a bracket that is open", "places: [\n", "places.yaml:2:1: the indentation does not fit, or a bracket"],
+  ["two documents", "places: []\n---\nplaces: []\n", "places.yaml:2:1: a second document starts here"],
+])("the failure names line, column and field of %s", (_, text, expected) => {
+  expect(failureOf(text)).toMatch(expected);
+  expect(failureOf(text).split("\n")).toHaveLength(1);
+});
+
+test("all that is wrong is said at once, one line each", () => {
+  expect(failureOf("places:\n  - name: 1\n  - port: 0\n").split("\n")).toEqual([
+    expect.stringMatching(/^places\.yaml:2:11: places\[0\]\.name: /),
+    expect.stringMatching(/^places\.yaml:3:5: places\[1\]\.name: /),
+    expect.stringMatching(/^places\.yaml:3:11: places\[1\]\.port: /),
+  ]);
+});
+
+test("a value behind an alias is found where it stands", () => {
+  const text = "defaults: &d\n  name: acme\n  port: no\nplaces:\n  - *d\n";
+  expect(failureOf(text)).toContain("places.yaml:3:9: places[0].port: ");
+});
+
+test.each([
+  `places: [${SECRET}]`,
+  `places: [{ name: a, apiKey: [${SECRET}] }]`,
+  `places: [{ name: a, apiKey:${SECRET} }]`,
+  `places: [{ name: a, ${SECRET} }]`,
+  `places: [{ name: a, flow: ${SECRET} }]`,
+  `places: *${SECRET}`,
+  `places: !${SECRET} x`,
+  `places: "${SECRET}`,
+  `%${SECRET}\n---\nplaces: []`,
+  `places: []\n${SECRET}`,
+  `places: []\n}${SECRET}`,
+  `a: b: ${SECRET}`,
+  `${SECRET}: 1\n${SECRET}: 2`,
+  `- ? ${SECRET}\n@${SECRET}`,
+])("nothing of the file's values is in the failure of %j", (text) => {
+  expect(failureOf(text)).not.toContain(SECRET);
+});
+
+test("a file is read, and its path starts the failure", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-yaml-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "places.yaml");
+  await writeFile(file, "\uFEFFplaces: [{ name: olá }]\r\n");
+  expect(await readYamlFile(file, shape)).toEqual({ places: [{ name: "olá" }] });
+  await writeFile(file, "places: {}\n");
+  await expect(readYamlFile(file, shape)).rejects.toThrow(`${file}:1:9: places: must be a list`);
+  await writeFile(file, Uint8Array.of(0xff, 0xfe));
+  await expect(readYamlFile(file, shape)).rejects.toThrow("must be text in UTF-8");
+  await expect(readYamlFile(join(folder, "none"), shape)).rejects.toThrow("cannot be read (ENOENT)");
+});
