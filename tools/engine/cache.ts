@@ -11,19 +11,20 @@ const recordName = "engine.json";
 /** What is recorded of an engine in the cache. */
 export type EngineRecord = Pick<Engine, "version" | "source">;
 
-/**
- * Where the engine of these module files is cached, outside the clone: `$XDG_CACHE_HOME` or `~/.cache`, then
- * `pulumi-apichat/engine/<hash>`.
- */
+/** Where the tools keep what is made once per machine, outside the clone: `pulumi-apichat` in `$XDG_CACHE_HOME` or `~/.cache`. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
+  const given = env.XDG_CACHE_HOME ?? "";
+  return join(isAbsolute(given) ? given : join(env.HOME ?? homedir(), ".cache"), "pulumi-apichat");
+}
+
+/** Where the engine of these module files is cached: `engine/<hash>` in the tools' cache. */
 export async function cacheEntry(
   env: NodeJS.ProcessEnv,
   files: readonly URL[] = moduleFiles,
 ): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
-  const given = env.XDG_CACHE_HOME ?? "";
-  const root = isAbsolute(given) ? given : join(env.HOME ?? homedir(), ".cache");
-  return join(root, "pulumi-apichat", "engine", hash.digest("hex").slice(0, 16));
+  return join(cacheFolder(env), "engine", hash.digest("hex").slice(0, 16));
 }
 
 /** The engine in a cache entry, or undefined if there is none. */

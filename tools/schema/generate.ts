@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { generateJsonSchemas } from "./json-schema.ts";
+import { generateOpenApi, openApiFile } from "./openapi.ts";
 
-/** Writes schema/*.schema.json; with `--check` it writes nothing and exits 1 if a file is not what it would write. */
+/** Writes schema/*.schema.json and schema/openapi.json; with `--check` it writes nothing and exits 1 if a file is not what it would write. */
 const schemaFolder = new URL("../../schema/", import.meta.url);
 
 function readIfThere(file: URL): string | undefined {
@@ -13,12 +14,13 @@ function readIfThere(file: URL): string | undefined {
   }
 }
 
-const stale = [...generateJsonSchemas()].filter(
+const jsonSchemas = generateJsonSchemas();
+const stale = [...jsonSchemas, [openApiFile, generateOpenApi(jsonSchemas)] as const].filter(
   ([file, text]) => readIfThere(new URL(file, schemaFolder)) !== text,
 );
 
 if (stale.length === 0) {
-  console.log("schema/*.schema.json are up to date");
+  console.log("schema/*.json are up to date");
 } else if (process.argv.includes("--check")) {
   const names = stale.map(([file]) => `schema/${file}`).join(", ");
   console.error(`${names}: not what the zod schemas say; run: node tools/schema/generate.ts`);

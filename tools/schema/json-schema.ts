@@ -9,7 +9,8 @@ interface SchemaFile {
   strict: boolean;
 }
 
-const schemaFiles: readonly SchemaFile[] = [
+/** Every file, without `schema/openapi.json`. */
+export const schemaFiles: readonly SchemaFile[] = [
   {
     file: "registration-requests.schema.json",
     type: "RegistrationRequest",

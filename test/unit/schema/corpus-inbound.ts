@@ -1,4 +1,5 @@
 import * as shapes from "../../../schema/index.js";
+import { samples, type SampleName } from "../../../tools/schema/samples.ts";
 import type * as z from "zod";
 import {
   extra,
@@ -13,8 +14,7 @@ import {
   type ValuesByPath,
 } from "./corpus-values.js";
 
-const sender = { id: "u-1", name: "Ana", email: "", phone_number: "", type: "contact" };
-const message = { message_type: "incoming", sender, conversation_id: 42 };
+const { sender } = samples.InboundTextMessage;
 const acceptedInMessage: ValuesByPath = {
   conversation_id: [0, -7, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
   "sender.name": [""],
@@ -37,7 +37,7 @@ const rejectedInMessage: ValuesByPath = {
 function attachmentMessage(
   fileType: "image" | "audio" | "video" | "file",
   zod: z.ZodType,
-  name: string,
+  name: SampleName,
 ): CorpusEntry {
   const attachment = { file_type: fileType, data_url: "https://cdn.example/a" };
   return {
@@ -45,7 +45,7 @@ function attachmentMessage(
       name,
       ref: `inbound.schema.json#/definitions/${name}`,
       zod,
-      valid: { ...message, event: "message_created", content: "", attachments: [attachment] },
+      valid: samples[name],
     },
     accepted: { ...acceptedInMessage, "attachments.0.data_url": urlsInRequests },
     rejected: {
@@ -69,7 +69,7 @@ export const inboundCorpus: readonly CorpusEntry[] = [
       name: "InboundTextMessage",
       ref: "inbound.schema.json#/definitions/InboundTextMessage",
       zod: shapes.inboundTextMessage,
-      valid: { ...message, event: "message_created", content: "hello" },
+      valid: samples.InboundTextMessage,
     },
     accepted: { ...acceptedInMessage, content: [" ", "👋"] },
     rejected: {
@@ -85,12 +85,7 @@ export const inboundCorpus: readonly CorpusEntry[] = [
       name: "InboundButtonMessage",
       ref: "inbound.schema.json#/definitions/InboundButtonMessage",
       zod: shapes.inboundButtonMessage,
-      valid: {
-        ...message,
-        event: "message_postback",
-        content: "Yes",
-        submitted_values: [{ title: "Yes", payload: "YES" }],
-      },
+      valid: samples.InboundButtonMessage,
     },
     accepted: { ...acceptedInMessage, content: [""], "submitted_values.0.payload": [""] },
     rejected: {

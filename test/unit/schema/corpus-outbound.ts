@@ -1,4 +1,5 @@
 import * as shapes from "../../../schema/index.js";
+import { samples, type SampleName } from "../../../tools/schema/samples.ts";
 import type * as z from "zod";
 import {
   literal,
@@ -9,16 +10,8 @@ import {
   type ValuesByPath,
 } from "./corpus-values.js";
 
-const button = { type: "postback", title: "Yes", payload: "YES" };
-const delivery = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
-const card = {
-  title: "A card",
-  image_url: "https://cdn.example/a.png",
-  item_url: null,
-  subtitle: "below",
-  default_action: null,
-  buttons: [button],
-};
+const [button] = samples.OutboundButtonTemplate.content_attributes.buttons;
+const [card] = samples.OutboundGenericTemplate.content_attributes.items;
 
 const acceptedInDelivery: ValuesByPath = {
   conv_id: [0, -7, 9007199254740993n, -9007199254740993n],
@@ -43,14 +36,14 @@ function rejectedInButton(path: string): ValuesByPath {
 function mediaDelivery(
   type: "image" | "audio" | "video" | "file",
   zod: z.ZodType,
-  name: string,
+  name: SampleName,
 ): CorpusEntry {
   return {
     shape: {
       name,
       ref: `outbound.schema.json#/definitions/${name}`,
       zod,
-      valid: { ...delivery, type, url: "https://cdn.example/a" },
+      valid: samples[name],
     },
     accepted: { ...acceptedInDelivery, url: ["http://localhost:1/a b.png", "HTTPS://cdn.example"] },
     rejected: { ...rejectedInDelivery, type: [...literal(type), "text"], url: receivedUrl },
@@ -64,7 +57,7 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       name: "OutboundText",
       ref: "outbound.schema.json#/definitions/OutboundText",
       zod: shapes.outboundText,
-      valid: { ...delivery, type: "text", text: "hello" },
+      valid: samples.OutboundText,
     },
     accepted: { ...acceptedInDelivery, text: [""], content_type: [null] },
     rejected: {
@@ -83,13 +76,7 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       name: "OutboundButtonTemplate",
       ref: "outbound.schema.json#/definitions/OutboundButtonTemplate",
       zod: shapes.outboundButtonTemplate,
-      valid: {
-        ...delivery,
-        type: "text",
-        text: "Sure?",
-        content_type: "button_template",
-        content_attributes: { text: "Sure?", buttons: [button] },
-      },
+      valid: samples.OutboundButtonTemplate,
     },
     accepted: {
       ...acceptedInDelivery,
@@ -113,13 +100,7 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       name: "OutboundGenericTemplate",
       ref: "outbound.schema.json#/definitions/OutboundGenericTemplate",
       zod: shapes.outboundGenericTemplate,
-      valid: {
-        ...delivery,
-        type: "text",
-        text: "Look",
-        content_type: "generic_template",
-        content_attributes: { ratio: "horizontal", items: [card] },
-      },
+      valid: samples.OutboundGenericTemplate,
     },
     accepted: {
       ...acceptedInDelivery,

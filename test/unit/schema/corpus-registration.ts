@@ -1,4 +1,5 @@
 import * as shapes from "../../../schema/index.js";
+import { samples } from "../../../tools/schema/samples.ts";
 import {
   extra,
   literal,
@@ -20,12 +21,7 @@ const keyOnly: Pick<CorpusEntry, "accepted" | "rejected"> = {
   },
 };
 
-const configuration = {
-  webhook_url: "https://chat.example/hook",
-  webhook_verification_key: "a-verification-key",
-  webhook_status: "verified",
-  bot_url: "https://bots.example/api/apichat/abc",
-};
+const configuration = samples.WebhookConfiguration;
 const tolerantConfiguration = {
   workspace: ["acme", null],
   webhook_status: ["", "pending"],
@@ -39,7 +35,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "GetWebhookRequest",
       ref: "registration-requests.schema.json#/definitions/GetWebhookRequest",
       zod: shapes.getWebhookRequest,
-      valid: { ChaveApi: "key" },
+      valid: samples.GetWebhookRequest,
     },
     ...keyOnly,
   },
@@ -48,11 +44,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "SetWebhookRequest",
       ref: "registration-requests.schema.json#/definitions/SetWebhookRequest",
       zod: shapes.setWebhookRequest,
-      valid: {
-        ChaveApi: "key",
-        webhook_url: "https://chat.example/hook",
-        webhook_verification_key: "secret",
-      },
+      valid: samples.SetWebhookRequest,
     },
     accepted: { webhook_url: urlsInRequests, webhook_verification_key: ["s"] },
     rejected: {
@@ -68,7 +60,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "DeleteWebhookRequest",
       ref: "registration-requests.schema.json#/definitions/DeleteWebhookRequest",
       zod: shapes.deleteWebhookRequest,
-      valid: { ChaveApi: "key" },
+      valid: samples.DeleteWebhookRequest,
     },
     ...keyOnly,
   },
@@ -77,7 +69,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "WebhookConfiguration",
       ref: "webhook-configuration.schema.json#",
       zod: shapes.webhookConfiguration,
-      valid: configuration,
+      valid: samples.WebhookConfiguration,
     },
     accepted: { ...tolerantConfiguration, bot_url: [""], webhook_verification_key: ["", "****"] },
     rejected: {
@@ -92,7 +84,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "RegistrationEnvelope",
       ref: "registration-envelope.schema.json#",
       zod: shapes.registrationEnvelope,
-      valid: { status: "ok", data: configuration },
+      valid: samples.RegistrationEnvelope,
     },
     accepted: {
       status: ["error", ""],
@@ -118,7 +110,7 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       name: "HandshakeParameters",
       ref: "handshake.schema.json#",
       zod: shapes.handshakeParameters,
-      valid: { hub_mode: "subscribe", hub_verify_token: "secret", hub_challenge: "c0ffee" },
+      valid: samples.HandshakeParameters,
     },
     accepted: { hub_challenge: ["0", "a b"], hub_other: ["x"] },
     rejected: {

@@ -1,0 +1,189 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import type { EmulatorOptions, RecordedRequest } from "../../provider/emulator/index.js";
+
+/** What these checks look at in schema/openapi.json. */
+export interface OpenApiDocument {
+  paths: Record<string, PathItem>;
+  webhooks: Record<WebhookName, PathItem>;
+  components: { schemas: Record<string, object> };
+}
+
+type PathItem = { parameters?: Parameter[] } & Partial<Record<string, Operation>>;
+
+interface Operation {
+  parameters?: Parameter[];
+  requestBody: Body & { required: boolean };
+  responses: Record<string, Partial<Body> & { headers?: Record<string, object> }>;
+  security: Record<string, unknown>[];
+}
+
+interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+}
+
+interface Body {
+  content: Record<string, { examples?: Record<string, { value: unknown }>; example?: unknown }>;
+}
+
+type WebhookName = "handshake" | "delivery";
+
+/** A request on the wire. */
+export interface SentRequest {
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** As text, or as parsed JSON. */
+  body: unknown;
+}
+
+/** A request and its answer. */
+export interface Exchange extends SentRequest {
+  status: number;
+  answer: { headers: Readonly<Record<string, string>>; body: string };
+}
+
+export const openApi = JSON.parse(
+  readFileSync(new URL("../../schema/openapi.json", import.meta.url), "utf8"),
+) as OpenApiDocument;
+
+// The document is no JSON Schema, but the places in it that are refer to each other.
+const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
+ajv.addSchema(openApi, "openapi");
+
+/** What is wrong with a value by the schema at a place in the document: the keys that lead there. */
+export function listFlaws(place: readonly string[], value: unknown): string[] {
+  const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
+  const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
+  if (!validate) throw new Error(`there is no schema at ${place.join(" / ")}`);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`.trim());
+}
+
+/**
+ * An exchange with the service is one that the document describes: a known status and its body, and after a success also a
+ * right request. An address that is not in the document got 404, a method that is not 405.
+ */
+export function expectMatchesOpenApi(exchange: Exchange): void {
+  const { method, path, status } = exchange;
+  expectNoFlaws(`${method} ${path}, answered ${status}`, listExchangeFlaws(exchange));
+}
+
+/** Readings of the specification that schema/openapi.json does not share. */
+const otherReadings = ["errorShape", "flowKey", "registrationKey"] as const;
+
+/**
+ * {@link expectMatchesOpenApi} for all that an emulator with these options received and answered, but for what a fault
+ * struck. Nothing is expected of an emulator that reads the specification in another way than the document.
+ */
+export function expectRecordsMatchOpenApi(
+  requests: readonly RecordedRequest[],
+  options: EmulatorOptions = {},
+): void {
+  if (otherReadings.some((reading) => reading in options)) return;
+  for (const { answer, status, fault, ...request } of requests) {
+    if (answer !== undefined && status !== undefined && fault === undefined) {
+      expectMatchesOpenApi({ ...request, status, answer });
+    }
+  }
+}
+
+/** A request that the service sent to a webhook URL is the one that the document describes. */
+export function expectMatchesWebhook(name: WebhookName, request: SentRequest): void {
+  const { post } = openApi.webhooks[name];
+  if (!post) throw new Error(`the webhook ${name} is no POST`);
+  const place = ["webhooks", name, "post"];
+  const flaws = [...listParameterFlaws(post, place, request), ...listBodyFlaws(post, place, request)];
+  expect(request.method).toBe("POST");
+  expectNoFlaws(`the webhook ${name}`, flaws);
+}
+
+function expectNoFlaws(what: string, flaws: readonly string[]): void {
+  expect(flaws, [what, ...flaws].join("\n- ")).toEqual([]);
+}
+
+function listExchangeFlaws(exchange: Exchange): string[] {
+  const { pathname } = new URL(exchange.path, "http://service");
+  const template = Object.keys(openApi.paths).find((candidate) => patternOf(candidate).test(pathname));
+  if (template === undefined) return exchange.status === 404 ? [] : ["not 404 for an unknown address"];
+  const operation = openApi.paths[template]?.[exchange.method.toLowerCase()];
+  if (!operation) return listMethodFlaws(exchange);
+  const place = ["paths", template, exchange.method.toLowerCase()];
+  return [
+    ...listAnswerFlaws(operation, place, exchange),
+    ...(isSuccess(exchange.status) ? listRequestFlaws(operation, place, exchange) : []),
+  ];
+}
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+}
+
+/** An unknown address may be told before a wrong method. */
+function listMethodFlaws({ status, answer }: Exchange): string[] {
+  if (status === 404) return [];
+  return status === 405 && answer.headers["allow"] === "POST"
+    ? []
+    : ["not 405 with allow for a wrong method"];
+}
+
+function listAnswerFlaws(operation: Operation, place: readonly string[], exchange: Exchange): string[] {
+  const { status, answer } = exchange;
+  const key = [String(status), `${String(status).slice(0, 1)}XX`].find((name) => name in operation.responses);
+  if (key === undefined) return ["an undocumented status"];
+  const content = Object.keys(operation.responses[key]?.content ?? {});
+  if (content.length === 0 || (isSuccess(status) && answer.body === "")) return [];
+  const type = mediaTypeOf(answer.headers);
+  if (!content.includes(type)) return [`an undocumented content type: ${type}`];
+  return listFlaws([...place, "responses", key, "content", type, "schema"], JSON.parse(answer.body)).map(
+    (flaw) => `answer: ${flaw}`,
+  );
+}
+
+function listRequestFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+  const isUnsigned =
+    operation.security.length > 0 && !/^Bearer ./.test(String(request.headers["authorization"]));
+  return [
+    ...(isUnsigned ? ["taken without a bearer token"] : []),
+    ...listParameterFlaws(operation, place, request),
+    // A client need not name the type of its body: the service reads JSON, whatever is said.
+    ...listFlaws([...place, "requestBody", "content", "application/json", "schema"], request.body),
+  ];
+}
+
+/** The parameters in the query and the headers; those in the path have been matched. */
+function listParameterFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+  const query = new URL(request.path, "http://service").searchParams;
+  return (operation.parameters ?? []).flatMap((parameter, index) => {
+    const value =
+      parameter.in === "query" ? query.get(parameter.name) : request.headers[parameter.name.toLowerCase()];
+    if (value === null || value === undefined) return parameter.required ? [`no ${parameter.name}`] : [];
+    return listFlaws([...place, "parameters", String(index), "schema"], value);
+  });
+}
+
+function listBodyFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+  const text = String(request.body);
+  if (text === "") return operation.requestBody.required ? ["no body"] : [];
+  const type = mediaTypeOf(request.headers);
+  if (!(type in operation.requestBody.content)) return [`an undocumented content type: ${type}`];
+  const value: unknown = type === "application/json" ? JSON.parse(text) : readForm(text);
+  return listFlaws([...place, "requestBody", "content", type, "schema"], value);
+}
+
+function readForm(text: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(text));
+}
+
+function mediaTypeOf(headers: SentRequest["headers"]): string {
+  const [type = ""] = String(headers["content-type"]).split(";");
+  return type.trim();
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}

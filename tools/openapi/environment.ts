@@ -1,0 +1,83 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "../engine/cache.ts";
+import { withLock } from "../setup/lock.mjs";
+import { CommandError, run } from "../setup/processes.mjs";
+import { withProgress } from "../setup/progress.mjs";
+import type { Python } from "./python.ts";
+
+const requirementsFile = new URL("requirements.txt", import.meta.url);
+
+/**
+ * The Python of a virtual environment with schemathesis in it. Made once per machine, in the tools' cache as
+ * `schemathesis-<version>`, and again when requirements.txt or the Python is another one. Throws with the end of pip's
+ * output if it cannot be made.
+ */
+export async function prepareSchemathesis(
+  python: Python,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
+  const requirements = await readFile(requirementsFile, "utf8");
+  const version = /^schemathesis==(.+)$/m.exec(requirements)?.[1];
+  if (version === undefined) throw new Error("tools/openapi/requirements.txt pins no schemathesis");
+  const folder = join(cacheFolder(env), `schemathesis-${version}`);
+  const inputs = `Python ${python.version}\n${requirements}`;
+  await withLock(`${folder}.lock`, { signal, onWait: sayWaiting }, async () => {
+    if (await isWhole(folder, inputs)) return;
+    await install(folder, python, env, signal);
+    await writeFile(stampOf(folder), inputs);
+  });
+  return pythonOf(folder);
+}
+
+function sayWaiting(holder: string): void {
+  console.error(`Waiting for another run that installs schemathesis (process ${holder})`);
+}
+
+/** Written last: an environment whose making was broken off has none. */
+function stampOf(folder: string): string {
+  return join(folder, "made-from.txt");
+}
+
+function pythonOf(folder: string): string {
+  return join(folder, "bin", "python");
+}
+
+async function isWhole(folder: string, inputs: string): Promise<boolean> {
+  try {
+    return (await readFile(stampOf(folder), "utf8")) === inputs;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+async function install(
+  folder: string,
+  python: Python,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  const title = "Installing schemathesis with pip: about half a minute, once per machine";
+  await withProgress(title, async (update) => {
+    try {
+      await run(python.command, ["-m", "venv", folder], { env, signal });
+      const pip = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
+      await run(pythonOf(folder), [...pip, "-r", fileURLToPath(requirementsFile)], {
+        env,
+        signal,
+        onLine: (line) => update(line.slice(0, 70)),
+      });
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      throw new Error(
+        `schemathesis could not be installed: ${error.message}\n${error.output}\nIs PyPI reachable? ` +
+          "pip takes another index from PIP_INDEX_URL.",
+        { cause: error },
+      );
+    }
+  });
+}

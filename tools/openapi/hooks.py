@@ -1,0 +1,92 @@
+"""What schemathesis cannot know from schema/openapi.json: keys that work, and which body belongs to which action.
+
+Every choice depends on the generated request alone, so that a failing one can be sent again and made smaller.
+"""
+
+import os
+import re
+from zlib import crc32
+
+import schemathesis
+from schemathesis.generation.meta import CoverageScenario
+
+API_KEY = os.environ["APICHAT_TEST_API_KEY"]
+WEBHOOK_URL = os.environ["APICHAT_TEST_WEBHOOK_URL"]
+REQUEST_URL = re.compile(r"[Hh][Tt][Tt][Pp][Ss]?://")
+ADDRESSES = {"workspace": os.environ["APICHAT_TEST_WORKSPACE"], "bot_code": os.environ["APICHAT_TEST_BOT_CODE"]}
+
+
+def one_in(count, text):
+    return crc32(str(text).encode("utf-8", "surrogatepass")) % count == 0
+
+
+def is_positive(case, location):
+    components = case.meta.components if case.meta else {}
+    return all(info.mode.is_positive for where, info in components.items() if where.name == location)
+
+
+@schemathesis.hook
+def before_call(ctx, case, kwargs):
+    address_that_exists(case)
+    if "{workspace}" not in case.path:
+        return
+    action_of_the_body(case, case.body)
+    if isinstance(case.body, dict):
+        case.body = reachable_webhook(key_that_works(case.body))
+
+
+def address_that_exists(case):
+    """Nearly always: what is generated otherwise is an address that nobody has."""
+    path = case.path_parameters or {}
+    probe = getattr(getattr(case.meta, "phase", None), "data", None)
+    wrong_method = getattr(probe, "scenario", None) == CoverageScenario.UNSPECIFIED_HTTP_METHOD
+    for name, value in path.items():
+        if name in ADDRESSES and is_positive(case, "PATH") and (wrong_method or not one_in(8, value)):
+            case.path_parameters = {**path, name: ADDRESSES[name]}
+
+
+def key_that_works(body):
+    """Three requests in four get the right key in place of a generated one or none; the others must be refused."""
+    given = body.get("ChaveApi", "none")
+    if given == "" or not isinstance(given, str) or one_in(4, body):
+        return body
+    return {**body, "ChaveApi": API_KEY}
+
+
+def reachable_webhook(body):
+    """No handshake leaves this machine: what is generated as host and path becomes a query of the one webhook."""
+    url = body.get("webhook_url")
+    start = REQUEST_URL.match(url) if isinstance(url, str) else None
+    return {**body, "webhook_url": f"{WEBHOOK_URL}?{url[start.end() :]}"} if start else body
+
+
+def action_of_the_body(case, body):
+    """A body with a webhook goes to set-webhook, one without to one of the others."""
+    query = case.query or {}
+    if not is_positive(case, "QUERY"):
+        return
+    if isinstance(body, dict) and ("webhook_url" in body or "webhook_verification_key" in body):
+        case.query = {**query, "action": "set-webhook"}
+    elif query.get("action") == "set-webhook" or not is_positive(case, "BODY"):
+        case.query = {**query, "action": "get-webhook" if one_in(2, body) else "delete-webhook"}
+
+
+@schemathesis.check
+def registration_needs_the_key(ctx, response, case):
+    """`ignored_auth` for a key in the body: a request without the right one never succeeds."""
+    if "{workspace}" not in case.path or response.status_code >= 300:
+        return
+    key = case.body.get("ChaveApi") if isinstance(case.body, dict) else None
+    assert key == API_KEY, "answered 2xx to a request without the right ChaveApi"
+
+
+@schemathesis.check
+def registration_answers_as_shown(ctx, response, case):
+    """The document lets through every reading of the specification; the emulator's own is the one shown there."""
+    if "{workspace}" not in case.path or response.status_code != 200:
+        return
+    answer = response.json()
+    fields = {"webhook_url", "webhook_verification_key", "webhook_status", "bot_url"}
+    assert answer["status"] == "ok", "a 200 whose status is not ok"
+    assert set(answer["data"]) == fields, "not the four fields of a webhook configuration"
+    assert all(isinstance(value, str) for value in answer["data"].values()), "a field that is no text"
