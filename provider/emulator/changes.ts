@@ -2,6 +2,15 @@ import type { Conversation } from "./conversations.js";
 import type { DeliveryRecord, HandshakeRecord, MessageRecord, RecordedRequest } from "./records.js";
 import type { WorkspaceState } from "./workspace-state.js";
 
+/** A flow that threw, or replied what is no reply: the message stays without answer. */
+export interface FlowFailure {
+  workspace: string;
+  conversation: string;
+  /** The id of the message. */
+  message: string;
+  reason: string;
+}
+
 /** Something that the emulator holds is new or has changed. The record is whole: who listens needs no other. */
 export type Change =
   | { kind: "workspace"; workspace: WorkspaceState }
@@ -10,6 +19,7 @@ export type Change =
   | { kind: "message"; message: MessageRecord }
   | { kind: "handshake"; handshake: HandshakeRecord }
   | { kind: "delivery"; delivery: DeliveryRecord }
+  | { kind: "flow-failed"; failure: FlowFailure }
   | { kind: "request"; request: RecordedRequest }
   | { kind: "faults" }
   | { kind: "reset" };

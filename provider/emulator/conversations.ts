@@ -1,25 +1,33 @@
 import type { InboundMessage, OutboundMessage } from "../../schema/index.js";
+import { ConversationTurns } from "./deliveries/turns.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { nextRecord } from "./emulator-state.js";
-import { keep } from "./history.js";
+import { HISTORY_LIMIT, keep } from "./history.js";
 import type { MessageRecord } from "./records.js";
 import type { WorkspaceState } from "./workspace-state.js";
 
 /** The messages of one contact under one conversation id, in both directions. */
-export interface Conversation {
+export interface ConversationRecord {
   readonly id: string;
   readonly order: number;
   readonly workspace: string;
   /** `sender.id` (section 2.3). */
   readonly contactId: string;
   /** `sender.name` of the last message that had one. */
-  contactName: string;
+  readonly contactName: string;
   readonly conversationId: number | bigint;
   /** Oldest first. */
+  readonly messages: readonly MessageRecord[];
+  readonly lastAt: Date;
+}
+
+/** A conversation as the emulator holds it. */
+export interface Conversation extends ConversationRecord {
+  contactName: string;
   messages: MessageRecord[];
   lastAt: Date;
-  /** Settles when the last delivery that was begun is through: the next one waits for it. */
-  lastDelivery: Promise<void>;
+  /** What is done one thing after the other: answers and deliveries. */
+  readonly turns: ConversationTurns;
 }
 
 /** Whom a message is from or to. */
@@ -29,11 +37,15 @@ export interface Party {
   contactName?: string;
 }
 
-/** The conversation of a contact; begun if there is none. */
+/** The conversation of a contact; begun if there is none. Of a workspace's too many conversations the one longest silent goes. */
 export function conversationOf(state: EmulatorState, workspace: WorkspaceState, party: Party): Conversation {
   const key = keyOf(party);
   const known = workspace.conversations.get(key);
-  if (known) return known;
+  if (known) {
+    workspace.conversations.delete(key);
+    workspace.conversations.set(key, known);
+    return known;
+  }
   const conversation: Conversation = {
     ...nextRecord(state, "conversation"),
     workspace: workspace.name,
@@ -42,10 +54,17 @@ export function conversationOf(state: EmulatorState, workspace: WorkspaceState, 
     conversationId: party.conversationId,
     messages: [],
     lastAt: new Date(),
-    lastDelivery: Promise.resolve(),
+    turns: new ConversationTurns(),
   };
-  workspace.conversations.set(key, conversation);
+  keepNewest(workspace.conversations).set(key, conversation);
   return conversation;
+}
+
+/** The map holds the conversations in the order of their last message from the contact. */
+function keepNewest(conversations: Map<string, Conversation>): Map<string, Conversation> {
+  const [longestSilent] = conversations.size >= HISTORY_LIMIT ? conversations.keys() : [];
+  if (longestSilent !== undefined) conversations.delete(longestSilent);
+  return conversations;
 }
 
 /** Its place in `WorkspaceState.conversations`. */
@@ -56,6 +75,8 @@ export function keyOf({ contactId, conversationId }: Party): string {
 interface NewMessage {
   from: MessageRecord["from"];
   body: InboundMessage | OutboundMessage;
+  /** The id of a reply's delivery. */
+  delivery?: string;
   /** Whether the flow still has to answer it. */
   unanswered?: boolean;
 }
@@ -64,7 +85,7 @@ interface NewMessage {
 export function addMessage(
   state: EmulatorState,
   conversation: Conversation,
-  { from, body, unanswered = false }: NewMessage,
+  { from, body, delivery, unanswered = false }: NewMessage,
 ): MessageRecord {
   const message: MessageRecord = {
     ...nextRecord(state, "message"),
@@ -73,7 +94,7 @@ export function addMessage(
     conversation: conversation.id,
     from,
     body,
-    delivery: undefined,
+    delivery,
     unanswered,
   };
   keep(conversation.messages, message);

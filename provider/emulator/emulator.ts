@@ -1,11 +1,12 @@
-import { Agent } from "undici";
-import { answerBot } from "./bot-interface.js";
 import { ChangeHub } from "./changes.js";
 import { invalidOption } from "./check-options.js";
+import { subscribeTo } from "./control/events.js";
+import { assertTokenIfReachable } from "./control/loopback.js";
+import type { EmulatorEvent } from "./control/shapes.js";
+import { resumeDeliveries } from "./deliveries/delivery.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { addFault, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
-import { createApp, listen, type HttpListener } from "./http-server.js";
 import {
   parseEmulatorOptions,
   parseWorkspaceOptions,
@@ -13,11 +14,14 @@ import {
   type EmulatorOptions,
   type WorkspaceOptions,
 } from "./options.js";
-import type { RecordedRequest } from "./records.js";
-import { answerRegistration } from "./registration-interface.js";
-import { assertFlowExists, createWorkspaceHandle, type Workspace } from "./workspace.js";
-import { enrol } from "./workspace-directory.js";
-import { createWorkspaceState } from "./workspace-state.js";
+import { createDispatcher } from "./outgoing.js";
+import { openParts, type Parts } from "./parts.js";
+import type { DeliveryRecord, HandshakeRecord, MessageRecord, RecordedRequest } from "./records.js";
+import { resetState } from "./reset.js";
+import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
+import { createWorkspaceHandle, type Workspace } from "./workspace.js";
+import { createWorkspace, removeWorkspace } from "./workspace-admin.js";
+import type { WorkspaceState } from "./workspace-state.js";
 
 /** A running emulator of the service. */
 export interface Emulator {
@@ -30,12 +34,30 @@ export interface Emulator {
   workspace(name: string): Workspace;
   /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is taken. */
   addWorkspace(options: WorkspaceOptions): Workspace;
+  /** Removes a workspace with all that it holds; what is still to be delivered never is. Throws `invalid_config` if there is none. */
+  removeWorkspace(name: string): void;
   /** Every request received, oldest first, with all keys in clear; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
   /** Makes the next calls of an operation go wrong. Rules are tried in the order of injection; the first strikes. */
   injectFault(rule: FaultRule): void;
   /** Takes back every fault that was injected. */
   clearFaults(): void;
+  /** Calls the listener with everything that happens from now on, secrets masked, until the function given back is called. */
+  subscribe(listener: (event: EmulatorEvent) => void): () => void;
+  /**
+   * Resolves with the newest delivery that matches, or with the next one that comes to. One that is pending counts only where
+   * `verdict` asks for it. Throws `timeout`, saying what was seen instead.
+   */
+  waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
+  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout`, saying what was seen instead. */
+  waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
+  /** Resolves with the newest message that matches, or with the next one. Throws `timeout`, saying what was seen instead. */
+  waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
+  /**
+   * Forgets conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations,
+   * unless they are to go too. Resolves when nothing of what was forgotten is under way any more.
+   */
+  reset(options?: { workspaces?: boolean }): Promise<void>;
   /** Ends everything, also connections that wait for an answer. May be called twice. */
   close(): Promise<void>;
 }
@@ -52,63 +74,49 @@ export interface Emulator {
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const checked = parseEmulatorOptions(options);
+  assertTokenIfReachable(checked);
   const closing = new AbortController();
   const state = createState(checked, closing.signal);
-  const listeners = await listenOnBoth(state);
-  state.origins = { registration: listeners.registration.origin, bot: listeners.bots.origin };
-  const emulator = createEmulator(state, listeners, closing);
+  const ready = Promise.withResolvers<void>();
+  const parts = await openParts(state, ready.promise);
+  state.origins = { registration: parts.registration.origin, bot: parts.bots.origin };
+  const emulator = createEmulator(state, parts, closing);
   try {
-    for (const workspace of checked.workspaces) emulator.addWorkspace(workspace);
+    nameFlows(state, checked.workspaces);
+    parts.store?.attach(state);
+    addWorkspaces(state, checked.workspaces);
     for (const fault of checked.faults) emulator.injectFault(fault);
+    resumeDeliveries(state);
+    ready.resolve();
   } catch (error) {
+    ready.resolve();
     await emulator.close();
     throw error;
   }
   return emulator;
 }
 
-interface Listeners {
-  bots: HttpListener;
-  registration: HttpListener;
-}
-
-async function listenOnBoth(state: EmulatorState): Promise<Listeners> {
-  const { host, port, botPort } = state.settings;
-  const botApp = createApp(noRoutes, (request) => answerBot(state, request));
-  const registrationApp = createApp(noRoutes, (request) => answerRegistration(state, request));
-  const bots = await listen(botApp, host, botPort);
-  try {
-    return { bots, registration: await listen(registrationApp, host, port) };
-  } catch (error) {
-    await bots.close();
-    throw error;
-  }
-}
-
-function noRoutes(): void {}
-
 function createEmulator(
   state: EmulatorState,
-  { bots, registration }: Listeners,
+  { bots, registration, store }: Parts,
   closing: AbortController,
 ): Emulator {
-  const workspaces = new Map<string, Workspace>();
+  const handleOf = createHandles(state);
   const findWorkspace = (name: string): Workspace => {
-    const workspace = workspaces.get(name);
+    const workspace = state.directory.get(name);
     if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);
-    return workspace;
+    return handleOf(workspace);
   };
   return {
     url: registration.origin,
     botUrl: bots.origin,
-    workspaces,
+    get workspaces() {
+      return new Map([...state.directory].map(([name, workspace]) => [name, handleOf(workspace)]));
+    },
     requests: state.requests,
     workspace: findWorkspace,
-    addWorkspace: (wanted) => {
-      const workspace = addWorkspace(state, parseWorkspaceOptions(wanted));
-      workspaces.set(workspace.name, workspace);
-      return workspace;
-    },
+    addWorkspace: (wanted) => handleOf(createWorkspace(state, parseWorkspaceOptions(wanted))),
+    removeWorkspace: (name) => removeWorkspace(state, name),
     injectFault: (rule) => {
       // A misspelt name would be a fault that never strikes.
       if (rule.workspace !== undefined) findWorkspace(rule.workspace);
@@ -118,29 +126,47 @@ function createEmulator(
       state.faults.length = 0;
       state.changes.publish({ kind: "faults" });
     },
+    subscribe: (listener) => subscribeTo({ state, reveal: false }, listener),
+    waitForDelivery: (match = {}, options = {}) => waitForRecord(state, "delivery", { match, options }),
+    waitForHandshake: (match = {}, options = {}) => waitForRecord(state, "handshake", { match, options }),
+    waitForMessage: (match = {}, options = {}) => waitForRecord(state, "message", { match, options }),
+    reset: (options) => resetState(state, options),
     close: async () => {
+      // What is broken off now is done by the next emulator on the same data.
+      store?.detach();
       closing.abort();
       await Promise.all([registration.close(), bots.close()]);
       await state.outgoing.dispatcher.destroy();
+      store?.close();
     },
   };
 }
 
-function addWorkspace(state: EmulatorState, options: WorkspaceOptions): Workspace {
-  const flow = flowNameOf(state.flows, options.flow, { for: options.name, otherwise: state.settings.flow });
-  assertFlowExists(state, flow);
-  const workspace = createWorkspaceState(options, { botBaseUrl: state.origins.bot, flow });
-  enrol(state.directory, workspace);
-  state.changes.publish({ kind: "workspace", workspace });
-  return createWorkspaceHandle(state, workspace, state.origins.registration);
+/** Also of workspaces that the data holds: a file keeps no function, only its name. */
+function nameFlows({ flows, settings }: EmulatorState, wanted: readonly WorkspaceOptions[]): void {
+  for (const { name, flow } of wanted) flowNameOf(flows, flow, { for: name, otherwise: settings.flow });
+}
+
+/** Those that the data holds already stay as they are there. */
+function addWorkspaces(state: EmulatorState, wanted: readonly WorkspaceOptions[]): void {
+  const kept = new Set(state.directory.keys());
+  for (const workspace of wanted) if (!kept.has(workspace.name)) createWorkspace(state, workspace);
+}
+
+/** One handle for each workspace, made when it is first asked for. */
+function createHandles(state: EmulatorState): (workspace: WorkspaceState) => Workspace {
+  const handles = new WeakMap<WorkspaceState, Workspace>();
+  return (workspace) => {
+    const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
+    handles.set(workspace, handle);
+    return handle;
+  };
 }
 
 function createState(options: CheckedOptions, closing: AbortSignal): EmulatorState {
   const { workspaces: _workspaces, flows: named, flow: chosen, faults: _faults, ...rest } = options;
-  const flows = createFlows(named);
+  const flows = createFlows(named, rest);
   const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
-  // A connection of its own for each request: none is idle while the endpoint behind it ends.
-  const dispatcher = new Agent({ pipelining: 0 });
   return {
     settings: { ...rest, token: rest.token, data: rest.data, flow },
     directory: new Map(),
@@ -150,6 +176,6 @@ function createState(options: CheckedOptions, closing: AbortSignal): EmulatorSta
     changes: new ChangeHub(),
     lastOrder: 0,
     origins: { registration: "", bot: "" },
-    outgoing: { dispatcher, closing },
+    outgoing: { dispatcher: createDispatcher(), closing },
   };
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fault } from "./faults.js";
+import type { AnswerFault } from "./faults.js";
 import { answerError, answerJson, type HttpAnswer } from "./http-server.js";
 
 /** Faults that leave the change alone and spoil its answer. */
-type Damage = Exclude<Fault, object | "close-before">;
+type Damage = Exclude<AnswerFault, object | "close-before">;
 
 /** Makes the change and answers, as far as the fault lets it. */
 export async function answerStruck(
-  fault: Fault | undefined,
+  fault: AnswerFault | undefined,
   makeChange: () => Promise<HttpAnswer>,
   closing: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -35,7 +35,7 @@ function damageAnswer(answer: HttpAnswer, damage: Damage): HttpAnswer {
   return { ...answer, cut: damage === "truncated" ? "truncated" : "closed" };
 }
 
-function imagineRefusal(fault: Exclude<Fault, string | { delayMs: number }>): HttpAnswer {
+function imagineRefusal(fault: Exclude<AnswerFault, string | { delayMs: number }>): HttpAnswer {
   if ("statusField" in fault) {
     return answerJson(200, { status: fault.statusField, message: "an injected fault" });
   }

@@ -1,10 +1,11 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandshakeParameters } from "../../schema/index.js";
-import type { Fault } from "./faults.js";
+import type { AnswerFault } from "./faults.js";
 import type { Challenge, HandshakeEncoding } from "./switches.js";
 import {
   describeStatus,
+  describeTimeout,
   post,
   type Outgoing,
   type OutgoingRequest,
@@ -19,7 +20,7 @@ export interface HandshakeTarget {
   challenge: Challenge;
   timeoutMs: number;
   /** Strikes this handshake. */
-  fault: Fault | undefined;
+  fault: AnswerFault | undefined;
 }
 
 const makeChallenge: Record<Challenge, () => string> = {
@@ -75,7 +76,7 @@ async function exchange(
 }
 
 /** What a fault makes the webhook URL answer. */
-function imagineAnswer(fault: Exclude<Fault, { delayMs: number }>): OutgoingResult {
+function imagineAnswer(fault: Exclude<AnswerFault, { delayMs: number }>): OutgoingResult {
   if (typeof fault === "object") {
     return "status" in fault
       ? { status: fault.status, headers: {}, body: fault.body ?? "" }
@@ -113,8 +114,4 @@ function appendQuery(url: string, query: string): string {
   const address = new URL(url);
   address.search = address.search === "" ? query : `${address.search}&${query}`;
   return address.href;
-}
-
-function describeTimeout(timeoutMs: number): string {
-  return `no answer within ${timeoutMs} ms`;
 }

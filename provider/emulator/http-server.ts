@@ -15,12 +15,16 @@ export interface HttpRequest {
   address: URL;
   headers: Record<string, string>;
   body: string;
+  /** Why the body was not read to its end; `body` is then empty. */
+  tooLarge?: string;
 }
 
 export interface HttpAnswer {
   status: number;
   headers?: Record<string, string>;
   body: string;
+  /** The message of an error that is still to be written in the shape that `errorShape` chooses. */
+  error?: string;
   /** The connection ends without any answer, or in the middle of the body. */
   cut?: "closed" | "truncated";
 }
@@ -30,9 +34,9 @@ export type EmulatorApp = Hono<{ Bindings: HttpBindings }>;
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer>;
 
-/** An error in the shape of the envelope (section 2.2); what the service answers is not in the specification. */
+/** An error in the shape of the envelope (section 2.2); on the service's two interfaces `errorShape` may choose another. */
 export function answerError(status: number, message: string, headers?: Record<string, string>): HttpAnswer {
-  return answerJson(status, { status: "error", message }, headers);
+  return { ...answerJson(status, { status: "error", message }, headers), error: message };
 }
 
 export function answerJson(status: number, value: unknown, headers?: Record<string, string>): HttpAnswer {
@@ -44,18 +48,13 @@ export function createApp(addRoutes: (app: EmulatorApp) => void, handler: HttpHa
   const app: EmulatorApp = new Hono();
   addRoutes(app);
   app.all("*", async (context) => {
-    const body = await readBody(context.env.incoming as IncomingMessage);
-    if (body === undefined) return toResponse(tooLarge);
+    const body = await readBody(context.env.incoming);
     return send(context, await handler(describeRequest(context, body)));
   });
   // A client that has gone, or the end of the emulator: the answer then goes nowhere. Else a defect of ours.
   app.onError((error) => toResponse(answerError(500, `the emulator failed: ${error.message}`)));
   return app;
 }
-
-const tooLarge = answerError(413, `the body is larger than ${BODY_LIMIT_BYTES} bytes`, {
-  connection: "close",
-});
 
 /** The whole body, or undefined if it is too large. hono's own limit needs a global `Request` that is not Node's. */
 export async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
@@ -68,7 +67,10 @@ export async function readBody(incoming: IncomingMessage): Promise<string | unde
   return size > BODY_LIMIT_BYTES ? undefined : Buffer.concat(chunks).toString("utf8");
 }
 
-function describeRequest({ env }: Context<{ Bindings: HttpBindings }>, body: string): HttpRequest {
+function describeRequest(
+  { env }: Context<{ Bindings: HttpBindings }>,
+  body: string | undefined,
+): HttpRequest {
   const { method = "", url: target = "/", headers } = env.incoming;
   // A client behind a proxy sends the absolute form; "*" and the like are no address of ours.
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
@@ -77,19 +79,20 @@ function describeRequest({ env }: Context<{ Bindings: HttpBindings }>, body: str
     method,
     address,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    body,
+    body: body ?? "",
+    ...(body === undefined && { tooLarge: `the body is larger than ${BODY_LIMIT_BYTES} bytes` }),
   };
 }
 
 function send({ env }: Context<{ Bindings: HttpBindings }>, answer: HttpAnswer): Response {
   if (answer.cut === undefined) return toResponse(answer);
-  cutShort(env.outgoing as ServerResponse, answer);
+  cutShort(env.outgoing, answer);
   return RESPONSE_ALREADY_SENT;
 }
 
 function toResponse({ status, headers, body }: HttpAnswer): Response {
-  // These statuses have no body, and Response refuses one.
-  const isBodyless = status === 204 || status === 205 || status === 304;
+  // Response refuses a body with these statuses, and gives an empty one a content type.
+  const isBodyless = body === "" || status === 204 || status === 205 || status === 304;
   return new Response(isBodyless ? null : body, { status, ...(headers && { headers }) });
 }
 

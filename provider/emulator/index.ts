@@ -1,7 +1,31 @@
 export { startEmulator, type Emulator } from "./emulator.js";
 export type { DeliveryOptions } from "./deliveries/delivery.js";
-export type { Fault, FaultOperation, FaultRule } from "./faults.js";
+export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule } from "./faults.js";
+export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js";
+export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
+export { readSeed, type Seed } from "./seed.js";
 export type { BeforeFirstSet, FailedHandshake, HandshakeEncoding } from "./switches.js";
-export type { DeliveryRecord, HandshakeRecord, RecordedRequest } from "./records.js";
-export type { Workspace, WorkspaceChange } from "./workspace.js";
+export type { DeliveryRecord, HandshakeRecord, MessageRecord, RecordedRequest } from "./records.js";
+export type { ConversationRecord } from "./conversations.js";
+export type { SentMessage } from "./send-as-contact.js";
+export type { Workspace } from "./workspace.js";
+export type { WorkspaceChange } from "./workspace-admin.js";
+export type { Match, WaitOptions } from "./wait.js";
+export type {
+  AttemptView,
+  ContactMessageAnswer,
+  ControlError,
+  ConversationView,
+  DeliveryView,
+  EmulatorEvent,
+  FaultView,
+  HandshakeView,
+  HealthView,
+  HttpView,
+  MessageView,
+  ReplyAnswer,
+  RequestView,
+  SettingsView,
+  WorkspaceView,
+} from "./control/shapes.js";

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { parseOptions, pathSegment } from "./check-options.js";
 import { faultRule, type FaultRule } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
-import { scenario, type Scenario } from "./flows/scenario.js";
+import type { Scenario } from "./flows/scenario.js";
+import type { Registration } from "./workspace-state.js";
 import { switches, type Switches, type SwitchSettings } from "./switches.js";
 
 export interface WorkspaceOptions {
@@ -22,6 +23,8 @@ export interface WorkspaceOptions {
   mayManageFlow?: boolean;
   /** What replies: the name of a flow or scenario, or a function. Default: that of the emulator. */
   flow?: string | Flow;
+  /** Registered and `verified` from the start, without a handshake. Default: nothing is registered. */
+  registration?: Pick<Registration, "webhook_url" | "webhook_verification_key">;
 }
 
 export interface EmulatorOptions extends Switches {
@@ -33,7 +36,7 @@ export interface EmulatorOptions extends Switches {
   host?: string;
   /** Asked for by the control API and the page. Default: none, which only an address of this machine allows. */
   token?: string;
-  /** The workspaces at the start, beside those of the seed and of the data. Default none. */
+  /** The workspaces at the start. One that `data` holds already is left as it is there. Default none. */
   workspaces?: WorkspaceOptions[];
   /** The flow of workspaces that name none. Default `echo`. */
   flow?: string | Flow;
@@ -65,16 +68,34 @@ const flow = z.union([z.string().min(1), z.custom<Flow>((value) => typeof value 
   error: "must be the name of a flow or a function",
 });
 
-const workspaceOptions = z.strictObject({
+/** What can stand in a header as it is. */
+export const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
+  error: "must hold visible ASCII characters only: it is sent in a header",
+});
+
+/** A registration that no handshake was made for. */
+export const registrationFields = z.strictObject({
+  webhook_url: z.string().min(1),
+  webhook_verification_key: z.string().min(1),
+});
+
+export const workspaceOptions = z.strictObject({
   name: pathSegment,
   apiKey: z.string().min(1),
   botCode: pathSegment.optional(),
   baseUrlQuery: query.optional(),
   path: pathSegment.optional(),
-  flowApiKey: z.string().min(1).optional(),
+  flowApiKey: flowApiKey.optional(),
   mayManageFlow: z.boolean().optional(),
   flow: flow.optional(),
+  registration: registrationFields.optional(),
 });
+
+/** What a scenario holds is checked where the flows are made, with the scenario's name in the message. */
+const namedFlow = z.custom<Scenario | Flow>(
+  (value) => typeof value === "function" || (typeof value === "object" && value !== null),
+  { error: "must be a scenario or a function" },
+);
 
 const emulatorOptions = z.strictObject({
   port: port.default(0),
@@ -83,7 +104,7 @@ const emulatorOptions = z.strictObject({
   token: z.string().min(1).optional(),
   workspaces: z.array(workspaceOptions).default([]),
   flow: flow.default("echo"),
-  flows: z.record(z.string().min(1), z.union([flow, scenario])).default({}),
+  flows: z.record(z.string().min(1), namedFlow).default({}),
   data: z.string().min(1).optional(),
   faults: z.array(faultRule).default([]),
   ...switches,

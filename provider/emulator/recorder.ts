@@ -1,6 +1,7 @@
 import { nextRecord, type EmulatorState } from "./emulator-state.js";
+import { writeError } from "./error-shape.js";
 import { keep } from "./history.js";
-import type { HttpAnswer, HttpRequest } from "./http-server.js";
+import { answerError, type HttpAnswer, type HttpRequest } from "./http-server.js";
 import type { RecordedRequest } from "./records.js";
 
 /**
@@ -15,7 +16,10 @@ export async function answerRecorded(
 ): Promise<HttpAnswer> {
   const begun = performance.now();
   const record = recordRequest(state, to, request);
-  const given = await answer(record);
+  const given = inShape(
+    state,
+    request.tooLarge === undefined ? await answer(record) : tooLarge(request.tooLarge),
+  );
   record.durationMs = performance.now() - begun;
   if (given.cut !== "closed") {
     record.status = given.status;
@@ -23,6 +27,16 @@ export async function answerRecorded(
   }
   state.changes.publish({ kind: "request", request: record });
   return given;
+}
+
+function tooLarge(message: string): HttpAnswer {
+  return answerError(413, message, { connection: "close" });
+}
+
+function inShape({ settings }: EmulatorState, { error, ...answer }: HttpAnswer): HttpAnswer {
+  if (error === undefined) return answer;
+  const { "content-type": _ofEnvelope, ...headers } = answer.headers ?? {};
+  return { ...answer, ...writeError(settings.errorShape, error, {}, headers) };
 }
 
 function recordRequest(

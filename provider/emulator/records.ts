@@ -84,6 +84,8 @@ export interface DeliveryAttempt {
   received: HttpReply | undefined;
   /** What was wrong; empty if it was delivered. */
   reason: string;
+  /** The injected fault that struck it. */
+  fault: Fault | undefined;
 }
 
 /** A delivery that the emulator made, or is about to make (section 6.2). */
@@ -91,11 +93,11 @@ export interface DeliveryRecord extends Numbered {
   workspace: string;
   /** The id of its conversation; undefined if it belongs to none. */
   conversation: string | undefined;
-  /** Where it was posted: the registered `webhook_url`. */
+  /** Where it was posted last, or is to be posted: the registered `webhook_url`. */
   url: string;
-  /** The headers that were sent. */
+  /** The headers that were sent last; none before the first try. */
   headers: Readonly<Record<string, string>>;
-  /** The bytes that were sent and signed. */
+  /** The bytes that were signed. They were sent whole, but for a try with a fault that cuts them. */
   sent: Uint8Array;
   /** Whether the signature is the right one for the registered key. */
   signature: "right" | "wrong";

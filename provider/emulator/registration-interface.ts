@@ -6,16 +6,22 @@ import {
   type RegistrationAction,
 } from "../../schema/index.js";
 import { nextRecord, type EmulatorState } from "./emulator-state.js";
+import { answerRefusals } from "./error-shape.js";
 import { answerStruck } from "./fault-answer.js";
 import { takeFault } from "./faults.js";
 import { performHandshake } from "./handshake.js";
 import { keep } from "./history.js";
-import { answerError, answerJson, type HttpAnswer, type HttpRequest } from "./http-server.js";
+import { answerJson, type HttpAnswer, type HttpRequest } from "./http-server.js";
+import { bearerOf, isSameKey } from "./presented-key.js";
+import { countWithinRate } from "./rate-limit.js";
 import type { HandshakeRecord, RecordedRequest } from "./records.js";
 import { answerRecorded } from "./recorder.js";
 import { Refusal } from "./refusal.js";
 import { deleteWebhook, getWebhook, setWebhook, type Envelope } from "./registration.js";
+import { parseBody, readObject } from "./request-body.js";
+import type { RegistrationKey } from "./switches.js";
 import { workspacesAt } from "./workspace-directory.js";
+import { tellOf } from "./workspace-admin.js";
 import { runInTurn, type WorkspaceState } from "./workspace-state.js";
 
 const requestSchemas: Record<RegistrationAction, z.ZodType> = {
@@ -34,8 +40,9 @@ interface Call {
 /** Answers one request of the registration interface (section 4.1) and records it. */
 export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
   return answerRecorded(state, "registration", request, (record) =>
-    answerRefusals(async () => {
+    answerRefusals(state.settings.errorShape, async () => {
       const call = identifyCall(state, request, record);
+      countWithinRate(call.workspace, state.settings.requestsPerSecond);
       record.fault = takeFault(state, call.action, call.workspace.name);
       return answerStruck(record.fault, () => answerCall(state, call), state.outgoing.closing);
     }),
@@ -46,14 +53,21 @@ function identifyCall(state: EmulatorState, request: HttpRequest, record: Record
   const candidates = workspacesAt(state.directory, request.address);
   if (candidates.length === 1) record.workspace = candidates[0]?.name;
   if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
-  if (request.method !== "POST") throw new Refusal(405, "use POST", { allow: "POST" });
+  if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
   const action = readAction(request.address);
-  const body = readObject(request.body);
-  const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && body.ChaveApi === apiKey);
+  const body = withApiKey(readObject(request.body), request, state.settings.registrationKey);
+  const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
   const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;
   record.workspace = workspace.name;
   return { action, workspace, body };
+}
+
+/** The body with its `ChaveApi`, wherever the request holds that. */
+function withApiKey(body: object, { headers }: HttpRequest, reading: RegistrationKey): object {
+  if (reading === "body" || "ChaveApi" in body) return body;
+  const key = bearerOf(headers);
+  return key === undefined ? body : { ...body, ChaveApi: key };
 }
 
 function readAction(address: URL): RegistrationAction {
@@ -66,20 +80,9 @@ function isAction(text: string): text is RegistrationAction {
   return Object.hasOwn(requestSchemas, text);
 }
 
-function readObject(text: string): object {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new Refusal(400, "the body is not JSON");
-  }
-  if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
-  throw new Refusal(422, "the body must be a JSON object");
-}
-
 /** Calls of one workspace are answered one after the other. */
 function answerCall(state: EmulatorState, call: Call): Promise<HttpAnswer> {
-  return answerRefusals(async () => {
+  return answerRefusals(state.settings.errorShape, async () => {
     const envelope = await runInTurn(call.workspace, () => performAndTell(state, call));
     return answerJson(200, envelope);
   });
@@ -90,8 +93,7 @@ async function performAndTell(state: EmulatorState, call: Call): Promise<Envelop
   try {
     return await performAction(state, call);
   } finally {
-    if (call.action !== "get-webhook")
-      state.changes.publish({ kind: "workspace", workspace: call.workspace });
+    if (call.action !== "get-webhook") tellOf(state, call.workspace);
   }
 }
 
@@ -120,21 +122,4 @@ async function handshakeFor(
   keep(workspace.handshakes, record);
   state.changes.publish({ kind: "handshake", handshake: record });
   return record;
-}
-
-/** The body if it holds exactly the fields of its operation. The message names the fields, never a value. */
-function parseBody<T>(schema: z.ZodType<T>, body: object): T {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => [...path.map(String), message].join(": "));
-  throw new Refusal(422, issues.join("; "));
-}
-
-async function answerRefusals(work: () => Promise<HttpAnswer>): Promise<HttpAnswer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return answerError(error.httpStatus, error.message, error.headers);
-  }
 }

@@ -2,7 +2,7 @@ import type { SetWebhookRequest, WebhookConfiguration } from "../../schema/index
 import type { Settings } from "./options.js";
 import type { BeforeFirstSet } from "./switches.js";
 import type { HandshakeRecord } from "./records.js";
-import { Refusal } from "./refusal.js";
+import { Refusal, refuseFields } from "./refusal.js";
 import {
   botUrlOf,
   currentRegistration,
@@ -43,7 +43,7 @@ export async function setWebhook(
     register(state, { webhook_url, webhook_verification_key, webhook_status: "failed" });
   } else {
     if (settings.failedHandshake === "clears") unregister(state);
-    throw new Refusal(422, `webhook_url: the verification handshake failed: ${reason}`);
+    throw refuseFields({ webhook_url: [`the verification handshake failed: ${reason}`] });
   }
   return { status: "ok", data: presentConfiguration(state, settings) };
 }

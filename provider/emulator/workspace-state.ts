@@ -38,6 +38,8 @@ export interface WorkspaceState {
   deliveries: DeliveryRecord[];
   /** By conversation id and contact. */
   conversations: Map<string, Conversation>;
+  /** When the calls and messages of the last second came, as `performance.now()`; kept only where they are limited. */
+  requestTimes: number[];
   /** Settles when the last call that was accepted is through. */
   lastCall: Promise<void>;
 }
@@ -65,6 +67,7 @@ export function createWorkspaceState(
     handshakes: [],
     deliveries: [],
     conversations: new Map(),
+    requestTimes: [],
     lastCall: Promise.resolve(),
   };
 }

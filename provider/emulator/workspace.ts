@@ -1,25 +1,14 @@
-import * as z from "zod";
-import type { OutboundMessage, WebhookConfiguration } from "../../schema/index.js";
+import type { InboundMessage, OutboundMessage, WebhookConfiguration } from "../../schema/index.js";
+import { parseOptions } from "./check-options.js";
+import type { ConversationRecord } from "./conversations.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
 import type { EmulatorState } from "./emulator-state.js";
-import { invalidOption, parseOptions, pathSegment } from "./check-options.js";
+import { registrationFields } from "./options.js";
 import type { DeliveryRecord, HandshakeRecord } from "./records.js";
 import { readConfiguration } from "./registration.js";
-import { assertAddressIsFree, assertBotCodeIsFree } from "./workspace-directory.js";
+import { sendAsContact, type SentMessage } from "./send-as-contact.js";
+import { changeWorkspace, tellOf, type WorkspaceChange } from "./workspace-admin.js";
 import { botUrlOf, register, unregister, type Registration, type WorkspaceState } from "./workspace-state.js";
-
-/** What can change without the client's doing. */
-export interface WorkspaceChange extends Partial<Registration> {
-  /** Another bot: from now on `bot_url` ends in this code. */
-  botCode?: string;
-  /** The same bot on another host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
-  botBaseUrl?: string;
-  /**
-   * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
-   * own name takes it back.
-   */
-  owner?: string;
-}
 
 /** A workspace of the emulator, for tests: what it holds, what it did, and how to change it behind a client's back. */
 export interface Workspace {
@@ -45,6 +34,13 @@ export interface Workspace {
   readonly handshakes: readonly HandshakeRecord[];
   /** The deliveries made for it, oldest first. */
   readonly deliveries: readonly DeliveryRecord[];
+  /** Its conversations with their messages in both directions, in the order in which they began. */
+  readonly conversations: readonly ConversationRecord[];
+  /**
+   * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section 4.2), and gives
+   * the answer, also a refusal. Throws `unavailable` if there is none.
+   */
+  send(message: InboundMessage): Promise<SentMessage>;
   /** Changes the registration or the bot without a handshake. Throws `invalid_config` if nothing is registered to change. */
   change(change: WorkspaceChange): void;
   /** Somebody else registers an endpoint of its own: `verified`, without a handshake. */
@@ -52,65 +48,48 @@ export interface Workspace {
   /** Somebody else removes the registration: all four fields are empty, as after delete-webhook. */
   remove(): void;
   /**
-   * Signs a message with the registered key and posts it to the registered URL, once, whatever the status (section 6.2).
-   * What the endpoint answers is in the result. Throws `invalid_config` if nothing is registered.
+   * Signs a message with the registered key and posts it to the registered URL, whatever the status (section 6.2), after the
+   * other deliveries of its conversation, where it stands as the flow's. Resolves when it is through, with what the endpoint
+   * answered: tried once, or as `deliveryAttempts` says. Throws `invalid_config` if nothing is registered.
    */
   deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
 }
 
-const workspaceChange = z.strictObject({
-  webhook_url: z.string().min(1).optional(),
-  webhook_verification_key: z.string().min(1).optional(),
-  webhook_status: z.string().optional(),
-  botCode: pathSegment.optional(),
-  botBaseUrl: z.url().optional(),
-  owner: z.string().optional(),
-});
-
-const takeover = z.strictObject({
-  webhook_url: z.string().min(1),
-  webhook_verification_key: z.string().min(1),
-});
-
 /** The handle of a workspace. It holds nothing itself: all is in the state. */
-export function createWorkspaceHandle(
-  emulator: EmulatorState,
-  state: WorkspaceState,
-  origin: string,
-): Workspace {
+export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceState): Workspace {
   return {
     name: state.name,
     flowNs: state.flowNs,
-    baseUrl: `${origin}${state.path}${state.query === "" ? "" : `?${state.query}`}`,
-    handshakes: state.handshakes,
-    deliveries: state.deliveries,
+    baseUrl: baseUrlOf(emulator, state),
+    get handshakes() {
+      return state.handshakes;
+    },
+    get deliveries() {
+      return state.deliveries;
+    },
     get apiKey() {
       return state.apiKey;
     },
     set apiKey(apiKey: string) {
-      rotateApiKey(emulator, state, apiKey);
+      changeWorkspace(emulator, state, { apiKey });
     },
     get flowApiKey() {
       return state.flowApiKey;
     },
     set flowApiKey(flowApiKey: string) {
-      state.flowApiKey = parseOptions("flowApiKey", z.string().min(1), flowApiKey);
-      tellOf(emulator, state);
+      changeWorkspace(emulator, state, { flowApiKey });
     },
     get mayManageFlow() {
       return state.mayManageFlow;
     },
     set mayManageFlow(mayManageFlow: boolean) {
-      state.mayManageFlow = parseOptions("mayManageFlow", z.boolean(), mayManageFlow);
-      tellOf(emulator, state);
+      changeWorkspace(emulator, state, { mayManageFlow });
     },
     get flow() {
       return state.flow;
     },
     set flow(flow: string) {
-      assertFlowExists(emulator, flow);
-      state.flow = flow;
-      tellOf(emulator, state);
+      changeWorkspace(emulator, state, { flow });
     },
     get botCode() {
       return state.botCode;
@@ -121,9 +100,16 @@ export function createWorkspaceHandle(
     get registration() {
       return readConfiguration(state);
     },
+    get conversations() {
+      return [...state.conversations.values()].toSorted((a, b) => a.order - b.order);
+    },
+    send: (message) => sendAsContact(emulator, state, message),
     change: (change) => changeWorkspace(emulator, state, change),
     takeOver: (registration) => {
-      register(state, { ...parseOptions("takeOver", takeover, registration), webhook_status: "verified" });
+      register(state, {
+        ...parseOptions("takeOver", registrationFields, registration),
+        webhook_status: "verified",
+      });
       tellOf(emulator, state);
     },
     remove: () => {
@@ -134,44 +120,7 @@ export function createWorkspaceHandle(
   };
 }
 
-/** Throws `invalid_config` if the emulator has no flow of this name. */
-export function assertFlowExists({ flows }: EmulatorState, flow: string): void {
-  if (flows.has(flow)) return;
-  throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
-}
-
-function tellOf({ changes }: EmulatorState, workspace: WorkspaceState): void {
-  changes.publish({ kind: "workspace", workspace });
-}
-
-function rotateApiKey(emulator: EmulatorState, state: WorkspaceState, apiKey: string): void {
-  parseOptions("apiKey", z.string().min(1), apiKey);
-  assertAddressIsFree(emulator.directory, state, apiKey);
-  state.apiKey = apiKey;
-  tellOf(emulator, state);
-}
-
-function changeWorkspace(emulator: EmulatorState, state: WorkspaceState, change: WorkspaceChange): void {
-  const { botCode, botBaseUrl, owner, ...fields } = parseOptions("change", workspaceChange, change);
-  const registration = Object.keys(fields).length === 0 ? undefined : readRegistrationToChange(state);
-  if (botCode !== undefined) assertBotCodeIsFree(emulator.directory, state, botCode);
-  if (owner !== undefined && !emulator.directory.has(owner)) {
-    throw invalidOption(`change: there is no workspace named "${owner}"`);
-  }
-  state.botCode = botCode ?? state.botCode;
-  state.botBaseUrl = botBaseUrl ?? state.botBaseUrl;
-  state.owner = owner ?? state.owner;
-  if (registration) {
-    const verifiesAtMs = fields.webhook_status === undefined ? state.verifiesAtMs : undefined;
-    register(state, { ...registration, ...fields }, verifiesAtMs);
-  }
-  tellOf(emulator, state);
-}
-
-function readRegistrationToChange(state: WorkspaceState): Registration {
-  const configuration = readConfiguration(state);
-  if (!configuration)
-    throw invalidOption(`change: workspace "${state.name}" has nothing registered; use takeOver`);
-  const { webhook_url, webhook_verification_key, webhook_status } = configuration;
-  return { webhook_url, webhook_verification_key, webhook_status };
+/** The address of a workspace's registration interface (section 4.1), with its own query if it has one. */
+export function baseUrlOf({ origins }: EmulatorState, { path, query }: WorkspaceState): string {
+  return `${origins.registration}${path}${query === "" ? "" : `?${query}`}`;
 }

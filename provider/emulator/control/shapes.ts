@@ -1,4 +1,5 @@
 import type { InboundMessage, OutboundMessage, WebhookConfiguration } from "../../../schema/index.js";
+import type { FlowFailure } from "../changes.js";
 import type { FaultRule } from "../faults.js";
 import type { HandshakeEncoding } from "../switches.js";
 
@@ -186,6 +187,7 @@ export type EmulatorEvent =
   | { type: "message"; message: MessageView }
   | { type: "handshake"; handshake: HandshakeView }
   | { type: "delivery"; delivery: DeliveryView }
+  | { type: "flow-failed"; failure: FlowFailure }
   | { type: "request"; request: RequestView }
   | { type: "faults"; faults: FaultView[] }
   | { type: "reset" };
@@ -194,7 +196,10 @@ export type EmulatorEvent =
  * All routes, for the tests that hold them against the table of the documentation. `PATCH` takes part of
  * { flow, apiKey, flowApiKey, mayManageFlow, botCode, botBaseUrl, owner }; `PUT registration` { webhook_url,
  * webhook_verification_key } is what somebody else registers, without a handshake; `DELETE registration` somebody else's
- * removal; `POST reset` takes { workspaces?: boolean }: true removes the workspaces too.
+ * removal; `POST reset` takes { workspaces?: boolean }: true removes the workspaces too, which else stay with their keys and
+ * registrations. Lists are arrays, the oldest first but for conversations, and hold the newest `limit` (1 to 10,000, default
+ * 1000). `PATCH` and `PUT` answer with the WorkspaceView, `POST workspaces` and `POST faults` with what was made (201),
+ * `resend` with the new DeliveryView (202), `DELETE` and `reset` with nothing (204).
  */
 export const CONTROL_ROUTES = [
   "GET /_emulator/health",

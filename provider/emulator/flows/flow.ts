@@ -8,6 +8,7 @@ import type {
   OutboundText,
   OutboundVideo,
 } from "../../../schema/index.js";
+import type { MediaKind } from "./kinds.js";
 
 /** What the emulator fills in: whom a reply is for. */
 type Addressed = "sender_id" | "conv_id" | "message_type" | "private";
@@ -33,6 +34,8 @@ export interface FlowContext {
   message: InboundMessage;
   /** How many messages the contact had sent in this conversation before this one. */
   messagesBefore: number;
+  /** URLs of small media that the emulator serves itself, for replies that show any. */
+  samples: Readonly<Record<MediaKind, string>>;
 }
 
 /** What replies to a contact's message: an empty list is silence. A function that throws replies nothing and is reported. */

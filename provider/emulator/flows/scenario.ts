@@ -1,8 +1,121 @@
 import * as z from "zod";
+import type { InboundMessage } from "../../../schema/index.js";
+import type { Flow, FlowReply } from "./flow.js";
+import {
+  INBOUND_KINDS,
+  inboundKindOf,
+  MEDIA_KINDS,
+  payloadOf,
+  type InboundKind,
+  type MediaKind,
+} from "./kinds.js";
+import { fillReply } from "./placeholders.js";
+import { flowReply } from "./reply-shape.js";
 
-/** A flow written as data (a file, YAML or JSON): the first rule that matches replies. */
-export interface Scenario {
-  rules: unknown[];
+/** What a message must be for a rule: all that is named, and at least one. */
+export interface ScenarioCondition {
+  /**
+   * The text (`content`; of a press the button's title): the whole of it, upper and lower case alike, spaces around it
+   * ignored. Or `matches`, a regular expression (JavaScript, without slashes, upper and lower case alike) for some of it.
+   */
+  text?: string | { matches: string };
+  /** The payload of the button that was pressed. */
+  payload?: string;
+  /** The `file_type` of an attachment. */
+  media?: MediaKind;
+  /** The kind of message: `text`, `button` for a press, `image`, `audio`, `video` or `file`. */
+  kind?: InboundKind;
 }
 
-export const scenario: z.ZodType<Scenario> = z.strictObject({ rules: z.array(z.unknown()) });
+/** One rule of a scenario. */
+export interface ScenarioRule {
+  when: ScenarioCondition;
+  /** What replies, in this order; an empty list is silence. */
+  reply: FlowReply[];
+}
+
+/**
+ * A flow written as data (a file, YAML or JSON): the first rule that matches replies. In the texts, titles, subtitles and
+ * payloads of replies `{{text}}`, `{{name}}` and `{{payload}}` stand for what the contact wrote, its name, and what it pressed.
+ *
+ * @example
+ * rules:
+ *   - when: { text: { matches: "^(oi|olá)" } }
+ *     reply: [{ type: text, text: "Olá, {{name}}!" }]
+ *   - when: { media: image }
+ *     reply: [{ type: text, text: "Obrigado pela foto.", delayMs: 500 }]
+ * otherwise: [{ type: text, text: "Não entendi: {{text}}" }]
+ */
+export interface Scenario {
+  rules: ScenarioRule[];
+  /** What replies when no rule matches. Default: nothing. */
+  otherwise?: FlowReply[];
+}
+
+const pattern = z.string().check(({ value, issues }) => {
+  try {
+    compilePattern(value);
+  } catch (error) {
+    issues.push({ code: "custom", input: value, message: `is no regular expression: ${String(error)}` });
+  }
+});
+
+/** A pattern that does not compile is told as that: all else is neither of the two. */
+function describeText(issue: z.core.$ZodRawIssue): string {
+  const flaws = issue.code === "invalid_union" ? issue.errors.flat() : [];
+  const flaw = flaws.find(({ code }) => code === "custom");
+  return flaw ? `matches ${flaw.message}` : 'must be a text, or { matches: "a regular expression" }';
+}
+
+const condition = z
+  .strictObject({
+    text: z.union([z.string(), z.strictObject({ matches: pattern })], { error: describeText }).optional(),
+    payload: z.string().optional(),
+    media: z.enum(MEDIA_KINDS).optional(),
+    kind: z.enum(INBOUND_KINDS).optional(),
+  })
+  .refine((given) => Object.keys(given).length > 0, {
+    error: "must name text, payload, media or kind; what replies to everything else is 'otherwise'",
+  });
+
+/** zod schema of {@link Scenario}. */
+export const scenario: z.ZodType<Scenario> = z.strictObject({
+  rules: z.array(z.strictObject({ when: condition, reply: z.array(flowReply) })),
+  otherwise: z.array(flowReply).optional(),
+});
+
+/** The flow that a scenario describes. */
+export function flowOfScenario({ rules, otherwise = [] }: Scenario): Flow {
+  const ready = rules.map(({ when, reply }) => ({ matches: compileCondition(when), reply }));
+  return ({ message }) => {
+    const rule = ready.find(({ matches }) => matches(message));
+    return (rule?.reply ?? otherwise).map((reply) => fillReply(reply, message));
+  };
+}
+
+type Test = (message: InboundMessage) => boolean;
+
+function compileCondition({ text, payload, media, kind }: ScenarioCondition): Test {
+  const tests: Test[] = [];
+  if (text !== undefined) tests.push(compileText(text));
+  if (payload !== undefined) tests.push((message) => payloadOf(message) === payload);
+  if (media !== undefined) tests.push((message) => inboundKindOf(message) === media);
+  if (kind !== undefined) tests.push((message) => inboundKindOf(message) === kind);
+  return (message) => tests.every((test) => test(message));
+}
+
+function compileText(text: string | { matches: string }): Test {
+  if (typeof text !== "string") {
+    const expression = compilePattern(text.matches);
+    return ({ content }) => expression.test(content);
+  }
+  return ({ content }) => foldText(content) === foldText(text);
+}
+
+function compilePattern(source: string): RegExp {
+  return new RegExp(source, "iu");
+}
+
+function foldText(text: string): string {
+  return text.trim().toLowerCase();
+}

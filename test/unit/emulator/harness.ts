@@ -7,6 +7,9 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
+import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
+
+export { emptyConfiguration } from "../../../tools/schema/samples.ts";
 
 export const apiKey = "test-api-key-0123456789";
 export const verificationKey = "verification-key-0123456789";
@@ -72,12 +75,15 @@ function challengeOf({ path, headers, body }: Received): string {
   return parameters.get("hub_challenge") ?? "";
 }
 
-/** An emulator with the workspace `acme`, closed when the test ends. */
+/** An emulator with the workspace `acme`, closed when the test ends; all that it answered must be in schema/openapi.json. */
 export async function startAcme(
   options: EmulatorOptions = {},
 ): Promise<{ emulator: Emulator; acme: Workspace }> {
   const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey }], ...options });
-  onTestFinished(() => emulator.close());
+  onTestFinished(async () => {
+    await emulator.close();
+    expectRecordsMatchOpenApi(emulator.requests, options);
+  });
   return { emulator, acme: emulator.workspace("acme") };
 }
 
@@ -112,10 +118,3 @@ export async function post(url: string, body: string): Promise<Answer> {
 export function set(workspace: Workspace, url: string, key = verificationKey): Promise<Answer> {
   return call(workspace, "set-webhook", { webhook_url: url, webhook_verification_key: key });
 }
-
-export const emptyConfiguration = {
-  webhook_url: "",
-  webhook_verification_key: "",
-  webhook_status: "",
-  bot_url: "",
-};

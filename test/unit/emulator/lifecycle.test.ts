@@ -96,20 +96,14 @@ describe("workspaces", () => {
 });
 
 describe("the bot host", () => {
-  test("answers 404 to unknown bots, 405 to other methods, 501 to messages, and records them", async () => {
+  test("answers 404 to unknown bots and 405 to other methods, and records them", async () => {
     const { emulator, acme } = await startAcme();
     expect((await send(`${emulator.botUrl}/api/apichat/nobody`)).status).toBe(404);
     expect((await send(`${emulator.botUrl}/`)).status).toBe(404);
     const wrongMethod = await send(acme.botUrl, "GET");
     expect(wrongMethod.status).toBe(405);
     expect(wrongMethod.headers.get("allow")).toBe("POST");
-    const answer = await send(acme.botUrl);
-    expect(answer.status).toBe(501);
-    expect(await answer.json()).toMatchObject({
-      status: "error",
-      message: expect.stringContaining("messages"),
-    });
-    expect(emulator.requests.at(-1)).toMatchObject({ interface: "bot", workspace: "acme", status: 501 });
+    expect(emulator.requests.at(-1)).toMatchObject({ interface: "bot", workspace: "acme", status: 405 });
   });
 
   test("does not answer for the registration interface, nor the other way round", async () => {

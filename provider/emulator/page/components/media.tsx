@@ -1,0 +1,97 @@
+import { useSignal } from "@preact/signals";
+import { t } from "../i18n/translate.js";
+import type { MediaKind } from "../message-content.js";
+import { fileNameOf, safeUrl } from "../safe-url.js";
+import { Icon } from "./icon.js";
+import { Text } from "./text.js";
+
+/** A picture, player or link, if the address is one that may be opened; else the address as text. */
+export function Media({ media, url }: { media: MediaKind; url: unknown }) {
+  const safe = safeUrl(url);
+  const broken = useSignal(false);
+  if (safe === null) return <Unsafe url={url} />;
+  if (media === "file") return <FileLink url={safe} />;
+  if (broken.value) return <Broken url={safe} />;
+  return (
+    <figure class="media">
+      <Player media={media} url={safe} onBroken={() => (broken.value = true)} />
+      <figcaption>
+        <FileLink url={safe} />
+      </figcaption>
+    </figure>
+  );
+}
+
+interface PlayerProps {
+  media: Exclude<MediaKind, "file">;
+  url: string;
+  onBroken: () => void;
+}
+
+function Player({ media, url, onBroken }: PlayerProps) {
+  const name = fileNameOf(url);
+  switch (media) {
+    case "image":
+      return (
+        <img src={url} alt={t("media.imageAlt", { name })} referrerpolicy="no-referrer" onError={onBroken} />
+      );
+    case "audio":
+      return (
+        <audio
+          src={url}
+          controls
+          preload="metadata"
+          aria-label={`${t("media.audio")} ${name}`}
+          onError={onBroken}
+        />
+      );
+    case "video":
+    default:
+      return (
+        <video
+          src={url}
+          controls
+          preload="metadata"
+          aria-label={`${t("media.video")} ${name}`}
+          onError={onBroken}
+        />
+      );
+  }
+}
+
+/** A link that opens beside the page and tells the other side nothing of it. */
+export function FileLink({ url, children }: { url: string; children?: string }) {
+  return (
+    <a
+      class="file"
+      href={url}
+      target="_blank"
+      rel="noopener noreferrer"
+      referrerpolicy="no-referrer"
+      title={url}
+    >
+      <Icon name="file" />
+      <Text>{children ?? fileNameOf(url)}</Text>
+    </a>
+  );
+}
+
+function Broken({ url }: { url: string }) {
+  return (
+    <p>
+      <small class="muted">{t("media.broken")}</small> <FileLink url={url}>{url}</FileLink>
+    </p>
+  );
+}
+
+/** An address that is no link: shown, so that it can be seen what was sent. */
+export function Unsafe({ url }: { url: unknown }) {
+  return (
+    <p class="unsafe" data-testid="unsafe-url">
+      <small class="muted">{t("media.unsafe")}</small>{" "}
+      <code>
+        <Text>{typeof url === "string" ? url : (JSON.stringify(url) ?? "")}</Text>
+      </code>
+    </p>
+  );
+}

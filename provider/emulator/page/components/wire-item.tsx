@@ -1,0 +1,153 @@
+import { useSignal } from "@preact/signals";
+import { resend } from "../actions.js";
+import { curlCommand } from "../curl.js";
+import { t, timeOf } from "../i18n/translate.js";
+import type { MessageContent } from "../message-content.js";
+import { attempt } from "../notices.js";
+import {
+  curlRequestOf,
+  durationMsOf,
+  outcomeOf,
+  statusOf,
+  messageOf,
+  wireKindOf,
+  type WireEntry,
+} from "../wire.js";
+import { CopyButton } from "./copy-button.js";
+import { Icon } from "./icon.js";
+import { Text } from "./text.js";
+import { WireDetails } from "./wire-details.js";
+
+const SUBJECT_CHARACTERS = 80;
+
+/** One exchange: a line that unfolds to headers and bodies. */
+export function WireItem({ entry }: { entry: WireEntry }) {
+  const open = useSignal(false);
+  return (
+    <li>
+      <details
+        class="exchange"
+        data-testid="exchange"
+        data-kind={wireKindOf(entry)}
+        data-outcome={outcomeOf(entry)}
+        onToggle={(event) => (open.value = event.currentTarget.open)}
+      >
+        <summary>
+          <Line entry={entry} />
+        </summary>
+        {open.value && (
+          <div class="exchange-body">
+            <div class="row" role="group" aria-label={t("wire.tools")}>
+              <CopyButton label={t("wire.curl")} text={() => curlCommand(curlRequestOf(entry))} />
+              {entry.kind === "delivery" && <ResendButton id={entry.record.id} />}
+            </div>
+            <WireDetails entry={entry} />
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function ResendButton({ id }: { id: string }) {
+  return (
+    <button type="button" class="small" onClick={() => void attempt(() => resend(id))} data-testid="resend">
+      <Icon name="again" /> {t("wire.resend")}
+    </button>
+  );
+}
+
+function Line({ entry }: { entry: WireEntry }) {
+  const { at } = entry.record;
+  return (
+    <>
+      <span class="arrow" aria-hidden="true">
+        {entry.kind === "request" ? "→" : "←"}
+      </span>
+      <span class="exchange-name">
+        {nameOf(entry)} <Subject entry={entry} />
+      </span>
+      <StatusBadge entry={entry} />
+      <span class="exchange-facts">
+        <Verdict entry={entry} />
+        {entry.kind === "request" && entry.record.fault !== "" && (
+          <span class="badge warn">{t("wire.fault")}</span>
+        )}
+        <span class="muted">{Math.round(durationMsOf(entry))} ms</span>
+        <time class="muted" dateTime={at}>
+          {timeOf(at)}
+        </time>
+      </span>
+    </>
+  );
+}
+
+function nameOf(entry: WireEntry) {
+  switch (entry.kind) {
+    case "handshake":
+      return t("wire.handshake");
+    case "delivery":
+      return entry.record.resendOf === null
+        ? t("wire.delivery")
+        : `${t("wire.delivery")} (${t("wire.resent")})`;
+    case "request":
+    default:
+      if (entry.record.interface === "bot") return t("wire.message");
+      return <Text>{entry.record.operation ?? t("wire.request")}</Text>;
+  }
+}
+
+/** Tells one delivery from the next without opening it. */
+function Subject({ entry }: { entry: WireEntry }) {
+  const content = messageOf(entry);
+  if (content === null || content.kind === "unknown") return null;
+  return (
+    <span class="subject">
+      <Text>{subjectOf(content)}</Text>
+    </span>
+  );
+}
+
+function subjectOf(content: Exclude<MessageContent, { kind: "unknown" }>): string {
+  switch (content.kind) {
+    case "media":
+      return t(`media.${content.media}`);
+    case "postback":
+      return `${t("chat.pressed")}: ${content.title}`;
+    case "cards":
+      return t("compose.kind.generic_template");
+    case "buttons":
+      return `${t("compose.kind.button_template")}: ${content.text}`;
+    case "text":
+    default:
+      return content.text.slice(0, SUBJECT_CHARACTERS);
+  }
+}
+
+function StatusBadge({ entry }: { entry: WireEntry }) {
+  const status = statusOf(entry);
+  const isPending = outcomeOf(entry) === "pending";
+  if (status === null && isPending) return <span class="badge plain">{t("wire.underWay")}</span>;
+  const isGood = status !== null && status >= 200 && status < 300;
+  return <span class={`badge ${isGood ? "good" : "bad"}`}>{status ?? t("wire.noAnswer")}</span>;
+}
+
+function Verdict({ entry }: { entry: WireEntry }) {
+  if (entry.kind === "request") return null;
+  const { verdict } = entry.record;
+  return (
+    <>
+      {verdict !== "pending" && (
+        <span class={verdict === "failed" ? "bad-text" : "good-text"}>{t(`wire.verdict.${verdict}`)}</span>
+      )}
+      {entry.kind === "delivery" && (
+        <span class={entry.record.signature === "wrong" ? "bad-text" : "muted"}>
+          {t(`wire.signature.${entry.record.signature}`)}
+        </span>
+      )}
+      {entry.kind === "delivery" && entry.record.attempts.length > 1 && (
+        <span class="muted">{t("wire.attempts", { count: entry.record.attempts.length })}</span>
+      )}
+    </>
+  );
+}

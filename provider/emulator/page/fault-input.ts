@@ -1,0 +1,95 @@
+import type { Fault, FaultOperation, FaultRule } from "../faults.js";
+
+/** What a fault can strike. */
+export const FAULT_OPERATIONS: readonly FaultOperation[] = [
+  "message",
+  "delivery",
+  "handshake",
+  "set-webhook",
+  "get-webhook",
+  "delete-webhook",
+];
+
+const HANDSHAKE_FAULTS = [
+  "status",
+  "delay",
+  "broken-json",
+  "html",
+  "truncated",
+  "close-before",
+  "close-after",
+] as const;
+const ANSWER_FAULTS = [...HANDSHAKE_FAULTS, "statusField"] as const;
+const DELIVERY_FAULTS = [
+  "status",
+  "delay",
+  "wrong-signature",
+  "duplicate",
+  "reorder",
+  "broken-json",
+  "truncated",
+  "close-before",
+  "close-after",
+] as const;
+
+export type FaultKind = (typeof ANSWER_FAULTS)[number] | (typeof DELIVERY_FAULTS)[number];
+
+/** What can go wrong with an operation. */
+export function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
+  switch (operation) {
+    case "delivery":
+      return DELIVERY_FAULTS;
+    case "handshake":
+      return HANDSHAKE_FAULTS;
+    case "message":
+    case "get-webhook":
+    case "set-webhook":
+    case "delete-webhook":
+    default:
+      return ANSWER_FAULTS;
+  }
+}
+
+/** The fields of the fault panel, as they are filled in. Empty texts are left out of the rule. */
+export interface FaultFields {
+  operation: FaultOperation;
+  workspace: string;
+  kind: FaultKind;
+  status: string;
+  delayMs: string;
+  statusField: string;
+  afterChange: boolean;
+  times: string;
+  probability: string;
+  seed: string;
+}
+
+/** The rule that the fields describe. The emulator checks it. */
+export function faultRuleOf(fields: FaultFields): FaultRule {
+  // Without either the emulator takes one call: one in one is every call.
+  const endless = fields.times === "" && fields.probability === "";
+  return {
+    operation: fields.operation,
+    ...(fields.workspace === "" ? {} : { workspace: fields.workspace }),
+    ...(endless ? { every: 1 } : numberOf("times", fields.times)),
+    ...numberOf("probability", fields.probability),
+    ...(fields.probability === "" ? {} : numberOf("seed", fields.seed)),
+    fault: faultOf(fields),
+  };
+}
+
+/** Whether the kind has a switch for its moment: before the change is made, or after. */
+export function hasMoment(kind: FaultKind): boolean {
+  return kind === "status" || kind === "delay" || kind === "statusField";
+}
+
+function faultOf({ kind, status, delayMs, statusField, afterChange }: FaultFields): Fault {
+  const moment = afterChange ? { afterChange } : {};
+  if (kind === "status") return { status: Number(status), ...moment };
+  if (kind === "delay") return { delayMs: Number(delayMs), ...moment };
+  return kind === "statusField" ? { statusField, ...moment } : kind;
+}
+
+function numberOf<Name extends string>(name: Name, text: string): Partial<Record<Name, number>> {
+  return text === "" ? {} : ({ [name]: Number(text) } as Record<Name, number>);
+}

@@ -1,0 +1,37 @@
+/** A string, a bracket, a comma or colon, or a number or word. White space between them is no token. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
+
+const INDENT = "  ";
+
+/** The same JSON with a line for each entry. Every token stays as it was written: escapes, digits, order of keys. */
+export function indentJson(text: string): string {
+  const tokens = text.match(TOKEN) ?? [];
+  let depth = 0;
+  return tokens
+    .map((token, index) => {
+      if (isOpening(token)) depth += 1;
+      if (isClosing(tokens[index + 1])) depth -= 1;
+      const breaks = isOpening(token) !== isClosing(tokens[index + 1]) || token === ",";
+      const isLast = index === tokens.length - 1;
+      return `${token}${token === ":" ? " " : ""}${breaks && !isLast ? newLine(depth) : ""}`;
+    })
+    .join("");
+}
+
+/** Whether a text is JSON of an object or list: nothing else gains from lines. */
+export function isIndentable(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+const isOpening = (token: string | undefined): boolean => token === "{" || token === "[";
+
+const isClosing = (token: string | undefined): boolean => token === "}" || token === "]";
+
+const newLine = (depth: number): string => `\n${INDENT.repeat(depth)}`;

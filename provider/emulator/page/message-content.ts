@@ -1,0 +1,103 @@
+import { outboundKindOf } from "../../../schema/outbound-kind.js";
+
+export type MediaKind = "image" | "audio" | "video" | "file";
+
+export interface ShownButton {
+  title: string;
+  payload: string;
+}
+
+export interface ShownCard {
+  title: string;
+  subtitle: string;
+  imageUrl: unknown;
+  itemUrl: unknown;
+  buttons: ShownButton[];
+}
+
+/** What of a message is shown. A message that is none of the known kinds is shown as its JSON. */
+export type MessageContent =
+  | { kind: "text"; text: string }
+  | { kind: "postback"; title: string; payload: string }
+  | { kind: "media"; media: MediaKind; url: unknown }
+  | { kind: "buttons"; text: string; buttons: ShownButton[] }
+  | { kind: "cards"; text: string; cards: ShownCard[] }
+  | { kind: "unknown"; json: string };
+
+/** Reads a body of section 2.3 or 2.4. Nothing is taken for granted: scenarios and faults may send anything. */
+export function contentOf(body: unknown): MessageContent {
+  const message = objectOf(body);
+  return message["message_type"] === "incoming" ? inboundContent(message) : outboundContent(message);
+}
+
+type Loose = Record<string, unknown>;
+
+function inboundContent(message: Loose): MessageContent {
+  const pressed = objectOf(listOf(message["submitted_values"])[0]);
+  if (message["event"] === "message_postback") {
+    return { kind: "postback", title: textOf(pressed["title"]), payload: textOf(pressed["payload"]) };
+  }
+  const attachment = objectOf(listOf(message["attachments"])[0]);
+  const media = mediaKindOf(attachment["file_type"]);
+  if (media !== undefined) return { kind: "media", media, url: attachment["data_url"] };
+  const text = message["content"];
+  return typeof text === "string" ? { kind: "text", text } : unknownContent(message);
+}
+
+function outboundContent(message: Loose): MessageContent {
+  const kind = outboundKindOf(message);
+  const attributes = objectOf(message["content_attributes"]);
+  const text = textOf(message["text"]);
+  switch (kind) {
+    case "text":
+      return { kind, text };
+    case "button_template":
+      return { kind: "buttons", text: textOf(attributes["text"]) || text, buttons: buttonsOf(attributes) };
+    case "generic_template":
+      return { kind: "cards", text, cards: listOf(attributes["items"]).map(cardOf) };
+    case "unknown":
+      return unknownContent(message);
+    case "image":
+    case "audio":
+    case "video":
+    case "file":
+    default:
+      return { kind: "media", media: kind, url: message["url"] };
+  }
+}
+
+function cardOf(value: unknown): ShownCard {
+  const item = objectOf(value);
+  return {
+    title: textOf(item["title"]),
+    subtitle: textOf(item["subtitle"]),
+    imageUrl: item["image_url"],
+    itemUrl: item["item_url"],
+    buttons: buttonsOf(item),
+  };
+}
+
+function buttonsOf(holder: Loose): ShownButton[] {
+  return listOf(holder["buttons"])
+    .map(objectOf)
+    .map((button) => ({ title: textOf(button["title"]), payload: textOf(button["payload"]) }));
+}
+
+function mediaKindOf(value: unknown): MediaKind | undefined {
+  return MEDIA_KINDS.find((kind) => kind === value);
+}
+
+/** The four kinds of media, in the order of the specification. */
+export const MEDIA_KINDS: readonly MediaKind[] = ["image", "audio", "video", "file"];
+
+const unknownContent = (message: Loose): MessageContent => ({
+  kind: "unknown",
+  json: JSON.stringify(message, null, 2),
+});
+
+const objectOf = (value: unknown): Loose =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Loose) : {};
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,55 @@
+import { computed, signal } from "@preact/signals";
+import type { SettingsView } from "../control/shapes.js";
+import { emptyData, type Data } from "./apply-events.js";
+import type { Party } from "./outgoing-bodies.js";
+import { wireEntries } from "./wire.js";
+
+/** What the emulator said. Written by loading.ts and live.ts only. */
+export const data = signal<Data>(emptyData());
+
+export const settings = signal<SettingsView>({ switches: {}, flows: [] });
+
+export const connection = signal<"connecting" | "live" | "lost">("connecting");
+
+/** Whether secrets are asked for. */
+export const revealed = signal(false);
+
+/** A conversation that was begun here and has no message yet. */
+export const begun = signal<Party | null>(null);
+
+/** Which part shows where there is room for one only. */
+export const view = signal<"workspaces" | "chat" | "wire">("chat");
+
+export const workspace = computed(() => {
+  const { scope, workspaces } = data.value;
+  return scope.workspace === null ? null : (workspaces.get(scope.workspace) ?? null);
+});
+
+const conversation = computed(() => {
+  const { scope, conversations } = data.value;
+  return scope.conversation === null ? null : (conversations.get(scope.conversation) ?? null);
+});
+
+/** Who is written for: the chosen conversation, or the one just begun. */
+export const party = computed<Party | null>(() => conversation.value ?? begun.value);
+
+/** The conversations of the chosen workspace, the latest first. */
+export const conversations = computed(() => {
+  const { scope, conversations: all } = data.value;
+  return [...all.values()]
+    .filter((entry) => entry.workspace === scope.workspace)
+    .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt));
+});
+
+export const messages = computed(() =>
+  [...data.value.messages.values()].toSorted((a, b) => a.order - b.order),
+);
+
+export const wire = computed(() => {
+  const { requests, handshakes, deliveries } = data.value;
+  return wireEntries({
+    requests: requests.values(),
+    handshakes: handshakes.values(),
+    deliveries: deliveries.values(),
+  });
+});

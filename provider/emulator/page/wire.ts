@@ -1,0 +1,95 @@
+import type { DeliveryView, HandshakeView, HttpView, RequestView } from "../control/shapes.js";
+import type { CurlRequest } from "./curl.js";
+import { contentOf, type MessageContent } from "./message-content.js";
+
+/** One exchange on the wire: what the emulator received, or what it sent. */
+export type WireEntry =
+  | { kind: "request"; record: RequestView }
+  | { kind: "handshake"; record: HandshakeView }
+  | { kind: "delivery"; record: DeliveryView };
+
+export type WireKind = "message" | "delivery" | "handshake" | "registration";
+
+export type Outcome = "good" | "bad" | "pending";
+
+interface Records {
+  requests: Iterable<RequestView>;
+  handshakes: Iterable<HandshakeView>;
+  deliveries: Iterable<DeliveryView>;
+}
+
+/** All exchanges in one line, newest first. */
+export function wireEntries({ requests, handshakes, deliveries }: Records): WireEntry[] {
+  const entries: WireEntry[] = [
+    ...Array.from(requests, (record) => ({ kind: "request", record }) as const),
+    ...Array.from(handshakes, (record) => ({ kind: "handshake", record }) as const),
+    ...Array.from(deliveries, (record) => ({ kind: "delivery", record }) as const),
+  ];
+  return entries.toSorted((a, b) => b.record.order - a.record.order);
+}
+
+/** What kind of traffic an exchange is: a request is a message to `bot_url` or an action of the registration interface. */
+export function wireKindOf(entry: WireEntry): WireKind {
+  if (entry.kind !== "request") return entry.kind;
+  return entry.record.interface === "bot" ? "message" : "registration";
+}
+
+/** The conversation that an exchange belongs to; null if to none. */
+export function conversationOf(entry: WireEntry): string | null {
+  return entry.kind === "handshake" ? null : entry.record.conversation;
+}
+
+/** How an exchange ended. */
+export function outcomeOf(entry: WireEntry): Outcome {
+  switch (entry.kind) {
+    case "handshake":
+      return entry.record.verdict === "passed" ? "good" : "bad";
+    case "delivery":
+      if (entry.record.verdict === "pending") return "pending";
+      return entry.record.verdict === "delivered" && entry.record.signature === "right" ? "good" : "bad";
+    case "request":
+    default:
+      return requestOutcome(entry.record);
+  }
+}
+
+function requestOutcome({ received, durationMs }: RequestView): Outcome {
+  if (received === null) return durationMs === 0 ? "pending" : "bad";
+  const { status = 0 } = received;
+  return status >= 200 && status < 300 ? "good" : "bad";
+}
+
+/** The status of the last answer; null if there was none. */
+export function statusOf(entry: WireEntry): number | null {
+  return lastAnswer(entry)?.status ?? null;
+}
+
+/** The time of the whole exchange; of a delivery that of all its tries. */
+export function durationMsOf(entry: WireEntry): number {
+  if (entry.kind !== "delivery") return entry.record.durationMs;
+  return entry.record.attempts.reduce((total, attempt) => total + attempt.durationMs, 0);
+}
+
+/** What curl needs to send it again. */
+export function curlRequestOf(entry: WireEntry): CurlRequest {
+  const { url, sent } = entry.record;
+  const method = entry.kind === "request" ? entry.record.method : "POST";
+  return { method, url, headers: sent.headers, body: sent.body };
+}
+
+/** What a message or delivery holds; null for other exchanges, and for a body that is no JSON. */
+export function messageOf(entry: WireEntry): MessageContent | null {
+  const kind = wireKindOf(entry);
+  if (kind !== "message" && kind !== "delivery") return null;
+  try {
+    return contentOf(JSON.parse(entry.record.sent.body));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+function lastAnswer(entry: WireEntry): HttpView | null {
+  if (entry.kind !== "delivery") return entry.record.received;
+  return entry.record.attempts.at(-1)?.received ?? null;
+}

@@ -1,0 +1,160 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { readSeed, startEmulator } from "../../../provider/emulator/index.js";
+import { call } from "./harness.js";
+import { sendTo, text } from "./messages-harness.js";
+
+afterEach(() => vi.unstubAllEnvs());
+
+async function write(content: string, name = "seed.yaml"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-seed-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+const failureOf = async (content: string): Promise<{ code: string; message: string; path: string }> => {
+  const path = await write(content);
+  const failure: unknown = await readSeed(path).catch((error: unknown) => error);
+  return { ...(failure as { code: string }), message: String(failure), path };
+};
+
+const WHOLE = `
+workspaces:
+  - name: acme
+    apiKey: key-of-acme
+    botCode: bot-of-acme
+    mayManageFlow: false
+    registration:
+      webhook_url: https://chat.example/hook
+      webhook_verification_key: a-verification-key
+  - name: globex
+    apiKeyEnv: SEED_KEY
+    flowApiKeyEnv: SEED_FLOW_KEY
+    path: shared
+    baseUrlQuery: tenant=globex
+    flow: silent
+flow: silent
+handshake:
+  encoding: json
+errorShape: text
+requestsPerSecond: 50
+faults:
+  - operation: get-webhook
+    workspace: acme
+    fault:
+      status: 503
+`;
+
+describe("a seed file", () => {
+  test("starts an emulator with its workspaces, switches and faults", async () => {
+    vi.stubEnv("SEED_KEY", "key-of-globex");
+    vi.stubEnv("SEED_FLOW_KEY", "flow-key-of-globex");
+    const emulator = await startEmulator({
+      ...(await readSeed(await write(WHOLE))),
+      flows: { silent: () => [] },
+    });
+    onTestFinished(() => emulator.close());
+    const [acme, globex] = [emulator.workspace("acme"), emulator.workspace("globex")];
+    expect(acme.registration).toEqual({
+      webhook_url: "https://chat.example/hook",
+      webhook_verification_key: "a-verification-key",
+      webhook_status: "verified",
+      bot_url: `${emulator.botUrl}/api/apichat/bot-of-acme`,
+    });
+    expect([acme.apiKey, acme.flow, acme.handshakes]).toEqual(["key-of-acme", "silent", []]);
+    expect([globex.apiKey, globex.flowApiKey]).toEqual(["key-of-globex", "flow-key-of-globex"]);
+    expect(globex.baseUrl).toBe(`${emulator.url}/shared/apichat?tenant=globex`);
+    expect((await call(acme, "get-webhook")).status).toBe(503);
+    expect((await sendTo(acme, text)).text).toMatch(/^the flow API key lacks/);
+    expect((await sendTo(globex, text)).status).toBe(200);
+  });
+
+  test("says nothing of what it leaves out", async () => {
+    expect(await readSeed(await write("workspaces: []"))).toEqual({ workspaces: [] });
+    expect(await readSeed(await write("{}"))).toEqual({});
+  });
+
+  test("leaves a workspace that the data holds already as it is there", async () => {
+    const path = await write(
+      "workspaces: [{name: acme, apiKey: of-the-seed}, {name: globex, apiKey: of-the-seed}]",
+    );
+    const data = `${path}.sqlite`;
+    const first = await startEmulator({ workspaces: [{ name: "acme", apiKey: "of-before" }], data });
+    await first.close();
+    const second = await startEmulator({ ...(await readSeed(path)), data });
+    onTestFinished(() => second.close());
+    expect([...second.workspaces.values()].map((workspace) => [workspace.name, workspace.apiKey])).toEqual([
+      ["acme", "of-before"],
+      ["globex", "of-the-seed"],
+    ]);
+  });
+
+  test("may be JSON", async () => {
+    const seed = { workspaces: [{ name: "acme", apiKey: "k" }], maskKey: true };
+    expect(await readSeed(await write(JSON.stringify(seed), "seed.json"))).toEqual(seed);
+  });
+
+  test("may hold scenarios", async () => {
+    const seed = await readSeed(await write("flows: { hours: { rules: [] } }"));
+    expect(seed).toEqual({ flows: { hours: { rules: [] } } });
+  });
+});
+
+describe("a seed file that is wrong is refused with line and field, and without its values:", () => {
+  const secret = "s3cr3t";
+  test.each([
+    ["an unknown field", "workspaces: []\nworkspace: 1\n", ":2:1: workspace: is not a known field"],
+    ["a switch", "maskKey: s3cr3t\n", ":1:10: maskKey: must be true or false, got a string"],
+    ["a reading", "workspaces: []\nerrorShape: s3cr3t\n", ":2:13: errorShape: must be one of"],
+    ["a number", "deliveryAttempts: 0\n", ":1:19: deliveryAttempts: "],
+    ["an inner switch", "handshake:\n  encoding: s3cr3t\n", ":2:13: handshake.encoding: must be one of"],
+    ["a workspace without name", "workspaces:\n  - apiKey: s3cr3t\n", ":2:5: workspaces[0].name: is missing"],
+    ["a workspace without key", "workspaces:\n  - name: a\n", ":2:5: workspaces[0].apiKey: is missing"],
+    [
+      "a name twice",
+      "workspaces:\n  - {name: a, apiKey: s3cr3t}\n  - {name: a, apiKey: s3cr3t}\n",
+      ":3:12: workspaces[1].name: is the name of workspaces[0] too",
+    ],
+    [
+      "a key twice",
+      "workspaces:\n  - {name: a, apiKey: s3cr3t, apiKeyEnv: PATH}\n",
+      ":2:42: workspaces[0].apiKeyEnv: stands beside apiKey",
+    ],
+    [
+      "a variable that is not set",
+      "workspaces:\n  - name: a\n    apiKeyEnv: SEED_s3cr3t\n",
+      ":3:16: workspaces[0].apiKeyEnv: names an environment variable that is not set",
+    ],
+    [
+      "a registration without key",
+      "workspaces:\n  - name: a\n    apiKey: s3cr3t\n    registration:\n      webhook_url: https://s3cr3t/\n",
+      ":5:7: workspaces[0].registration.webhook_verification_key: is missing",
+    ],
+    [
+      "a fault",
+      "faults:\n  - operation: s3cr3t\n    fault: html\n",
+      ":2:16: faults[0].operation: must be one of",
+    ],
+    ["a port", "port: 80\n", ":1:1: port: is not a known field"],
+    ["a list", "- s3cr3t\n", ":1:1: must be an object, got a list"],
+    ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
+  ])("%s", async (_what, content, flaw) => {
+    const { code, message, path } = await failureOf(content);
+    expect(code).toBe("invalid_config");
+    expect(message).toContain(path + flaw);
+    expect(message).not.toContain(secret);
+  });
+
+  test("all flaws at once", async () => {
+    const { message } = await failureOf("maskKey: 1\nerrorShape: 1\nflow: 1\n");
+    expect(message.match(/:\d:\d+: /g)).toHaveLength(3);
+  });
+
+  test("a file that is not there", async () => {
+    await expect(readSeed("/nowhere/seed.yaml")).rejects.toMatchObject({ code: "invalid_config" });
+  });
+});
