@@ -89,6 +89,17 @@ export default defineConfig({
       },
       {
         test: {
+          name: "browser",
+          root,
+          include: ["test/browser/**/*.test.ts"],
+          maxWorkers: 1,
+          sequence: { groupOrder: 8 },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
           name: "package",
           root,
           include: ["test/package/**/*.test.ts"],

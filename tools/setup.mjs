@@ -25,8 +25,8 @@ const dependencies = {
 };
 const build = {
   stamp: join(stamps, "built"),
-  inputs: ["provider", "schema", "tsconfig.json", "package.json"].map((name) => join(root, name)),
-  outputs: [join(root, "dist", "provider")],
+  inputs: ["provider", "schema", "tools/page", "tsconfig.json", "package.json"].map((name) => join(root, name)),
+  outputs: [join(root, "dist", "provider", "emulator", "page", "app.js")],
 };
 
 /** Is there while npm runs. */
@@ -78,9 +78,11 @@ async function removeDependencies() {
 /** Over the old files, because something may be running from them; what tsc did not write again goes away afterwards. */
 async function compile() {
   const begunMs = Date.now();
-  await withProgress("Compiling dist/: some seconds", () =>
-    execute(join(binaries, "tsc"), ["-p", "tsconfig.json"], "Mend the sources, then run this again."),
-  );
+  const advice = "Mend the sources, then run this again.";
+  await withProgress("Compiling dist/: some seconds", async () => {
+    await execute(join(binaries, "tsc"), ["-p", "tsconfig.json"], advice);
+    await execute(node, [join(root, "tools", "page", "main.ts")], advice);
+  });
   const dist = join(root, "dist");
   for (const name of await readdir(dist, { recursive: true })) {
     const path = join(dist, name);

@@ -62,13 +62,15 @@ function formatRequest(url: string): Buffer {
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-interface Sender {
+/** One keep-alive connection that sends the same request again and again. */
+export interface Sender {
   /** Sends the request; gives the milliseconds until it is answered. */
   send(): Promise<number>;
   close(): void;
 }
 
-async function openSender(url: string, request: Buffer, signal: AbortSignal): Promise<Sender> {
+/** The answers must have no body. One that is not 2xx rejects. */
+export async function openSender(url: string, request: Buffer, signal: AbortSignal): Promise<Sender> {
   const { hostname, port } = new URL(url);
   const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true, signal });
   await once(socket, "connect");
@@ -76,11 +78,10 @@ async function openSender(url: string, request: Buffer, signal: AbortSignal): Pr
   let received = "";
   socket.on("data", (chunk: Buffer) => {
     received += chunk.toString("latin1");
-    // The answers that are counted have no body.
     if (!received.endsWith("\r\n\r\n")) return;
-    const isGood = received.startsWith("HTTP/1.1 200 ");
+    const isGood = received.startsWith("HTTP/1.1 2");
     if (isGood) waiting.resolve();
-    else waiting.reject(new Error(`a delivery was answered: ${received.slice(0, 200)}`));
+    else waiting.reject(new Error(`a request was answered: ${received.slice(0, 200)}`));
     received = "";
   });
   socket.on("error", (error) => waiting.reject(error));

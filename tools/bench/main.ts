@@ -3,7 +3,9 @@ import { writeFile } from "node:fs/promises";
 import process from "node:process";
 import { abortOnSignals, Interrupted } from "../setup/processes.mjs";
 import { withProgress } from "../setup/progress.mjs";
-import { clientRow } from "./client.ts";
+import { clientRow, messageClientRow } from "./client.ts";
+import { commandLineRow } from "./command-line.ts";
+import { emulatorRow } from "./emulator.ts";
 import { engineRow } from "./engine.ts";
 import { heapRow } from "./heap.ts";
 import { loadingRow } from "./loading.ts";
@@ -24,10 +26,13 @@ const ROWS = [
   workerdRow,
   workerBundleRow,
   clientRow,
+  messageClientRow,
   responderRow,
   heapRow,
   spoolRow,
   slowConnectionsRow,
+  emulatorRow,
+  commandLineRow,
   loadingRow,
   stateRow,
   engineRow,

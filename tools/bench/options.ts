@@ -15,8 +15,8 @@ export const USAGE = `npm run bench -- [options]
 
 Measures this package against what it is built on, in one run, and prints the ratios.
 
-  --only <row>       only this row; may be repeated: signature, workerd, bundle, client, responder, heap, spool, slow,
-                     loading, state, engine
+  --only <row>       only this row; may be repeated: signature, workerd, bundle, client, message-client,
+                     responder, heap, spool, slow, emulator, command-line, loading, state, engine
   --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
   --rounds <n>       repetitions of the engine row, default 3
   --json [file]      keep the results as JSON; without a file on stdout, and the table on stderr

@@ -9,7 +9,7 @@ import process from "node:process";
  *
  * @typedef {object} Step
  * @property {string} stamp a file that holds the digest of the inputs of the last run
- * @property {readonly string[]} inputs files, or folders with all the TypeScript files in them
+ * @property {readonly string[]} inputs files, or folders with all the sources in them
  * @property {readonly string[]} outputs what the step makes; it runs again if one of them is gone
  */
 
@@ -56,7 +56,7 @@ async function listFiles(path) {
   if (/\.\w+$/.test(path)) return [path];
   const names = await readdir(path, { recursive: true });
   return names
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => /\.(?:tsx?|css|html)$/.test(name))
     .toSorted()
     .map((name) => join(path, name));
 }

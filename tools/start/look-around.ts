@@ -19,6 +19,7 @@ export async function lookAround(stage: Stage, terminal: Terminal, signal: Abort
   terminal.result(
     `the service is at ${emulator.url}, its bots at ${emulator.botUrl}, the receiver at ${receiver.url}`,
   );
+  terminal.result(`open ${emulator.url}/_emulator/ in a browser to play the contact, and see every request`);
   // Timers and sockets of the emulator and the receiver keep the process alive.
   if (!signal.aborted) await once(signal, "abort");
   throw signal.reason;

@@ -7,7 +7,7 @@ import { lookAround } from "./look-around.ts";
 import { createShell, StepError } from "./shell.ts";
 import { withStage, type Stage } from "./stage.ts";
 import {
-  deliverMessage,
+  exchangeMessages,
   destroyAll,
   readFromAnotherStack,
   registerWebhooks,
@@ -19,10 +19,10 @@ import { createTerminal } from "./terminal.ts";
 const usage = `Usage: npm start [-- --keep]
 
 Shows the provider's main job on this machine: an emulator of the service, a local receiver, and real Pulumi commands
-on a file backend. Registers three webhooks, delivers a message, repairs a change made by somebody else, reads bot_url
+on a file backend. Registers three webhooks, sends a message and gets the reply, repairs a change made by somebody else, reads bot_url
 from another stack, and destroys everything. Takes less than a minute; nothing stays behind.
 
-  --keep   leave everything up at the end, say how to look around, and wait for Ctrl-C
+  --keep   leave everything up at the end, say how to look around (a page in the browser too), and wait for Ctrl-C
   --help   print this`;
 
 const terminal = createTerminal();
@@ -40,7 +40,7 @@ async function play(stage: Stage, options: { keep: boolean; signal: AbortSignal 
   const scene: Scene = { stage, shell, terminal };
   terminal.result(`The service is an emulator at ${emulator.url}, the receiver is at ${receiver.url}`);
   await registerWebhooks(scene);
-  await deliverMessage(scene);
+  await exchangeMessages(scene);
   await repairDrift(scene);
   await readFromAnotherStack(scene);
   if (options.keep) await lookAround(stage, terminal, options.signal);

@@ -35,7 +35,8 @@ export async function withStage(engine: Engine, play: (stage: Stage) => Promise<
   let emulator: Emulator | undefined;
   let receiver: Receiver | undefined;
   try {
-    emulator = await startEmulator({ workspaces: workspaceNames.map((name) => ({ name, apiKey })) });
+    const workspaces = workspaceNames.map((name) => ({ name, apiKey }));
+    emulator = await startEmulator({ workspaces, flow: "menu" });
     receiver = await startReceiver(Object.values(keys));
     const environment = await prepareFolder(engine, folder);
     await writeFile(join(folder, "workspaces/workspaces.yaml"), listWorkspaces(emulator, receiver));

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { MessageClient } from "pulumi-apichat/client";
 import { confirm, findLine, readOutputs, readResourceLines } from "./pulumi-output.ts";
 import type { Shell } from "./shell.ts";
 import { workspaceNames, type Stage, type WorkspaceName } from "./stage.ts";
@@ -40,24 +41,28 @@ export async function registerWebhooks({ stage, shell, terminal }: Scene): Promi
   }
 }
 
-/** The service posts a signed reply to the webhook. */
-export async function deliverMessage({ stage, terminal }: Scene): Promise<void> {
-  terminal.heading("An agent replies in acme, and the service posts it to the webhook");
-  const text = "Your parcel is on its way";
-  const result = await stage.emulator.workspace("acme").deliver({
-    sender_id: "contact-1",
-    conv_id: 1,
-    type: "text",
-    message_type: "outgoing",
-    private: false,
-    text,
-  });
-  const received = stage.receiver.deliveries.at(-1);
-  const message = received?.message as { text?: unknown } | undefined;
-  confirm("the reply is delivered", result.verdict === "delivered", result.reason);
-  confirm("the same text arrived", message?.text === text);
+/** A contact writes to bot_url, and the service posts the flow's signed reply to the webhook. */
+export async function exchangeMessages({ stage, terminal }: Scene): Promise<void> {
+  terminal.heading(
+    "A contact writes in acme: the chat posts it to bot_url, and the flow's reply comes to the webhook",
+  );
+  const { emulator, receiver } = stage;
+  const { botUrl, flowApiKey } = emulator.workspace("acme");
+  const client = new MessageClient({ botUrl, flowApiKey });
+  const text = "Where is my parcel?";
+  const sender = { id: "contact-1", name: "Ana" };
+  const { httpStatus } = await client.sendText({ sender, conversationId: 1, text });
+  terminal.result(`"${text}" sent, answered ${httpStatus}`);
+  const { verdict, status, reason } = await emulator.waitForDelivery({ workspace: "acme" });
+  const received = receiver.deliveries.at(-1);
+  confirm("the reply is delivered", verdict === "delivered", reason);
+  confirm("it is the menu of the flow", received?.kind === "button_template");
   confirm("acme's key has signed it", received?.keyIndex === workspaceNames.indexOf("acme"));
-  terminal.result(`"${text}" arrived, answered ${result.status}; signature verified with the key of acme`);
+  const buttons = received?.kind === "button_template" ? received.message.content_attributes.buttons : [];
+  const titles = buttons.map(({ title }) => title).join(", ");
+  terminal.result(
+    `a reply with the buttons ${titles} arrived, answered ${status}; signature verified with the key of acme`,
+  );
 }
 
 /** Somebody changes a registration: `refresh` shows it, `preview` names it, `up` repairs it. */

@@ -1,0 +1,46 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { bundlePage } from "../../../tools/page/bundle.ts";
+
+const MOST_BYTES = 60 * 1024;
+
+let folder: string;
+
+const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "apichat-page-"));
+  await bundlePage(folder);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it("is four files and nothing else", async () => {
+  expect((await readdir(folder)).toSorted()).toEqual(["app.css", "app.js", "index.html", "licenses.txt"]);
+});
+
+it("has at most 60 KiB of script, gzipped", async () => {
+  expect(gzipSync(await read("app.js"), { level: 9 }).byteLength).toBeLessThanOrEqual(MOST_BYTES);
+});
+
+it("loads nothing from elsewhere", async () => {
+  expect(await read("app.js")).not.toMatch(/\bimport\s*[("'{]/);
+  expect(await read("app.css")).not.toMatch(/url\(|@import/);
+  const loaded = [...(await read("index.html")).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
+  expect(loaded).toEqual(["app.css", "app.js"]);
+});
+
+it("has no script and no style within the document, which its policy forbids", async () => {
+  const html = await read("index.html");
+  expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i);
+});
+
+it("gives the licences of what it holds", async () => {
+  const licences = await read("licenses.txt");
+  for (const name of ["preact", "@preact/signals", "@preact/signals-core"])
+    expect(licences).toContain(`${name}\n`);
+  expect(licences.match(/Permission is hereby granted/g)).toHaveLength(3);
+});

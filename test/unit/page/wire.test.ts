@@ -1,0 +1,78 @@
+import { expect, it } from "vitest";
+import {
+  conversationOf,
+  curlRequestOf,
+  durationMsOf,
+  messageOf,
+  outcomeOf,
+  statusOf,
+  wireEntries,
+  wireKindOf,
+  type WireEntry,
+} from "../../../provider/emulator/page/wire.ts";
+import { view } from "./views.ts";
+
+const tries = [
+  { at: "", durationMs: 20, received: null, reason: "no answer" },
+  { at: "", durationMs: 5, received: { status: 200, headers: {}, body: "" }, reason: "" },
+];
+
+it("puts all exchanges in one line, newest first", () => {
+  const entries = wireEntries({
+    requests: [view.request({ order: 4 }), view.request({ id: "r0", order: 1, interface: "registration" })],
+    handshakes: [view.handshake({ order: 2 })],
+    deliveries: [view.delivery({ order: 3 })],
+  });
+  expect(entries.map(wireKindOf)).toEqual(["message", "delivery", "handshake", "registration"]);
+  expect(entries.map(conversationOf)).toEqual(["c1", "c1", null, "c1"]);
+});
+
+it.each<[string, WireEntry, string]>([
+  ["an answered request", { kind: "request", record: view.request() }, "good"],
+  [
+    "a refused one",
+    { kind: "request", record: view.request({ received: { status: 422, headers: {}, body: "" } }) },
+    "bad",
+  ],
+  ["one under way", { kind: "request", record: view.request({ received: null, durationMs: 0 }) }, "pending"],
+  [
+    "one closed without answer",
+    { kind: "request", record: view.request({ received: null, durationMs: 3 }) },
+    "bad",
+  ],
+  ["a passed handshake", { kind: "handshake", record: view.handshake() }, "good"],
+  ["a failed one", { kind: "handshake", record: view.handshake({ verdict: "failed" }) }, "bad"],
+  ["a delivery", { kind: "delivery", record: view.delivery() }, "good"],
+  ["one under way", { kind: "delivery", record: view.delivery({ verdict: "pending" }) }, "pending"],
+  ["one that failed", { kind: "delivery", record: view.delivery({ verdict: "failed" }) }, "bad"],
+  [
+    "one taken with a wrong signature",
+    { kind: "delivery", record: view.delivery({ signature: "wrong" }) },
+    "bad",
+  ],
+])("says how %s ended", (_, entry, outcome) => {
+  expect(outcomeOf(entry)).toBe(outcome);
+});
+
+it("gives the last answer and the whole time of a delivery", () => {
+  const entry: WireEntry = { kind: "delivery", record: view.delivery({ attempts: tries }) };
+  expect(statusOf(entry)).toBe(200);
+  expect(durationMsOf(entry)).toBe(25);
+  expect(statusOf({ kind: "delivery", record: view.delivery({ attempts: tries.slice(0, 1) }) })).toBeNull();
+});
+
+it("gives curl the method of a request, and POST for what the emulator sent", () => {
+  const request = view.request({ method: "PUT" });
+  expect(curlRequestOf({ kind: "request", record: request })).toMatchObject({
+    method: "PUT",
+    url: request.url,
+  });
+  expect(curlRequestOf({ kind: "delivery", record: view.delivery() }).method).toBe("POST");
+});
+
+it("reads what a message or delivery holds, if it is JSON", () => {
+  const broken = view.delivery({ sent: { headers: {}, body: '{"type":' } });
+  expect(messageOf({ kind: "delivery", record: view.delivery() })).toEqual({ kind: "text", text: "hi" });
+  expect(messageOf({ kind: "delivery", record: broken })).toBeNull();
+  expect(messageOf({ kind: "handshake", record: view.handshake() })).toBeNull();
+});
