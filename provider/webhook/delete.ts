@@ -1,4 +1,4 @@
-import { ApiChatError } from "../client/index.js";
+import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import type { WebhookState } from "./inputs.js";

@@ -1,4 +1,5 @@
-import { ApiChatError, type Registration, type RegistrationClient } from "../client/index.js";
+import type { Registration, RegistrationClient } from "../client/registration-client.js";
+import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
 import { isSameUrl } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs } from "./inputs.js";

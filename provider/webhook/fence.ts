@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Registration } from "../client/index.js";
+import type { Registration } from "../client/registration-client.js";
 import type { Applied, WebhookState } from "./inputs.js";
 
 /**

@@ -38,7 +38,7 @@ async function readRegistration(baseUrl = "", apiKey = ""): Promise<GetApiChatWe
   requireSetting("baseUrl", baseUrl, "APICHAT_BASE_URL");
   requireSetting("apiKey", apiKey, "APICHAT_API_KEY");
   // Loaded on use: a program that only declares webhooks needs no HTTP client.
-  const { RegistrationClient } = await import("../client/index.js");
+  const { RegistrationClient } = await import("../client/registration-client.js");
   const seen = await new RegistrationClient({ baseUrl, apiKey }).getWebhook();
   const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
   return { webhookUrl: hideQuery(webhookUrl), status, botUrl };

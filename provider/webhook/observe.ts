@@ -1,11 +1,11 @@
 import type { RegistrationAction } from "../../schema/index.js";
 import {
-  ApiChatError,
   RegistrationClient,
   type CallOptions,
   type Registration,
   type RegistrationClientOptions,
-} from "../client/index.js";
+} from "../client/registration-client.js";
+import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isSameBot } from "./fence.js";
 import type { Timeouts, WebhookState } from "./inputs.js";

@@ -1,4 +1,4 @@
-import type { Registration } from "../client/index.js";
+import type { Registration } from "../client/registration-client.js";
 import { hideQuery } from "../url.js";
 import { expectedUrl, showsOurKey } from "./fence.js";
 import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../client/retry.js";
-import { ApiChatError, type Registration, type RegistrationClient } from "../client/index.js";
+import type { Registration, RegistrationClient } from "../client/registration-client.js";
+import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";

@@ -1,4 +1,5 @@
-import { ApiChatError, type Registration } from "../client/index.js";
+import type { Registration } from "../client/registration-client.js";
+import { ApiChatError } from "../errors.js";
 import { rememberApplied } from "./fence.js";
 import type { Applied, WebhookInputs, WebhookState } from "./inputs.js";
 

@@ -1,4 +1,5 @@
-import { ApiChatError, type Registration } from "../client/index.js";
+import type { Registration } from "../client/registration-client.js";
+import { ApiChatError } from "../errors.js";
 import { hideQuery, printUrl } from "../url.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";

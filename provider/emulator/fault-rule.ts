@@ -1,0 +1,145 @@
+import * as z from "zod";
+
+/**
+ * What a fault strikes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
+ * (section 6.1), or one try of a delivery (section 6.2).
+ */
+export type FaultOperation =
+  "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "delivery";
+
+/** An answer that did not come from the one who was asked. */
+interface StatusFault {
+  status: number;
+  retryAfterSeconds?: number;
+  body?: string;
+  afterChange?: boolean;
+}
+
+/**
+ * What goes wrong with a call of the registration interface, or with a message on `bot_url`:
+ * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless `afterChange`.
+ * - `{ delayMs }`: the answer comes late. The change is made when the delay is over; with `afterChange`, before it.
+ * - `{ statusField }`: HTTP 200 with this envelope status in place of `ok`. The change is not made, unless `afterChange`.
+ * - `broken-json`, `html`, `truncated`: the change is made; the answer is cut JSON, an HTML page, or a body that ends
+ *   before its `Content-Length`.
+ * - `close-before`, `close-after`: the connection is closed without an answer, before or after the change is made.
+ *
+ * A fault of the handshake stands for what the webhook URL answers, so the handshake fails: nothing is sent to it,
+ * except with `close-after` (sent, its answer is lost) and `{ delayMs }` (sent late; the time limit runs meanwhile).
+ */
+export type AnswerFault =
+  | StatusFault
+  | { delayMs: number; afterChange?: boolean }
+  | { statusField: string; afterChange?: boolean }
+  | "broken-json"
+  | "html"
+  | "truncated"
+  | "close-before"
+  | "close-after";
+
+/**
+ * What goes wrong with one try of a delivery:
+ * - `{ status }`: the webhook URL answers this, as far as the emulator can tell: nothing is sent, or with `afterChange` it is
+ *   sent and its own answer lost. `retryAfterSeconds` changes nothing here.
+ * - `{ delayMs }`: sent so much later, and those behind it too; with `afterChange` sent at once, its answer counts later.
+ * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
+ *   signature is that of the whole body.
+ * - `close-before`, `close-after`: not sent, or sent and its answer lost.
+ * - `wrong-signature`: signed with another key.
+ * - `duplicate`: sent a second time right after, with the same bytes and headers, as a delivery of its own.
+ * - `reorder`: goes after the next delivery of its conversation; alone, if none comes within a second.
+ */
+export type DeliveryFault =
+  | StatusFault
+  | { delayMs: number; afterChange?: boolean }
+  | "broken-json"
+  | "truncated"
+  | "close-before"
+  | "close-after"
+  | "wrong-signature"
+  | "duplicate"
+  | "reorder";
+
+/** What goes wrong with one call, message, handshake or try of a delivery. */
+export type Fault = AnswerFault | DeliveryFault;
+
+/** The faults that an operation can have. */
+export type FaultOf<Operation extends FaultOperation> = Operation extends "delivery"
+  ? DeliveryFault
+  : AnswerFault;
+
+/** A fault to be injected. It is plain JSON, but for `times: Infinity`, which leaving out `times` beside `every` says too. */
+export interface FaultRule {
+  operation: FaultOperation;
+  /** Only calls of this workspace. Default: all. Calls with a wrong API key are never struck. */
+  workspace?: string;
+  /** How many calls are struck; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
+  times?: number;
+  /** Strikes one matching call in this many: the last of each. Default 1: every one. */
+  every?: number;
+  /** How likely it strikes a call that it could strike, from 0 to 1. Default 1: always. */
+  probability?: number;
+  /** Of the chances of `probability`: equal seeds strike the same calls, counted from the injection. Default 1. */
+  seed?: number;
+  fault: Fault;
+}
+
+const count = z.union([z.int().min(1), z.literal(Infinity)], {
+  error: "must be a whole number from 1, or Infinity",
+});
+const afterChange = z.boolean().optional();
+
+const fault = z.union(
+  [
+    z.strictObject({
+      status: z.int().min(200).max(599),
+      retryAfterSeconds: z.number().min(0).optional(),
+      body: z.string().optional(),
+      afterChange,
+    }),
+    z.strictObject({ delayMs: z.number().min(0).max(2_147_483_647), afterChange }),
+    z.strictObject({ statusField: z.string(), afterChange }),
+    z.enum(["broken-json", "html", "truncated", "close-before", "close-after"]),
+    z.enum(["wrong-signature", "duplicate", "reorder"]),
+  ],
+  {
+    error:
+      "must be { status }, { delayMs }, { statusField }, 'broken-json', 'html', 'truncated', 'close-before', " +
+      "'close-after', 'wrong-signature', 'duplicate' or 'reorder'",
+  },
+);
+
+/** zod schema of {@link FaultRule}. */
+export const faultRule = z
+  .strictObject({
+    operation: z.enum(["get-webhook", "set-webhook", "delete-webhook", "message", "handshake", "delivery"]),
+    workspace: z.string().optional(),
+    times: count.optional(),
+    every: z.int().min(1).optional(),
+    probability: z.number().min(0).max(1).optional(),
+    seed: z.int().optional(),
+    fault,
+  })
+  .refine((rule) => fits(rule.operation, rule.fault), {
+    path: ["fault"],
+    error: ({ input }) => describeMisfit(input),
+  });
+
+const onlyOfDeliveries: readonly unknown[] = ["wrong-signature", "duplicate", "reorder"] satisfies Fault[];
+
+/** Whether an operation can have a fault: a delivery has no envelope, and an answer no signature. */
+export function fits<Operation extends FaultOperation>(
+  operation: Operation,
+  of: Fault,
+): of is FaultOf<Operation> {
+  if (operation !== "delivery") return !onlyOfDeliveries.includes(of);
+  return of !== "html" && !(typeof of === "object" && "statusField" in of);
+}
+
+function describeMisfit(rule: unknown): string {
+  const { operation, fault: given } = rule as FaultRule;
+  const name = typeof given === "string" ? `'${given}'` : "{ statusField }";
+  return operation === "delivery"
+    ? `${name} is a fault of answers; a delivery is a request`
+    : `${name} is a fault of the operation delivery, not of ${operation}`;
+}

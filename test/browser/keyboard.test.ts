@@ -1,0 +1,74 @@
+import type { Locator, Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { expectSoon, openInbox, startService } from "./harness.ts";
+
+test("a conversation is begun, written, answered by a button and looked at with the keyboard alone", async () => {
+  const service = await startService({ flow: "menu" });
+  const { page, problems } = await openInbox(service.emulator);
+  const press = (key: string) => page.keyboard.press(key);
+
+  await press("Tab");
+  await press("Enter");
+  await expectFocus(page, page.locator("main"));
+
+  await tabTo(page, page.getByTestId("new-conversation"), "Shift+Tab");
+  await press("Enter");
+  await expectFocus(page, page.getByTestId("contact-id"));
+  await press("Enter");
+  await expectFocus(page, page.getByTestId("contact-text"));
+
+  await page.keyboard.type("Oi");
+  await press("Shift+Enter");
+  await page.keyboard.type("tudo bem?");
+  await press("Enter");
+  await expectSoon(() => service.emulator.requests.at(-1)?.body).toMatchObject({ content: "Oi\ntudo bem?" });
+
+  const button = page.getByTestId("postback").filter({ hasText: "Carousel" });
+  await button.waitFor();
+  await tabTo(page, button, "Shift+Tab");
+  await press("Space");
+  await expectSoon(() => service.emulator.requests.at(-1)?.body).toMatchObject({ content: "Carousel" });
+
+  await page.getByTestId("carousel").waitFor();
+  await tabTo(page, page.getByTestId("carousel").getByRole("list"));
+  await press("ArrowRight");
+  await expectSoon(() => page.getByTestId("carousel-position").innerText()).toBe("Card 2 of 3");
+
+  const exchange = page.getByTestId("exchange").first();
+  await tabTo(page, exchange.locator("summary").first());
+  await press("Enter");
+  await expectSoon(() => exchange.getByRole("heading", { name: "Sent" }).count()).toBe(1);
+  await tabTo(page, exchange.getByTestId("resend"));
+  await press("Enter");
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
+  expect(problems).toEqual([]);
+});
+
+test("every dialog closes with Esc, and gives the focus back", async () => {
+  const service = await startService();
+  const { page } = await openInbox(service.emulator);
+  for (const opener of ["open-faults", "open-reset", "new-workspace", "new-conversation"]) {
+    const button = page.getByTestId(opener);
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    await expectFocus(page, button);
+  }
+});
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(page: Page, element: Locator, key: "Tab" | "Shift+Tab" = "Tab"): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    if (await hasFocus(page, element)) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`${String(element)} cannot be reached with ${key}`);
+}
+
+const hasFocus = async (page: Page, element: Locator): Promise<boolean> =>
+  (await element.and(page.locator(":focus")).count()) === 1;
+
+const expectFocus = (page: Page, element: Locator): Promise<void> =>
+  expectSoon(() => hasFocus(page, element)).toBe(true);

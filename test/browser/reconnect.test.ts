@@ -1,0 +1,46 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startEmulator } from "pulumi-apichat/emulator";
+import { expect, test } from "vitest";
+import { freePort } from "../support/endpoint.ts";
+import {
+  begin,
+  closeAfterTests,
+  expectSoon,
+  openInbox,
+  startService,
+  waitUntilLive,
+  write,
+} from "./harness.ts";
+import { shownMessages } from "./shown.ts";
+
+test("the page is live again when the emulator has restarted, with what happened before and after", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-inbox-"));
+  closeAfterTests(() => rm(folder, { recursive: true, force: true }));
+  const [port, botPort] = [await freePort(), await freePort()];
+  const options = { port, botPort, flow: "echo", data: join(folder, "emulator.sqlite") };
+  const { emulator } = await startService(options);
+  const { page } = await openInbox(emulator);
+  await begin(page);
+  await write(page, "antes");
+  await expectSoon(async () => (await shownMessages(page)).length).toBe(2);
+
+  await emulator.close();
+  await page.locator('[data-testid=connection][data-state="lost"]').waitFor();
+  await page.getByTestId("contact-text").fill("depois");
+  await page.getByTestId("contact-send").click();
+  await page.getByTestId("errors").getByText("The emulator cannot be reached").waitFor();
+  expect(await page.getByTestId("contact-text").inputValue()).toBe("depois");
+
+  const restarted = await startEmulator(options);
+  closeAfterTests(() => restarted.close());
+  await waitUntilLive(page);
+  await page.getByTestId("contact-send").click();
+  await expectSoon(() => shownMessages(page)).toEqual([
+    ["contact", "text", "antes"],
+    ["flow", "text", "antes"],
+    ["contact", "text", "depois"],
+    ["flow", "text", "depois"],
+  ]);
+});
