@@ -8,6 +8,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const alias = { "#hmac": `${root}provider/responder/hmac-node.ts` };
 const aliasInWorkerd = { "#hmac": `${root}provider/responder/hmac-web.ts` };
 
+/** Waits end with what they wait for. These only end what would never come, so they fit a busy machine too. */
+const patience = { testTimeout: 30_000, hookTimeout: 30_000, expect: { poll: { timeout: 20_000 } } };
+
 /** One project after the other: each has its own number of workers. */
 export default defineConfig({
   root,
@@ -19,6 +22,7 @@ export default defineConfig({
         test: {
           name: "unit",
           root,
+          ...patience,
           include: ["test/unit/**/*.test.ts"],
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
@@ -28,6 +32,7 @@ export default defineConfig({
         test: {
           name: "provider",
           root,
+          ...patience,
           include: ["test/provider/**/*.test.ts"],
           sequence: { groupOrder: 1 },
           testTimeout: 60_000,
@@ -38,6 +43,7 @@ export default defineConfig({
         test: {
           name: "engine",
           root,
+          ...patience,
           include: ["test/engine/**/*.test.ts"],
           sequence: { groupOrder: 2 },
           testTimeout: 300_000,
@@ -50,6 +56,7 @@ export default defineConfig({
         test: {
           name: "contract",
           root,
+          ...patience,
           include: ["test/contract/{node,fetch,lambda}.test.ts"],
           maxWorkers: 2,
           sequence: { groupOrder: 4 },
@@ -62,6 +69,7 @@ export default defineConfig({
         test: {
           name: "workerd",
           root,
+          ...patience,
           include: ["test/contract/workerd.test.ts"],
           maxWorkers: 1,
           sequence: { groupOrder: 5 },
@@ -71,6 +79,7 @@ export default defineConfig({
         test: {
           name: "process",
           root,
+          ...patience,
           include: ["test/process/**/*.test.ts"],
           sequence: { groupOrder: 6 },
           testTimeout: 120_000,
@@ -81,6 +90,7 @@ export default defineConfig({
         test: {
           name: "cloud",
           root,
+          ...patience,
           include: ["test/cloud/**/*.test.ts"],
           sequence: { groupOrder: 7 },
           testTimeout: 120_000,
@@ -91,7 +101,9 @@ export default defineConfig({
         test: {
           name: "browser",
           root,
+          ...patience,
           include: ["test/browser/**/*.test.ts"],
+          globalSetup: "test/browser/one-browser.ts",
           maxWorkers: 1,
           sequence: { groupOrder: 8 },
           testTimeout: 120_000,
@@ -102,6 +114,7 @@ export default defineConfig({
         test: {
           name: "package",
           root,
+          ...patience,
           include: ["test/package/**/*.test.ts"],
           sequence: { groupOrder: 3 },
           testTimeout: 600_000,

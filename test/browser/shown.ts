@@ -1,39 +1,22 @@
 import type { OutboundMessage } from "pulumi-apichat/schema";
-import type { Locator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
 /** A message of the chat as the page shows it: who wrote it, its kind, then every text and address in order. */
 export type Shown = string[];
 
-const PARTS = [
-  ".words",
-  ".card strong",
-  ".card-words > .muted",
-  "[data-testid=postback]",
-  "img, audio, video, a",
-];
-
-/** All messages of the open conversation. */
-export async function shownMessages(page: Page): Promise<Shown[]> {
-  const articles = await page.getByTestId("message").all();
-  return Promise.all(articles.map(describe));
-}
-
-async function describe(article: Locator): Promise<Shown> {
-  const parts = await article.locator(PARTS.join(", ")).all();
-  return Promise.all([
-    attribute(article, "data-from"),
-    attribute(article, "data-kind"),
-    ...parts.map(textOrAddress),
-  ]);
-}
-
-async function textOrAddress(part: Locator): Promise<string> {
-  const address = (await part.getAttribute("src")) ?? (await part.getAttribute("href"));
-  return address ?? (await part.innerText());
-}
-
-async function attribute(element: Locator, name: string): Promise<string> {
-  return (await element.getAttribute(name)) ?? "";
+/** All messages of the open conversation, read at one moment: a medium that cannot be loaded is taken out. */
+export function shownMessages(page: Page): Promise<Shown[]> {
+  return page.getByTestId("message").evaluateAll((articles) =>
+    articles.map((article) => {
+      const parts = article.querySelectorAll(
+        ".words, .card strong, .card-words > .muted, [data-testid=postback], img, audio, video, a",
+      );
+      const shown = [...parts].map(
+        (part) => part.getAttribute("src") ?? part.getAttribute("href") ?? part.innerText,
+      );
+      return [article.dataset["from"], article.dataset["kind"], ...shown];
+    }),
+  );
 }
 
 /** What the page must show of a message that an endpoint received. */

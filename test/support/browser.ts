@@ -9,7 +9,7 @@ export interface RunningBrowser {
   /** For `chromium.connect`. */
   endpoint: string;
   /** Ends the browser with all its processes, and removes what was unpacked for it. */
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** Where distributions put it; APICHAT_TEST_BROWSER names another. */

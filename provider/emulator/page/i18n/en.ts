@@ -17,7 +17,7 @@ export const en = {
   "reset.button": "Reset",
   "reset.title": "Reset the emulator",
   "reset.explain":
-    "Removes all conversations, requests, deliveries and faults, and every registration. It cannot be undone.",
+    "Removes all conversations, requests, deliveries and faults. Registrations stay. It cannot be undone.",
   "reset.workspaces": "Remove the workspaces too",
   "reset.confirm": "Reset now",
   "reset.done": "The emulator is reset.",

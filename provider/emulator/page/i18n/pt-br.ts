@@ -19,7 +19,7 @@ export const ptBr: Dictionary = {
   "reset.button": "Reiniciar",
   "reset.title": "Reiniciar o emulador",
   "reset.explain":
-    "Remove todas as conversas, requisições, entregas e falhas, e todos os registros. Não há como desfazer.",
+    "Remove todas as conversas, requisições, entregas e falhas. Os registros ficam. Não há como desfazer.",
   "reset.workspaces": "Remover também os workspaces",
   "reset.confirm": "Reiniciar agora",
   "reset.done": "O emulador foi reiniciado.",
