@@ -17,6 +17,7 @@ export interface Flaw {
 const TYPES = new Map([
   ["string", "a text"],
   ["array", "a list"],
+  ["tuple", "a list"],
   ["object", "an object"],
   ["record", "an object"],
   ["int", "a whole number"],
@@ -33,12 +34,30 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
     return `must be ${accepted}, got ${kindOf(issue.input)}${mend}`;
   }
   if (issue.code === "invalid_value") {
-    return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    const accepted = issue.values.map((value) => JSON.stringify(value)).join(", ");
+    return issue.values.length === 1 ? `must be ${accepted}` : `must be one of ${accepted}`;
   }
+  if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
+  if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
+  if (issue.code === "invalid_format" && issue.format === "url") return "must be an absolute URL";
   if (issue.code === "unrecognized_keys")
     return "is not a known field; look for a slip of the pen, or leave it out";
   return undefined;
 };
+
+function wordLimit(bound: string, origin: string, limit: number | bigint): string {
+  if (origin === "string") {
+    return bound === "at least" && limit === 1
+      ? "must not be empty"
+      : `must be ${bound} ${limit} characters long`;
+  }
+  if (origin === "array") return `must have ${bound} ${limit} ${limit === 1 ? "entry" : "entries"}`;
+  return `must be ${bound} ${limit}`;
+}
+
+/** Everything that is wrong, each with its field in front. */
+export const describeIssues = (issues: readonly Issue[]): string[] =>
+  flawsOfIssues(issues).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
 
 /** Everything that is wrong, one flaw for each field. */
 export const flawsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Flaw[] =>
@@ -51,7 +70,14 @@ function flawsOfIssue(issue: Issue, above: readonly PropertyKey[]): Flaw[] {
   }
   const branch = issue.code === "invalid_union" ? findNearest(issue.errors) : undefined;
   if (branch !== undefined) return flawsOfIssues(branch, path);
-  return [{ path, field: z.core.toDotPath(path), isKey: false, text: issue.message }];
+  return [
+    {
+      path,
+      field: z.core.toDotPath(path),
+      isKey: false,
+      text: issue.message.replace(/^expected /, "must be "),
+    },
+  ];
 }
 
 /** Of a union the alternative that got furthest, if one did: what is wrong with the others is no help. */

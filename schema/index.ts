@@ -44,6 +44,9 @@ export {
   type SubmittedValue,
   type VideoAttachment,
 } from "./inbound.js";
+export { INBOUND_KINDS, inboundKindOf, type InboundKind } from "./inbound-kind.js";
+export { inboundShapes } from "./inbound-shapes.js";
+export { MEDIA_KINDS, type MediaKind } from "./media-kind.js";
 export {
   button,
   buttonTemplateAttributes,

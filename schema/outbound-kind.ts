@@ -1,9 +1,8 @@
+import { MEDIA_KINDS } from "./media-kind.js";
+
 /** The kinds of delivery (section 2.4). */
 export type OutboundKind =
   "text" | "image" | "audio" | "video" | "file" | "button_template" | "generic_template";
-
-/** What `type` says, but for texts. */
-const MEDIA_KINDS: readonly unknown[] = ["image", "audio", "video", "file"] satisfies OutboundKind[];
 
 /** What the `content_type` of a text says. */
 const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
@@ -12,8 +11,7 @@ const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   if (typeof message !== "object" || message === null) return "unknown";
   const { type, content_type: contentType } = message as { type?: unknown; content_type?: unknown };
-  if (MEDIA_KINDS.includes(type)) return type as OutboundKind;
-  if (type !== "text") return "unknown";
+  if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
   // A template is a text too; a null says as little as nothing.
   if (contentType === undefined || contentType === null) return "text";
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";

@@ -25,7 +25,9 @@ const dependencies = {
 };
 const build = {
   stamp: join(stamps, "built"),
-  inputs: ["provider", "schema", "tools/page", "tsconfig.json", "package.json"].map((name) => join(root, name)),
+  inputs: ["provider", "schema", "tools/page", "tsconfig.json", "package.json"].map((name) =>
+    join(root, name),
+  ),
   outputs: [join(root, "dist", "provider", "emulator", "page", "app.js")],
 };
 

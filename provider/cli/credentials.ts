@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { checkSecret, checkUrl } from "../resource/checks.js";
+import { printUrl } from "../url.js";
+import { botCodeOf, isSameUrl } from "../webhook/fence.js";
 import type { CredentialsFile } from "./credentials-file.js";
 import {
   ADDRESSES,
@@ -22,6 +24,8 @@ export interface Credentials {
   /** The address. Throws a UsageError where nothing gives it. */
   address(kind: AddressKind): Promise<string>;
   findAddress(kind: AddressKind): Promise<string | undefined>;
+  /** What gives the address, as people know it: its flag, its variable or the credentials file. */
+  sourceOf(kind: AddressKind): string;
 }
 
 /** Reads credentials where the options, the environment and the file of credentials name them, in this order. */
@@ -32,11 +36,17 @@ export function openCredentials(options: CredentialOptions, onInterrupt: () => v
     const found = await findGiven(SECRETS[kind], options);
     return found ?? requireSound(SECRETS[kind], (await readFileOnce())[kind], "the credentials file");
   };
-  const findAddress = async (kind: AddressKind): Promise<string | undefined> =>
+  const findSound = async (kind: AddressKind): Promise<string | undefined> =>
     findGivenAddress(kind, options) ?? requireUrl(kind, (await readFileOnce())[kind]);
+  const findAddress = async (kind: AddressKind): Promise<string | undefined> => {
+    const found = await findSound(kind);
+    if (kind === "botUrl" && found !== undefined) refuseBaseUrl(found, await findSound("baseUrl"));
+    return found;
+  };
   return {
     findSecret,
     findAddress,
+    sourceOf: (kind) => sourceOfAddress(kind, options),
     secret: async (kind) => (await findSecret(kind)) ?? ask(SECRETS[kind], onInterrupt),
     address: async (kind) => (await findAddress(kind)) ?? failForMissingAddress(kind),
   };
@@ -107,6 +117,22 @@ function requireUrl<T extends string | undefined>(kind: AddressKind, url: T): T 
   const [failure] = url === undefined ? [] : checkUrl(`the ${label}`, url, example);
   if (failure !== undefined) throw new UsageError(failure.reason);
   return url;
+}
+
+/** The two are easily mixed up: both come from the service, and both speak of apichat. */
+function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
+  const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
+  if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
+  const { flag, variable, example } = ADDRESSES.botUrl;
+  throw new UsageError(
+    `the bot URL: ${printUrl(botUrl)} is a base URL, which takes no messages; give ${flag} or ${variable} the bot's own, which ends in its code, such as ${example}; apichat webhook get shows it`,
+  );
+}
+
+function sourceOfAddress(kind: AddressKind, options: CredentialOptions): string {
+  const { flag, variable } = ADDRESSES[kind];
+  if (options[kind] !== undefined) return flag;
+  return process.env[variable] ? variable : "the credentials file";
 }
 
 function failForMissingAddress(kind: AddressKind): never {

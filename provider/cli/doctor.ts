@@ -34,6 +34,7 @@ export function doctorCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 Nobody is asked for a secret here. With the API key the base URL is read (get-webhook); with the verification key the
 webhook URL has to answer the handshake; without them both only have to answer. Nothing is changed, and no message sent.
+Webhook URL and bot URL are compared with what is registered: another one is a warning.
 The program is the one that the current folder is in; its stacks' apichat:baseUrl is looked at too.
 ok, warning and skipped are fine; failed is not.
 

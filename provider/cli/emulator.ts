@@ -32,7 +32,7 @@ export function emulatorCommand(): Command {
       'a workspace; may be given again (default: "acme", if there is no other)',
       collect,
     )
-    .option("--seed <file>", "workspaces and faults at the start (YAML or JSON)")
+    .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
     .option("--data <file>", "keeps the state between runs (default: in memory)")
     .addOption(new Option("--flow <name>", "what replies (default: echo)").choices(FLOWS))
     .option("--scenario <file>", "what replies, written as a file (YAML or JSON)")
@@ -47,15 +47,22 @@ export function emulatorCommand(): Command {
 const HELP = `
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
-A seed, of which every field but name and apiKey may be left out:
+A seed has workspaces, flow, flows, faults and every open point; flags count over it. Such as:
   workspaces:
     - name: acme
-      apiKey: an-api-key
-      flowApiKey: a-flow-api-key
-      flow: menu
+      apiKey: an-api-key            # or apiKeyEnv, the name of an environment variable
+      flowApiKey: a-flow-api-key    # or flowApiKeyEnv
+      flow: parcels
+  flows:
+    parcels:                        # as --scenario
+      rules:
+        - when: { text: parcel }
+          reply: [{ type: text, text: It is on its way }]
   faults:
     - operation: set-webhook
       fault: { status: 503 }
+  deliveryAttempts: 3               # an open point: --delivery-attempts
+  handshake: { encoding: json }     # --handshake-encoding
 
 Examples:
   $ apichat emulator

@@ -1,6 +1,7 @@
-import { CommanderError } from "commander";
+import { CommanderError, type Command } from "commander";
 import { ApiChatError } from "../errors.js";
 import { showUrl } from "../resource/checks.js";
+import { inFlagWords } from "./flag-words.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "./plain-text.js";
 import { UsageError } from "./usage-error.js";
@@ -15,14 +16,22 @@ function wantsJson(): boolean {
 /** Says on stderr what went wrong, and gives the exit code. Commander has said it already of its own errors. */
 export function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = error instanceof ApiChatError ? inFlagWords(error.message) : textOf(error);
   sayError({ code: codeOf(error), message });
   return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
 }
 
-/** Says what commander refuses: it calls this with the line that it would print. */
-export const reportWrongUse = (line: string): void =>
-  sayError({ code: "wrong_use", message: hideValues(line.replace(/^error: /, "").trimEnd()) });
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Says what commander refuses of a command, which calls it with the line that it would print. */
+export const reportWrongUse = (command: Command, line: string): void => {
+  const flaw = hideValues(line.replace(/^error: /, "").trimEnd());
+  sayError({ code: "wrong_use", message: `${flaw}; see ${nameOf(command)} --help` });
+};
+
+/** With the commands above it, such as `apichat webhook get`. */
+const nameOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
 /** Commander quotes `--api-kye=the-key` as a whole, and a URL with its query. */
 const hideValues = (line: string): string =>

@@ -1,4 +1,5 @@
 import { divertLines, tellIfSlow } from "../resource/progress.js";
+import { inFlagWords } from "./flag-words.js";
 import { note } from "./output.js";
 
 /** Runs `work`, and says on stderr what is under way if it takes longer than two seconds. */
@@ -6,4 +7,4 @@ export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): P
   tellIfSlow(() => note(describe()), work);
 
 /** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
-export const divertLinesToStderr = (): void => divertLines((_name, line) => note(line));
+export const divertLinesToStderr = (): void => divertLines((_name, line) => note(inFlagWords(line)));

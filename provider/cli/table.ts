@@ -14,7 +14,7 @@ export interface TableOptions {
 }
 
 /** What the output can show. */
-export const optionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
+const optionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
   width: isTTY && columns > 0 ? columns : undefined,
   isColoured: isTTY && !process.env["NO_COLOR"],
 });

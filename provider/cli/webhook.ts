@@ -123,7 +123,7 @@ ${ENDINGS}`;
 
 const GET_HELP = `
 The key is told as "set", or as compared with yours if a flag, the environment or a file gives it; --show-key prints it.
-Values of the URL's query are hidden.
+With --json "keyMatches" is true, false, or null where it cannot be told; "key" is there with --show-key only. Values of the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
@@ -132,7 +132,9 @@ ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
 Nothing registered: the handshake is tried, then the webhook is set. The same URL: adopted; a changed key is pushed.
-Another URL: it stays, and the command fails, unless --replace. With a bot URL, another bot than that fails too.
+Another URL: it stays, and the command fails, unless --replace. With a bot URL, another bot than that fails too; where
+nothing was registered it shows only after the set, which is then taken back. An endpoint that refuses the key in three
+rounds in the same way is not waited for any longer.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -160,8 +162,9 @@ The list:
 Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable).
 An entry may also have botUrl: another bot is then told. Without apiKey the API key is that of the command.
 
-States: free (nothing registered), yours (the same URL), foreign (another URL), other bot, same bot (two entries reach one
-workspace), unauthorized, unreachable, unclear (the service answers otherwise).
+States: free (nothing registered), yours (the same URL), foreign (another URL), other-bot, same-bot (two entries reach one
+workspace), unauthorized, unreachable, unclear (the service answers otherwise; of HTTP 404 nobody can tell whether nothing
+was ever registered, or baseUrl is wrong).
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

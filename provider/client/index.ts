@@ -21,9 +21,11 @@ export type {
   SentMessage,
   SkippedMessage,
 } from "./message-batch.js";
+export type { BatchMessage } from "./message-check.js";
 export type { MessageRetry } from "./message-failure.js";
 export type {
   MessageAddress,
+  MessageOfKind,
   SendButtonOptions,
   SendMediaOptions,
   SendTextOptions,

@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { orAborted } from "./abort.js";
 import { invalidConfig } from "./client-options.js";
-import { conversationOf } from "./message-check.js";
+import { conversationOf, type BatchMessage } from "./message-check.js";
 import type { MessageReceipt, SendOptions } from "./message-client.js";
 import { Places } from "./places.js";
 
@@ -10,82 +10,87 @@ const DEFAULT_CONCURRENCY = 8;
 /** So far is an iterable read ahead, per message under way: one busy conversation does not hold up the others at once. */
 const READ_AHEAD = 8;
 
-export type MessageSource = Iterable<InboundMessage> | AsyncIterable<InboundMessage>;
+/** Messages in their shape on the wire, or by their kind, such as `{ kind: "text", sender, conversationId, text }`. */
+export type MessageSource<Message extends BatchMessage = InboundMessage> =
+  Iterable<Message> | AsyncIterable<Message>;
 
 /** The signal ends the whole batch. */
-export interface BatchOptions extends SendOptions {
+export interface BatchOptions<Message extends BatchMessage = InboundMessage> extends SendOptions {
   /** How many messages are under way at once. Default 8, which is also the most for one origin. */
   concurrency?: number;
   /** Told of each result as it comes, in no order between conversations. */
-  onResult?: (result: BatchResult) => void;
+  onResult?: (result: BatchResult<Message>) => void;
 }
 
-interface BatchEntry {
+interface BatchEntry<Message extends BatchMessage> {
   /** The message's place in the order given, from 0. */
   index: number;
-  message: InboundMessage;
+  /** As it was given. */
+  message: Message;
 }
 
-export interface SentMessage extends BatchEntry, MessageReceipt {
+export interface SentMessage<Message extends BatchMessage = InboundMessage>
+  extends BatchEntry<Message>, MessageReceipt {
   outcome: "sent";
 }
 
-export interface FailedMessage extends BatchEntry {
+export interface FailedMessage<Message extends BatchMessage = InboundMessage> extends BatchEntry<Message> {
   outcome: "failed";
   /** An ApiChatError; or the signal's reason, where it fired while the message was under way. */
   error: unknown;
 }
 
 /** A message that was not sent. */
-export interface SkippedMessage extends BatchEntry {
+export interface SkippedMessage<Message extends BatchMessage = InboundMessage> extends BatchEntry<Message> {
   outcome: "skipped";
   /** `earlier-failed`: one before it in its conversation was not sent. `aborted`: the signal fired. */
   because: "earlier-failed" | "aborted";
 }
 
-export type BatchResult = SentMessage | FailedMessage | SkippedMessage;
+export type BatchResult<Message extends BatchMessage = InboundMessage> =
+  SentMessage<Message> | FailedMessage<Message> | SkippedMessage<Message>;
 
-type Send = (message: InboundMessage) => Promise<MessageReceipt>;
+type Send<Message> = (message: Message) => Promise<MessageReceipt>;
 
 /** Sends each message of a source in the order of its conversation, and gives what became of each that was read. */
-export async function sendInOrder(
-  source: MessageSource,
-  send: Send,
-  { concurrency = DEFAULT_CONCURRENCY, signal, onResult }: BatchOptions & { signal: AbortSignal },
-): Promise<BatchResult[]> {
+export async function sendInOrder<Message extends BatchMessage>(
+  source: MessageSource<Message>,
+  send: Send<Message>,
+  { concurrency = DEFAULT_CONCURRENCY, signal, onResult }: BatchOptions<Message> & { signal: AbortSignal },
+): Promise<BatchResult<Message>[]> {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw invalidConfig("sendBatch", ["concurrency: must be a whole number from 1"], "check");
   }
   return new MessageBatch(send, { concurrency, signal, onResult }).run(source);
 }
 
-interface BatchSettings {
+interface BatchSettings<Message extends BatchMessage> {
   concurrency: number;
   signal: AbortSignal;
-  onResult: ((result: BatchResult) => void) | undefined;
+  onResult: ((result: BatchResult<Message>) => void) | undefined;
 }
 
-class MessageBatch {
-  readonly #send: Send;
-  readonly #settings: BatchSettings;
+class MessageBatch<Message extends BatchMessage> {
+  readonly #send: Send<Message>;
+  readonly #settings: BatchSettings<Message>;
   /** For the messages under way. */
   readonly #places: Places;
   /** For the messages that were read and have no result yet. */
   readonly #room: Places;
-  readonly #results: BatchResult[] = [];
+  readonly #results: BatchResult<Message>[] = [];
   /** Whether the last message read of a conversation was sent; a conversation with nothing left to send is forgotten. */
   readonly #conversations = new Map<string, Promise<boolean>>();
   /** What the source or `onResult` threw first. */
   #thrown: { error: unknown } | undefined;
 
-  constructor(send: Send, settings: BatchSettings) {
+  constructor(send: Send<Message>, settings: BatchSettings<Message>) {
     this.#send = send;
     this.#settings = settings;
     this.#places = new Places(settings.concurrency);
     this.#room = new Places(settings.concurrency * READ_AHEAD);
   }
 
-  async run(source: MessageSource): Promise<BatchResult[]> {
+  async run(source: MessageSource<Message>): Promise<BatchResult<Message>[]> {
     const iterator =
       Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
     try {
@@ -98,7 +103,7 @@ class MessageBatch {
     return this.#results;
   }
 
-  async #read(iterator: Iterator<InboundMessage> | AsyncIterator<InboundMessage>): Promise<void> {
+  async #read(iterator: Iterator<Message> | AsyncIterator<Message>): Promise<void> {
     const { signal } = this.#settings;
     const close = async (): Promise<void> => void (await iterator.return?.());
     try {
@@ -115,7 +120,7 @@ class MessageBatch {
     }
   }
 
-  #add(entry: BatchEntry): void {
+  #add(entry: BatchEntry<Message>): void {
     const conversation = conversationOf(entry.message);
     const before = this.#conversations.get(conversation);
     const last = this.#sendAfter(before, entry).then((sent) => {
@@ -126,7 +131,7 @@ class MessageBatch {
   }
 
   /** Sends a message when the one before it is sent; gives whether it was sent. Never rejects. */
-  async #sendAfter(before: Promise<boolean> | undefined, entry: BatchEntry): Promise<boolean> {
+  async #sendAfter(before: Promise<boolean> | undefined, entry: BatchEntry<Message>): Promise<boolean> {
     const { signal } = this.#settings;
     if (before && !(await before)) return this.#skip(entry);
     try {
@@ -144,12 +149,12 @@ class MessageBatch {
     }
   }
 
-  #skip(entry: BatchEntry): boolean {
+  #skip(entry: BatchEntry<Message>): boolean {
     const because = this.#settings.signal.aborted ? "aborted" : "earlier-failed";
     return this.#note({ ...entry, outcome: "skipped", because });
   }
 
-  #note(result: BatchResult): boolean {
+  #note(result: BatchResult<Message>): boolean {
     this.#results[result.index] = result;
     this.#room.leave();
     try {

@@ -1,58 +1,66 @@
 import type * as z from "zod";
-import {
-  inboundAudioMessage,
-  inboundButtonMessage,
-  inboundFileMessage,
-  inboundImageMessage,
-  inboundTextMessage,
-  inboundVideoMessage,
-  type InboundMessage,
-} from "../../schema/inbound.js";
+import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
+import { inboundShapes } from "../../schema/inbound-shapes.js";
+import type { InboundMessage } from "../../schema/inbound.js";
+import { flawsOfIssues, inOurWords } from "../zod-flaws.js";
 import { invalidConfig } from "./client-options.js";
+import { messageOfKind, optionOfButtonField, optionOfField, type MessageOfKind } from "./message-options.js";
+
+/** A message in its shape on the wire (section 4.2), or by its kind. */
+export type BatchMessage = InboundMessage | MessageOfKind;
 
 /** What a caller without types may hand over in place of a message. */
 interface MessageLike {
-  event?: unknown;
-  attachments?: { file_type?: unknown }[] | null;
   conversation_id?: unknown;
+  conversationId?: unknown;
   sender?: { id?: unknown } | null;
 }
-
-const OF_FILE_TYPE = new Map<unknown, z.ZodType<InboundMessage>>([
-  ["image", inboundImageMessage],
-  ["audio", inboundAudioMessage],
-  ["video", inboundVideoMessage],
-  ["file", inboundFileMessage],
-]);
 
 /**
  * Checks a message against its shape of section 4.2. Throws `invalid_config` naming the fields that are wrong, by the names
  * that the caller knows, and none of their values.
  */
 export function checkMessage(message: unknown, nameOf = (field: string): string => field): InboundMessage {
-  const schema = schemaOf(message ?? {});
-  if (typeof schema === "string") throw invalidConfig("message", [schema], "message");
-  const parsed = schema.safeParse(message);
+  const parsed = shapeOf(message).safeParse(message, { error: inOurWords });
   if (parsed.success) return parsed.data;
-  const flaws = parsed.error.issues.map(({ path, message: flaw }) =>
-    path.length === 0 ? flaw : `${nameOf(path.join("."))}: ${flaw}`,
+  const flaws = flawsOfIssues(parsed.error.issues).map(({ field, text }) =>
+    field === "" ? text : `${nameOf(field)}: ${text}`,
   );
-  throw invalidConfig("message", [...new Set(flaws)], "message");
+  throw refuse(...new Set(flaws));
 }
 
-/** The one shape that a message means to have: the union of all would name no field. A text says why there is none. */
-function schemaOf({ event, attachments }: MessageLike): z.ZodType<InboundMessage> | string {
-  if (event === "message_postback") return inboundButtonMessage;
-  if (event !== undefined && event !== "message_created") {
-    return "event: expected message_created or message_postback";
+/** As {@link checkMessage}, of a message in either shape. */
+export function checkBatchMessage(message: BatchMessage): InboundMessage {
+  if (isWire(message)) return checkMessage(message);
+  if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
+    throw refuse(`kind: must be one of ${INBOUND_KINDS.join(", ")}; or give a message as on the wire`);
   }
-  if (attachments === undefined) return inboundTextMessage;
-  return (
-    OF_FILE_TYPE.get(attachments?.[0]?.file_type) ??
-    "attachments: expected a list of one, with the file_type image, audio, video or file"
+  return checkMessage(
+    messageOfKind(message),
+    message.kind === "button" ? optionOfButtonField : optionOfField,
   );
 }
 
-/** Tells conversations apart (section 2.3); also for what is no message, which then fails its check. */
+/** On the wire no message has a `kind`; what is no object is refused as one of them. */
+function isWire(message: BatchMessage | null | undefined): message is InboundMessage {
+  if (typeof message !== "object" || message === null) return true;
+  return !("kind" in message) && ("message_type" in message || "event" in message);
+}
+
+/** The one shape that a message means to have: the union of all would name no field. */
+function shapeOf(message: unknown): z.ZodType<InboundMessage> {
+  const kind = inboundKindOf(message);
+  if (kind !== undefined) return inboundShapes[kind];
+  // Any of them says so of what is no object.
+  if (typeof message !== "object" || message === null) return inboundShapes.text;
+  if ("event" in message && message.event === "message_created") {
+    throw refuse("attachments: must be a list of one, with the file_type image, audio, video or file");
+  }
+  throw refuse('event: must be "message_created" or "message_postback"');
+}
+
+const refuse = (...flaws: string[]): Error => invalidConfig("message", flaws, "message");
+
+/** Tells conversations apart (section 2.3), in either shape; also for what is no message, which then fails its check. */
 export const conversationOf = (message: MessageLike | null | undefined): string =>
-  `${String(message?.conversation_id)} ${String(message?.sender?.id)}`;
+  `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -13,7 +13,7 @@ import { sharedDispatcher } from "./dispatcher.js";
 import { newProgress, type ExchangeProgress } from "./exchange.js";
 import { flowKeyFlaws, flowKeyHeaders } from "./flow-key.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
-import { checkMessage } from "./message-check.js";
+import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
 import { judgeMessage, messageHints, type MessageRetry } from "./message-failure.js";
 import {
   buttonMessage,
@@ -122,7 +122,8 @@ export class MessageClient {
   }
 
   /**
-   * Sends many messages: a bounded number at once, and each conversation in the order given. A message of a conversation is
+   * Sends many messages, each in its shape on the wire or by its kind with the options of the method of that kind, such as
+   * `{ kind: "text", sender, conversationId, text }`: a bounded number at once, and each conversation in the order given. A message of a conversation is
    * begun when the one before it has its result; after one that failed, the rest of that conversation is skipped, because it
    * would arrive out of order, and the other conversations go on. The source is read as results come, at most eight times
    * `concurrency` ahead.
@@ -131,10 +132,13 @@ export class MessageClient {
    * more is read, what is under way fails with the signal's reason, and what waits is skipped. Rejects only with
    * `invalid_config` for a wrong `concurrency`, or with what the source or `onResult` threw; then what was read is still sent.
    */
-  async sendBatch(messages: MessageSource, options: BatchOptions = {}): Promise<BatchResult[]> {
+  async sendBatch<Message extends BatchMessage>(
+    messages: MessageSource<Message>,
+    options: BatchOptions<Message> = {},
+  ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
-    const send = async (message: InboundMessage): Promise<MessageReceipt> =>
-      this.#sendUntil(checkMessage(message), signal);
+    const send = async (message: Message): Promise<MessageReceipt> =>
+      this.#sendUntil(checkBatchMessage(message), signal);
     return sendInOrder(messages, send, { ...options, signal });
   }
 

@@ -1,4 +1,5 @@
 import type { Sender } from "../../schema/inbound.js";
+import type { MediaKind } from "../../schema/media-kind.js";
 
 /** Who sends a message, and in which conversation. */
 export interface MessageAddress {
@@ -28,7 +29,11 @@ export interface SendMediaOptions extends MessageAddress {
   url: string;
 }
 
-type FileType = "image" | "audio" | "video" | "file";
+/** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */
+export type MessageOfKind =
+  | ({ kind: "text" } & SendTextOptions)
+  | ({ kind: "button" } & SendButtonOptions)
+  | ({ kind: MediaKind } & SendMediaOptions);
 
 // What these give is checked afterwards: their callers may have no types.
 
@@ -48,12 +53,18 @@ export const buttonMessage = (options: SendButtonOptions): unknown => ({
 });
 
 /** An image, an audio, a video or a file (section 4.2). */
-export const mediaMessage = (fileType: FileType, options: SendMediaOptions): unknown => ({
+export const mediaMessage = (fileType: MediaKind, options: SendMediaOptions): unknown => ({
   content: "",
   ...common(options),
   event: "message_created",
   attachments: [{ file_type: fileType, data_url: options.url }],
 });
+
+/** A message of one of the six kinds. */
+export function messageOfKind(options: MessageOfKind): unknown {
+  if (options.kind === "text") return textMessage(options);
+  return options.kind === "button" ? buttonMessage(options) : mediaMessage(options.kind, options);
+}
 
 function common({ sender, conversationId }: MessageAddress) {
   const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = sender ?? {};
@@ -67,9 +78,9 @@ function common({ sender, conversationId }: MessageAddress) {
 const OPTION_OF_FIELD = new Map([
   ["content", "text"],
   ["conversation_id", "conversationId"],
-  ["submitted_values.0.title", "title"],
-  ["submitted_values.0.payload", "payload"],
-  ["attachments.0.data_url", "url"],
+  ["submitted_values[0].title", "title"],
+  ["submitted_values[0].payload", "payload"],
+  ["attachments[0].data_url", "url"],
 ]);
 
 /** The option behind a field on the wire. */

@@ -11,6 +11,7 @@ import {
 } from "../../schema/registration.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
+import { describeIssues, inOurWords } from "../zod-flaws.js";
 import { anySignal } from "./abort.js";
 import { AttemptError, postJson, type AttemptFailure } from "./attempt.js";
 import {
@@ -106,10 +107,9 @@ export class RegistrationClient {
 
   /** The body of a request; throws `invalid_config` naming the fields that are wrong, and none of their values. */
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
-    const parsed = schema.safeParse(fields);
+    const parsed = schema.safeParse(fields, { error: inOurWords });
     if (parsed.success) return parsed.data;
-    const flaws = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-    throw invalidConfig(operation, flaws, operation);
+    throw invalidConfig(operation, describeIssues(parsed.error.issues), operation);
   }
 
   async #call(

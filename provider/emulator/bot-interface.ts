@@ -23,7 +23,7 @@ export function answerBot(state: EmulatorState, request: HttpRequest): Promise<H
   return answerRecorded(state, "bot", request, (record) =>
     answerRefusals(errorShape, () => {
       const workspace = findBot(state, request, record);
-      const body = readBodyOfSender(workspace, request, state.settings.flowKey);
+      const body = readBodyOfSender(workspace, request, record.body, state.settings.flowKey);
       countWithinRate(workspace, state.settings.requestsPerSecond);
       record.fault = takeFault(state, "message", workspace.name);
       const take = (): Promise<HttpAnswer> =>
@@ -50,16 +50,17 @@ function findBot(
 function readBodyOfSender(
   workspace: WorkspaceState,
   { headers, body: text }: HttpRequest,
+  parsed: unknown,
   flowKey: FlowKey,
 ): object {
   if (flowKey === "body") {
-    const { ChaveApi, ...body } = readObject(text) as { ChaveApi?: unknown };
+    const { ChaveApi, ...body } = readObject(text, parsed) as { ChaveApi?: unknown };
     assertMaySend(workspace, ChaveApi, "ChaveApi");
     return body;
   }
   if (flowKey === "bearer") assertMaySend(workspace, bearerOf(headers), "Authorization: Bearer");
   if (flowKey === "raw") assertMaySend(workspace, headers.authorization, "Authorization");
-  return readObject(text);
+  return readObject(text, parsed);
 }
 
 function assertMaySend(workspace: WorkspaceState, presented: unknown, where: string): void {

@@ -1,9 +1,8 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { Agent, request, type Dispatcher } from "undici";
+import { Agent, type Dispatcher } from "undici";
+import { AnswerReader } from "./answer-reader.js";
 import type { HttpReply } from "./records.js";
-
-const maxAnswerBytes = 64 * 1024;
 
 /** What all requests of one emulator to webhook URLs share. */
 export interface Outgoing {
@@ -30,61 +29,38 @@ export type OutgoingResult = HttpReply | { reason: string };
  */
 const KEEP_ALIVE_MS = 100;
 
+/** The same where the endpoint says how long it keeps one: undici stays 2 seconds below that. */
+const LONGEST_KEEP_ALIVE_MS = 10_000;
+
 /** The connections of one emulator to webhook URLs. */
 export function createDispatcher(): Dispatcher {
-  return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: KEEP_ALIVE_MS });
+  return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS });
 }
+
+const TIMED_OUT = new Error("the time limit has passed");
 
 /** Posts to a webhook URL: no redirects, a time limit for all of it, at most 64 KiB of answer. Never throws. */
-export async function post(outgoing: Outgoing, sent: OutgoingRequest): Promise<OutgoingResult> {
-  const limit = startLimit(outgoing.closing, sent.timeoutMs);
+export async function post(
+  { dispatcher, closing }: Outgoing,
+  sent: OutgoingRequest,
+): Promise<OutgoingResult> {
+  const reader = new AnswerReader();
+  const close = (): void => reader.giveUp(closing.reason as Error);
+  // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest.
+  const timer = setTimeout(() => reader.giveUp(TIMED_OUT), sent.timeoutMs);
+  closing.addEventListener("abort", close);
   try {
-    const response = await request(sent.url, {
-      method: "POST",
-      ...framePost(sent),
-      dispatcher: outgoing.dispatcher,
-      signal: limit.signal,
-    });
-    const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
-    return {
-      status: response.statusCode,
-      headers: Object.fromEntries(headers),
-      body: await readAnswer(response.body),
-    };
+    closing.throwIfAborted();
+    const { origin, pathname, search } = new URL(sent.url);
+    dispatcher.dispatch({ origin, path: pathname + search, method: "POST", ...framePost(sent) }, reader);
+    return await reader.answer;
   } catch (error) {
-    if (limit.isOver()) return { reason: describeTimeout(sent.timeoutMs) };
+    if (error === TIMED_OUT) return { reason: describeTimeout(sent.timeoutMs) };
     return { reason: `no answer: ${describeCause(error)}` };
   } finally {
-    limit.end();
+    clearTimeout(timer);
+    closing.removeEventListener("abort", close);
   }
-}
-
-interface Limit {
-  signal: AbortSignal;
-  /** Whether the time is over. */
-  isOver(): boolean;
-  end(): void;
-}
-
-/** As AbortSignal.any and AbortSignal.timeout, in a third of their time. */
-function startLimit(closing: AbortSignal, timeoutMs: number): Limit {
-  const controller = new AbortController();
-  let over = false;
-  const abort = (): void => controller.abort();
-  const timer = setTimeout(() => {
-    over = true;
-    abort();
-  }, timeoutMs);
-  if (closing.aborted) abort();
-  closing.addEventListener("abort", abort);
-  return {
-    signal: controller.signal,
-    isOver: () => over,
-    end: () => {
-      clearTimeout(timer);
-      closing.removeEventListener("abort", abort);
-    },
-  };
 }
 
 /** A body that is to break off is announced whole, and ends with an error after its first part. */
@@ -116,17 +92,6 @@ export function describeStatus(status: number): string {
   return status >= 300 && status < 400
     ? `answered HTTP ${status}: redirects are not followed`
     : `answered HTTP ${status}`;
-}
-
-async function readAnswer(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > maxAnswerBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
 }
 
 /** The code alone: a message of the network layer may hold the URL with its query. */

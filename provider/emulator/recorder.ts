@@ -3,6 +3,7 @@ import { writeError } from "./error-shape.js";
 import { keep } from "./history.js";
 import { answerError, type HttpAnswer, type HttpRequest } from "./http-server.js";
 import type { RecordedRequest } from "./records.js";
+import { parseOrKeep } from "./request-body.js";
 
 /**
  * Records a request as it comes in, and its answer before it goes out. Who answers it fills in the rest: the workspace, the
@@ -62,12 +63,4 @@ function recordRequest(
   };
   keep(state.requests, record);
   return record;
-}
-
-function parseOrKeep(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -93,6 +93,12 @@ export interface DeliveryRecord extends Numbered {
   workspace: string;
   /** The id of its conversation; undefined if it belongs to none. */
   conversation: string | undefined;
+  /** `sender_id` of the message. */
+  contactId: string;
+  /** `conv_id` of the message; a bigint beyond the safe integers. */
+  conversationId: number | bigint;
+  /** What it delivers, such as `{ type: "text", text: "hello", … }`; `sent` is its bytes on the wire. */
+  message: OutboundMessage;
   /** Where it was posted last, or is to be posted: the registered `webhook_url`. */
   url: string;
   /** The headers that were sent last; none before the first try. */

@@ -55,7 +55,7 @@ function identifyCall(state: EmulatorState, request: HttpRequest, record: Record
   if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
   if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
   const action = readAction(request.address);
-  const body = withApiKey(readObject(request.body), request, state.settings.registrationKey);
+  const body = withApiKey(readObject(request.body, record.body), request, state.settings.registrationKey);
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
   const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;

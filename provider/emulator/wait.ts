@@ -2,6 +2,7 @@ import { ApiChatError } from "../errors.js";
 import type { Change } from "./changes.js";
 import type { EmulatorState } from "./emulator-state.js";
 import type { DeliveryRecord, HandshakeRecord, MessageRecord } from "./records.js";
+import { currentRegistration, type WorkspaceState } from "./workspace-state.js";
 
 /**
  * Which record is meant: a function, or the fields that it must have; of a field that is an object, the named fields. Such
@@ -47,7 +48,7 @@ export function waitForRecord<K extends Kind>(
       const record = recordOf(change, kind);
       return record !== undefined && isWanted(record) ? record : undefined;
     },
-    giveUp: (timeoutMs) => timeoutOf(kind, timeoutMs, listRecords(state, kind)),
+    giveUp: (timeoutMs) => timeoutOf(state, kind, { match, timeoutMs }),
   });
 }
 
@@ -132,13 +133,42 @@ const closed = (): ApiChatError =>
 /** How many records an error names. */
 const TOLD = 5;
 
-function timeoutOf(kind: Kind, timeoutMs: number, seen: readonly RecordTypes[Kind][]): ApiChatError {
-  const told = seen.slice(-TOLD).map(describe).join("; ");
-  const those = seen.length > TOLD ? `the last ${TOLD} of ${seen.length} were` : "there were";
-  const instead = seen.length === 0 ? "there was none at all" : `${those}: ${told}`;
+function timeoutOf<K extends Kind>(
+  state: EmulatorState,
+  kind: K,
+  { match, timeoutMs }: { match: Match<RecordTypes[K]>; timeoutMs: number },
+): ApiChatError {
+  const instead = describeAbsence(state, kind, workspaceOf(match)) ?? describeSeen(listRecords(state, kind));
   return new ApiChatError("timeout", `no ${kind} that matches within ${timeoutMs} ms; ${instead}`, {
     operation: kind === "handshake" ? "handshake" : "message",
   });
+}
+
+/** Why there could be none: the workspace does not exist, or nobody is there to deliver to. */
+function describeAbsence({ directory }: EmulatorState, kind: Kind, wanted: unknown): string | undefined {
+  const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
+  if (workspaces.length === 0) {
+    const named = typeof wanted === "string" ? ` named ${JSON.stringify(wanted)}` : "";
+    return `there is no workspace${named}${listNames([...directory.keys()])}`;
+  }
+  if (kind !== "delivery" || !workspaces.every(isIdle)) return undefined;
+  return `nothing is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
+}
+
+const isIdle = (workspace: WorkspaceState): boolean =>
+  workspace.deliveries.length === 0 && currentRegistration(workspace) === undefined;
+
+const listNames = (names: readonly string[]): string =>
+  names.length === 0 ? "" : `; there are ${names.join(", ")}`;
+
+function workspaceOf(match: object): unknown {
+  return "workspace" in match ? match.workspace : undefined;
+}
+
+function describeSeen(seen: readonly RecordTypes[Kind][]): string {
+  if (seen.length === 0) return "there was none at all";
+  const those = seen.length > TOLD ? `the last ${TOLD} of ${seen.length} were` : "there were";
+  return `${those}: ${seen.slice(-TOLD).map(describe).join("; ")}`;
 }
 
 /** No text of a message, no address and no key. */

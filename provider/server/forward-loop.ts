@@ -39,10 +39,15 @@ function ownerOf(
   forwardTo: string,
   { owners, address }: { owners: ReadonlyMap<string, string>; address: Address },
 ): string | undefined {
-  if (!URL.canParse(forwardTo)) return undefined;
-  const { protocol, port, hostname: called, pathname } = new URL(forwardTo);
-  if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return undefined;
-  return isReachedAt(toUrlHost(address.host), called) ? owners.get(pathname) : undefined;
+  return reachesAddress(forwardTo, address) ? owners.get(new URL(forwardTo).pathname) : undefined;
+}
+
+/** Whether a URL, called on this machine, reaches what listens on an address there. */
+export function reachesAddress(url: string, address: Address): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, port, hostname: called } = new URL(url);
+  if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return false;
+  return isReachedAt(toUrlHost(address.host), called);
 }
 
 /** A host as a URL spells it. */

@@ -69,7 +69,9 @@ const toServerOptions = ({ headMs, requestMs, checkEveryMs }: TimeLimits): Serve
 
 async function bind(server: Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(describeFailure(error, { host, port })));
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      reject(describeListenFailure(error, { host, port })),
+    );
     server.listen(port, host, resolve);
   });
 }
@@ -84,7 +86,8 @@ async function drain(server: Server, limitMs: number): Promise<void> {
   clearTimeout(limit);
 }
 
-function describeFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
+/** Why an address cannot be had, and how to mend it. */
+export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
   return new ApiChatError(
     "unavailable",
     `cannot listen on ${host} port ${port}: ${MENDS[error.code ?? ""]?.(port) ?? error.message}`,

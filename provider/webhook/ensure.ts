@@ -53,6 +53,7 @@ export async function registerIfNeeded(options: {
   client: RegistrationClient;
   seen: Registration | undefined;
   wording?: Wording;
+  refusedRounds?: number;
 }): Promise<Registered & { wasSet: boolean }> {
   const { seen, ...rest } = options;
   if (isAsWanted(seen, options.inputs)) return { seen, wasSet: false };

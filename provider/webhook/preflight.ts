@@ -21,6 +21,8 @@ export interface PreflightOptions {
   /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. */
   deadline: number;
   wording?: Wording;
+  /** So many rounds in a row with the same refusal of the token end the waiting. Default: none do. */
+  refusedRounds?: number;
 }
 
 /** How long the endpoint may take for one answer, in milliseconds. */
@@ -53,6 +55,7 @@ export async function preflight(options: PreflightOptions): Promise<void> {
 
 async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDiagnosis> {
   const { name, url, mode, deadline } = options;
+  const isRefusedForGood = createRefusalCount(options);
   let rounds = 1;
   let seen = "";
   return sayIfSlow(
@@ -67,12 +70,26 @@ async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDia
         transcript.rounds = transcript.rounds && rounds;
         const pauseMs = backOffMs(rounds);
         const isLast = mode === "warn" || performance.now() + pauseMs > deadline;
-        if (isLast || !isWorthWaiting(diagnosis)) return diagnosis;
+        if (isLast || isRefusedForGood(diagnosis) || !isWorthWaiting(diagnosis)) return diagnosis;
         seen = `; so far ${diagnosis.reason}`;
         await sleep(pauseMs);
       }
     },
   );
+}
+
+/** Whether the rounds so far, of which it is told each, have come to as many refusals of the token as end the waiting. */
+function createRefusalCount({
+  refusedRounds = Infinity,
+}: PreflightOptions): (round: FailedHandshake) => boolean {
+  let last: FailedHandshake["cause"] | undefined;
+  let count = 0;
+  return ({ cause, transcript: { rule } }) => {
+    if (rule !== "token_refused") count = 0;
+    else count = cause === last ? count + 1 : 1;
+    last = cause;
+    return count >= refusedRounds;
+  };
 }
 
 function diagnoseOnce({

@@ -22,6 +22,8 @@ export interface RegisterOptions {
   client: RegistrationClient;
   before: Before | undefined;
   wording?: Wording;
+  /** For the preflight: so many rounds with the same refusal of the token end the waiting. Default: none do. */
+  refusedRounds?: number;
 }
 
 /** A registration as it stands after set-webhook; `unfinished` says why it is not done yet. */
@@ -32,7 +34,7 @@ export interface Registered {
 
 /** Preflight, set-webhook, and a look at what stands there afterwards. Everything within `readySeconds`. */
 export async function register(options: RegisterOptions): Promise<Registered> {
-  const { inputs, wording } = options;
+  const { inputs, wording, refusedRounds } = options;
   const deadline = performance.now() + readySecondsOf(inputs) * 1000;
   await preflight({
     name: inputs.name,
@@ -42,6 +44,7 @@ export async function register(options: RegisterOptions): Promise<Registered> {
     baseUrl: inputs.baseUrl,
     deadline,
     ...(wording === undefined ? {} : { wording }),
+    ...(refusedRounds === undefined ? {} : { refusedRounds }),
   });
   const answer = await setUntilAccepted(options, deadline);
   return confirm(options, answer, deadline);

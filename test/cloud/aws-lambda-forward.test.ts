@@ -1,6 +1,6 @@
 import type { SQSBatchResponse } from "aws-lambda";
 import { signBody } from "pulumi-apichat/responder";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "../support/endpoint.ts";
 import { functionUrlEvent } from "../support/lambda-events.ts";
 import { startAwsEndpoint, type AwsEndpoint, type SentMessage } from "./aws-endpoint.ts";
@@ -162,7 +162,7 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   test("tries again when nothing listens at the target", async () => {
     const orphan = await startForward(client, aws, `http://127.0.0.1:${await freePort()}`);
     expect(failedIndexes(await orphan.invoke(toSqsEvent([message("d1", "7")])))).toEqual([0]);
-    await vi.waitFor(() => expect(orphan.output()).toContain("ECONNREFUSED"));
+    await expect.poll(() => orphan.output()).toContain("ECONNREFUSED");
     await orphan.stop();
   });
 });

@@ -94,9 +94,7 @@ describe(`The receiving function, run by ${client.name}`, () => {
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     const result = await request(await signDelivery(BYTES, KEY));
     expect(result).toMatchObject({ statusCode: 503, headers: { "retry-after": "5" } });
-    await vi.waitFor(() =>
-      expect(receive.output()).toContain("The queue did not take a delivery: AccessDenied"),
-    );
+    await expect.poll(() => receive.output()).toContain("The queue did not take a delivery: AccessDenied");
   });
 
   test("tries the queue again while the sender waits", async () => {

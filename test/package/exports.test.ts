@@ -1,9 +1,11 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { packPackage, type PackedPackage } from "../support/packed-package.ts";
 
@@ -36,11 +38,10 @@ describe("Every public import of the packed tarball", () => {
     },
   );
 
-  test("each JSON Schema and package.json can be read", async () => {
-    const schemas = (await readdir(join(repository, "schema"))).filter((name) =>
-      name.endsWith(".schema.json"),
-    );
-    expect(schemas.length).toBeGreaterThan(3);
+  test("each JSON Schema, the OpenAPI description and package.json can be read", async () => {
+    const schemas = (await readdir(join(repository, "schema"))).filter((name) => name.endsWith(".json"));
+    expect(schemas).toContain("openapi.json");
+    expect(schemas.length).toBeGreaterThan(4);
     for (const path of ["package.json", ...schemas.map((name) => `schema/${name}`)]) {
       const { stdout } = await evaluate(
         `console.log(typeof require("${packageJson.name}/${path}"))`,
@@ -65,6 +66,19 @@ describe("Every public import of the packed tarball", () => {
   });
 });
 
+const COMMANDS = new Set([
+  "completion",
+  "doctor",
+  "emulator",
+  "help",
+  "listen",
+  "responder",
+  "send",
+  "sign",
+  "verify",
+  "webhook",
+]);
+
 const apichat = (...args: string[]) =>
   execa("node_modules/.bin/apichat", args, { cwd: project, reject: false, input: "" });
 
@@ -73,7 +87,8 @@ describe("The command apichat of the packed tarball", () => {
     expect((await apichat("--version")).stdout).toBe(packageJson.version);
     const { stdout, exitCode } = await apichat("--help");
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^ {2}responder .*^ {2}verify /ms);
+    const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
+    expect(new Set(commands)).toEqual(COMMANDS);
   });
 
   test("verifies a webhook URL, and ends with 2 without a key", async () => {
@@ -89,6 +104,25 @@ describe("The command apichat of the packed tarball", () => {
     expect(passed.exitCode, passed.stderr).toBe(0);
     expect(without).toMatchObject({ exitCode: 2 });
     expect(without.stderr).toContain("APICHAT_VERIFICATION_KEY");
+  });
+
+  test("starts the emulator with npx, which serves its page, and ends at Ctrl-C", async () => {
+    const { page, end } = await startWithNpx();
+    const index = await fetchPart(page);
+    const names = [...index.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name]) => String(name));
+    const parts = await Promise.all(names.map((name) => fetchPart(new URL(name, page).href)));
+    await end();
+    expect(index).toMatchObject({ status: 200, type: "text/html; charset=utf-8" });
+    expect(new Set(names)).toEqual(new Set(["app.css", "app.js"]));
+    expect(parts.map(({ status, text }) => [status, text.length > 1000])).toEqual(
+      names.map(() => [200, true]),
+    );
+    await expect(fetch(page)).rejects.toThrow("fetch failed");
+  });
+
+  test("has the licences of what the page's script holds", async () => {
+    const folder = join(project, "node_modules", packageJson.name, "dist/provider/emulator/page");
+    expect(await readFile(join(folder, "licenses.txt"), "utf8")).toMatch(/^preact$[^]*^@preact\/signals$/m);
   });
 });
 
@@ -108,6 +142,30 @@ describe("What a Pulumi program loads with the package", () => {
     expect(files.some((file) => file.includes("node_modules/zod/"))).toBe(true);
   });
 });
+
+/** Starts the emulator of the project; `end` does what Ctrl-C does in a terminal. */
+async function startWithNpx() {
+  const options = { cwd: project, reject: false, detached: true } as const;
+  const emulator = execa("npx", ["apichat", "emulator", "--port=0", "--bot-port=0", "--json"], options);
+  const printed = once(createInterface(emulator.stdout), "line");
+  const ended = emulator.then(({ stderr }) => Promise.reject(new Error(`It ended and said: ${stderr}`)));
+  const [line] = (await Promise.race([printed, ended])) as [string];
+  const { page } = JSON.parse(line) as { page: string };
+  let isOver = false;
+  const end = async () => {
+    isOver = true;
+    // To npx and to all that it started.
+    process.kill(-Number(emulator.pid), "SIGINT");
+    await emulator;
+  };
+  onTestFinished(() => (isOver ? undefined : end()));
+  return { page, end };
+}
+
+async function fetchPart(url: string): Promise<{ status: number; type: string | null; text: string }> {
+  const answer = await fetch(url);
+  return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
+}
 
 /** Code that prints the names that a module exports. */
 function printNames(module: string): string {

@@ -224,6 +224,37 @@ describe("apichat doctor, on the network", () => {
     await Promise.all([emulator.close(), endpoint.close()]);
   });
 
+  it("warns of a bot URL where nothing is, and of URLs that are not the registered ones", async () => {
+    const emulator = await startEmulator({
+      workspaces: ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY })),
+    });
+    const endpoint = await startEndpoint();
+    const acme = emulator.workspace("acme");
+    acme.takeOver({ webhook_url: `${endpoint.url}/hook`, webhook_verification_key: VERIFICATION_KEY });
+    const environment = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
+    const look = (webhookUrl: string, botUrl: string) =>
+      examine(["--base-url", acme.baseUrl, "--webhook-url", webhookUrl, "--bot-url", botUrl], environment);
+    const same = await look(`${endpoint.url}/hook/`, acme.botUrl);
+    expect([same.of("webhook URL")?.status, same.of("bot URL")?.status]).toEqual(["ok", "ok"]);
+    const other = await look(`${endpoint.url}/other`, emulator.workspace("globex").botUrl);
+    expect(other.passed).toBe(true);
+    expect(other.of("webhook URL")).toMatchObject({
+      status: "warning",
+      text: expect.stringContaining(`registered is another one, ${endpoint.url}/hook`),
+      mend: expect.stringContaining("apichat webhook set"),
+    });
+    expect(other.of("bot URL")).toMatchObject({
+      status: "warning",
+      text: expect.stringContaining(`registered is another one, ${acme.botUrl}`),
+    });
+    const { of } = await examine(["--bot-url", `${emulator.botUrl}/api/apichat/nobody`]);
+    expect(of("bot URL")).toMatchObject({
+      status: "warning",
+      text: expect.stringContaining("HTTP 404 to GET"),
+    });
+    await Promise.all([emulator.close(), endpoint.close()]);
+  });
+
   it("only knocks where it has no key", async () => {
     const endpoint = await startEndpoint();
     const { of } = await examine([

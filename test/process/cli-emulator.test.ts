@@ -1,4 +1,7 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -36,6 +39,18 @@ async function writeText(name: string, text: string): Promise<string> {
   await writeFile(file, text);
   return file;
 }
+
+/** A seed with two workspaces, of which acme has this key. */
+const writeSeed = (apiKey: string): Promise<string> =>
+  writeText(
+    "kept.yaml",
+    JSON.stringify({
+      workspaces: [
+        { name: "acme", apiKey },
+        { name: "globex", apiKey: "same" },
+      ],
+    }),
+  );
 
 const FREE = ["--port", "0", "--bot-port", "0"];
 
@@ -139,6 +154,35 @@ faults:
     expect(findSecrets(stdout, ["api-key-of-the-seed"])).toEqual([]);
   });
 
+  it("takes the seed of the README, of which a flag counts over the same field", async () => {
+    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
+    const [, yaml = ""] = /```yaml\n(workspaces:[^]*?)```/.exec(readme) ?? [];
+    const seed = await writeText("readme.yaml", yaml);
+    const program = startLive(["emulator", ...FREE, "--json", "--delivery-attempts", "7", "--seed", seed], {
+      environment: { ACME_API_KEY: "api-key-of-the-environment" },
+    });
+    const { url, workspaces } = await program.waitForJson<Started>(({ type }) => type === "started");
+    const settings = (await (await fetch(`${url}/_emulator/settings`)).json()) as object;
+    expect(settings).toMatchObject({ switches: { deliveryAttempts: 7 } });
+    const [acme] = workspaces;
+    if (acme === undefined) throw new Error("no workspace");
+    const client = clientOf({ ...acme, apiKey: "api-key-of-the-environment" });
+    expect(await client.getWebhook()).toBeUndefined();
+    await end(program);
+  });
+
+  it("takes the seed of its help, keeping the parts of a handshake that no flag names", async () => {
+    const { stdout } = await run("emulator", "--help");
+    const [, indented = ""] = /Such as:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
+    const seed = await writeText("help.yaml", indented.replaceAll(/^ {2}/gm, ""));
+    const { program, started } = await startWithJson("--seed", seed, "--handshake-timeout-ms", "250");
+    const settings = (await (await fetch(`${started.url}/_emulator/settings`)).json()) as object;
+    expect(settings).toMatchObject({
+      switches: { deliveryAttempts: 3, "handshake.encoding": "json", "handshake.timeoutMs": 250 },
+    });
+    await end(program);
+  });
+
   it("reads an open point as it is told to", async () => {
     const fault = '{"operation":"set-webhook","fault":{"status":418}}';
     const { program, started } = await startWithJson("--before-first-set", "not-found", "--fault", fault);
@@ -171,6 +215,27 @@ faults:
     expect((await clientOf(again).getWebhook())?.webhookUrl).toBe(endpoint.url);
     const { stderr } = await end(second.program);
     expect(stderr).toBe("");
+  });
+
+  it("tells of a workspace that --data keeps otherwise than the seed has it", async () => {
+    const data = join(folder, "kept.db");
+    const first = await startWithJson("--data", data, "--seed", await writeSeed("a-first-api-key"));
+    expect((await end(first.program)).stderr).toBe("");
+    const second = await startWithJson("--data", data, "--seed", await writeSeed("a-second-api-key"));
+    expect((await end(second.program)).stderr).toBe(
+      `acme: as kept in ${data}; its options are not applied\n`,
+    );
+  });
+
+  it("warns of a short token, and says that the page is at every address where it listens on all", async () => {
+    const token = await writeText("short-token", "short\n");
+    const program = start("--host", "0.0.0.0", "--token-file", token);
+    const [, port] = await program.waitFor(/at every address of this machine: port (\d+), [^]*Ctrl-C/);
+    expect(await program.waitFor(/^registration +http:\/\/127\.0\.0\.1:(\d+)$/m)).toHaveProperty("1", port);
+    const { stderr } = await end(program);
+    expect(stderr).toMatch(
+      /^warning: the token in .* has 5 characters and may be guessed; give it 16 or more\n$/,
+    );
   });
 
   it("replies as a scenario file says, and asks for the token of a file without printing it", async () => {
@@ -215,7 +280,7 @@ describe("apichat emulator, used wrongly", () => {
       [["--scenario", noScenario], /scenario\.yaml:1:\d+: rules/],
       [["--scenario", noScenario, "--flow", "echo"], /either --flow or --scenario/],
       [["--fault", "{"], /must be JSON/],
-      [["--fault", '{"operation":"explode"}'], /faults\.0/],
+      [["--fault", '{"operation":"explode"}'], /faults\[0\]/],
       [["--flow", "explode"], /Allowed choices are echo, menu, silent/],
       [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/],
       [["--host", "0.0.0.0"], /token/],
@@ -227,6 +292,24 @@ describe("apichat emulator, used wrongly", () => {
       expect(said.stderr).toMatch(reason);
       expect(said.stderr).not.toContain("a-secret-in-a-seed");
     }
+  });
+
+  it("ends with 1 where a port is taken, and says how to find who has it", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    for (const parameters of [
+      ["--port", String(port), "--bot-port", "0"],
+      ["--port", "0", "--bot-port", String(port)],
+    ]) {
+      const said = await run("emulator", ...parameters);
+      expect(said).toMatchObject({ exitCode: 1, stdout: "" });
+      expect(said.stderr).toContain(
+        `cannot listen on 127.0.0.1 port ${port}: the port is taken by another program`,
+      );
+      expect(said.stderr).toContain(`ss -ltnp 'sport = :${port}'`);
+    }
+    taken.close();
   });
 
   it("names every open point, with examples and exit codes, in its help", async () => {

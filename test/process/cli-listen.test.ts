@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
+import { freePort } from "../support/free-port.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";
@@ -207,6 +208,19 @@ describe("apichat listen, used wrongly", () => {
       const said = await runListen(...parameters);
       expect(said).toMatchObject({ exitCode: 2, stdout: "" });
       expect(said.stderr).toMatch(reason);
+    }
+  });
+
+  it("ends with 2 if it would forward to itself, however that is spelt", async () => {
+    const port = await freePort();
+    for (const target of [`127.0.0.1:${port}/hook`, `localhost:${port}`]) {
+      const said = await startProgram(
+        ["listen", "--port", String(port), "--forward", `http://${target}?token=secret-of-the-target`],
+        { environment: { APICHAT_VERIFICATION_KEY: KEY } },
+      ).ended;
+      expect(said).toMatchObject({ exitCode: 2, stdout: "" });
+      expect(said.stderr).toMatch(/^error: --forward: must be the URL of your own program, .*listens itself/);
+      expect(said.stderr).not.toContain("secret-of-the-target");
     }
   });
 

@@ -37,7 +37,12 @@ describe("apichat sign", () => {
     });
     const malformed = await sign(["-", "--check", RIGHT.toUpperCase(), "--json"], BODY);
     expect(malformed.exitCode).toBe(1);
-    expect(JSON.parse(malformed.stdout)).toEqual({ valid: false });
+    expect(JSON.parse(malformed.stdout)).toEqual({
+      valid: false,
+      reason: expect.stringMatching(/^a signature is sha256=/) as string,
+    });
+    const right = await sign([file, "--check", RIGHT, "--json"]);
+    expect(JSON.parse(right.stdout)).toEqual({ valid: true, reason: "" });
   });
 
   test("wrong use is 2: no key, no file", async () => {

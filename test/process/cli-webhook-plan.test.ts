@@ -77,7 +77,7 @@ describe("apichat webhook plan", () => {
       { name: "acme", state: "free", detail: "" },
       { name: "globex", state: "foreign", detail: "https://foreign.example/hook?token=***" },
       { name: "refused", state: "unauthorized" },
-      { name: "moved", state: "other bot" },
+      { name: "moved", state: "other-bot" },
       { name: "gone", state: "unreachable" },
     ]);
     expect(said.stdout).not.toContain(OTHER_API_KEY);
@@ -93,18 +93,25 @@ describe("apichat webhook plan", () => {
     const said = await plan({ workspaces }, "--json");
     expect(said.exitCode).toBe(1);
     expect(rowsOf(said).map(({ state, detail }) => [state, detail])).toEqual([
-      ["same bot", "reaches the same workspace as acme-again"],
-      ["same bot", "reaches the same workspace as acme"],
-      ["same bot", "reaches the same workspace as globex-again"],
-      ["same bot", "reaches the same workspace as globex"],
+      ["same-bot", "reaches the same workspace as acme-again"],
+      ["same-bot", "reaches the same workspace as acme"],
+      ["same-bot", "reaches the same workspace as globex-again"],
+      ["same-bot", "reaches the same workspace as globex"],
     ]);
   });
 
-  test("counts HTTP 404 as free, and says what else it may be", async () => {
+  test("calls HTTP 404 unclear, says both of what it may be, and ends with 1", async () => {
     emulator = await startService({ beforeFirstSet: "not-found" });
     const said = await plan({ workspaces: [entry("acme")] }, "--json");
-    expect(said.exitCode).toBe(0);
-    expect(rowsOf(said)).toMatchObject([{ state: "free", detail: expect.stringContaining("404") as string }]);
+    expect(said.exitCode).toBe(1);
+    expect(rowsOf(said)).toMatchObject([
+      {
+        state: "unclear",
+        detail: expect.stringMatching(
+          /^HTTP 404: either nothing was ever registered .* or baseUrl is wrong/,
+        ) as string,
+      },
+    ]);
   });
 
   test("names line, column and field of what is wrong with the list, and none of its values", async () => {

@@ -1,7 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import type { Endpoint } from "../support/endpoint.ts";
-import { API_KEY, errorOf, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
+import { closeServers, listen } from "../support/node-server.ts";
+import { API_KEY, closeAfterTests, errorOf, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 import { startService, startWebhook } from "./cli-service.ts";
 import type { Said } from "./program.ts";
 
@@ -67,7 +68,7 @@ describe("apichat webhook set", () => {
       webhookUrl: `${endpoint.url}/hook?token=***`,
       status: "verified",
       botUrl: acme().botUrl,
-      key: "set, the same as yours",
+      keyMatches: true,
     });
     expect(actions()).toEqual(["get-webhook"]);
     acme().takeOver({ webhook_url: webhookUrl, webhook_verification_key: "an-older-key-0123456" });
@@ -97,6 +98,41 @@ describe("apichat webhook set", () => {
     expect(said.exitCode).toBe(1);
     expect(errorOf(said).code).toBe("conflict");
     expect(acme().registration?.webhook_url).toBe(FOREIGN.webhook_url);
+  });
+
+  test("takes back what it has set if another bot than the given one comes out", async () => {
+    const { botUrl, botCode } = emulator.workspace("globex");
+    const said = await set("--bot-url", botUrl, "--json");
+    expect({ exitCode: said.exitCode, stdout: said.stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(errorOf(said).code).toBe("conflict");
+    expect(errorOf(said).message).toContain(`has the bot ${acme().botCode}, not ${botCode} of --bot-url`);
+    expect(errorOf(said).message).toContain("removed again, and nothing is registered there now");
+    expect(acme().registration).toBeUndefined();
+    expect(actions()).toContain("set-webhook");
+  });
+
+  test("leaves what it has set where another bot comes out and nobody knows what stood there", async () => {
+    acme().takeOver(FOREIGN);
+    emulator.injectFault({ operation: "get-webhook", times: 1, fault: { status: 400 } });
+    const said = await set("--replace", "--bot-url", emulator.workspace("globex").botUrl);
+    expect(said.exitCode).toBe(1);
+    expect(said.stderr).toContain(`${endpoint.url}/hook?token=*** stands there now`);
+    expect(acme().registration?.webhook_url).toBe(webhookUrl);
+  });
+
+  test("gives up on a key that the endpoint refuses in three rounds, long before its time is over", async () => {
+    const deaf = await startWebhook(["another-key-0123456789"]);
+    const said = await webhook([
+      "set",
+      "--webhook-url",
+      `${deaf.url}/hook`,
+      "--ready-seconds",
+      "3600",
+      "--json",
+    ]);
+    expect(said.exitCode).toBe(1);
+    expect(errorOf(said).message).toMatch(/refuses the token[^]*attempts: 3/);
+    expect(actions()).toEqual(["get-webhook"]);
   });
 
   test("stops before set-webhook if the handshake fails, and not with --preflight off", async () => {
@@ -182,11 +218,62 @@ describe("apichat webhook get", () => {
     expect(stdout).toContain(`  url      ${endpoint.url}/hook?token=***\n`);
     expect(stdout).toContain("  key      set, the same as yours\n");
     const shown = await webhook(["get", "--show-key", "--json"], [VERIFICATION_KEY]);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ registered: true, key: VERIFICATION_KEY });
-    acme().takeOver(FOREIGN);
-    expect(JSON.parse((await webhook(["get", "--json"])).stdout)).toMatchObject({
-      key: "set, another than yours",
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      registered: true,
+      keyMatches: true,
+      key: VERIFICATION_KEY,
     });
+    acme().takeOver(FOREIGN);
+    const other = JSON.parse((await webhook(["get", "--json"])).stdout) as object;
+    expect(other).toMatchObject({ keyMatches: false });
+    expect(other).not.toHaveProperty("key");
+    expect((await webhook(["get"])).stdout).toContain("  key      set, another than yours\n");
+  });
+
+  test("warns of another bot than the given one, and names the variable that gives it", async () => {
+    acme().takeOver(FOREIGN);
+    const { botUrl, botCode } = emulator.workspace("globex");
+    const expected = `warning: the workspace has the bot ${acme().botCode}, not ${botCode} of`;
+    const byFlag = await webhook(["get", "--bot-url", botUrl]);
+    expect(byFlag).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`${expected} --bot-url`) as string,
+    });
+    const environment = {
+      APICHAT_BASE_URL: acme().baseUrl,
+      APICHAT_API_KEY: API_KEY,
+      APICHAT_BOT_URL: botUrl,
+    };
+    const byVariable = await runCli(["webhook", "get"], { environment });
+    expect(byVariable.stderr).toContain(`${expected} APICHAT_BOT_URL`);
+    expect((await webhook(["get", "--bot-url", acme().botUrl])).stderr).toBe("");
+  });
+
+  test("says so if the bot URL is a base URL", async () => {
+    for (const url of [acme().baseUrl, "https://platform.example/initech/apichat"]) {
+      const said = await webhook(["get", "--bot-url", url]);
+      expect(said).toMatchObject({ exitCode: 2, stdout: "" });
+      expect(said.stderr).toContain("is a base URL, which takes no messages");
+    }
+  });
+
+  test("names flags and variables where a client names what a program sets", async () => {
+    acme().apiKey = "rotated-api-key-0123456789";
+    const refused = await webhook(["get"]);
+    expect(refused.stderr).toContain("Give it with --api-key-file or APICHAT_API_KEY\n");
+    const gone = await webhook(["get", "--base-url", `${emulator.url}/nowhere`]);
+    expect(gone.stderr).toContain("Check --base-url\n");
+    const late = await listen(() => undefined);
+    closeAfterTests(closeServers);
+    const silent = await webhook([
+      "get",
+      "--base-url",
+      `http://127.0.0.1:${late}/`,
+      "--request-seconds",
+      "1",
+    ]);
+    expect(silent.stderr).toContain("; raise --request-seconds if the service is slow\n");
+    expect(refused.stderr + gone.stderr + silent.stderr).not.toMatch(/baseUrl|requestSeconds|pulumi/);
   });
 
   test("ends with 0 where nothing is registered, with 1 where the API key is refused", async () => {

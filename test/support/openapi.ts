@@ -5,12 +5,17 @@ import type { EmulatorOptions, RecordedRequest } from "../../provider/emulator/i
 
 /** What these checks look at in schema/openapi.json. */
 export interface OpenApiDocument {
+  servers: Server[];
   paths: Record<string, PathItem>;
   webhooks: Record<WebhookName, PathItem>;
   components: { schemas: Record<string, object> };
 }
 
-type PathItem = { parameters?: Parameter[] } & Partial<Record<string, Operation>>;
+interface Server {
+  url: string;
+}
+
+type PathItem = { servers?: Server[]; parameters?: Parameter[] } & Partial<Record<string, Operation>>;
 
 interface Operation {
   parameters?: Parameter[];

@@ -15,6 +15,10 @@ export const paths: JsonSchema = {
         description: "`{bot_base_url}`: another host than that of the registration interface.",
         variables: { bot_host: { default: "bots.example", description: "The host of `bot_url`." } },
       },
+      {
+        url: "http://127.0.0.1:4001",
+        description: "The bot host of `apichat emulator` on this machine, where --bot-port names no other.",
+      },
     ],
     parameters: [botCodeParameter()],
     post: messageOperation(),

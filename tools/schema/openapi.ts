@@ -23,6 +23,11 @@ const servers: JsonSchema[] = [
     description: "The registration interface.",
     variables: { host: { default: "platform.example", description: "The host of `{base_url}`." } },
   },
+  {
+    url: "http://127.0.0.1:4000",
+    description:
+      "The registration interface of `apichat emulator` on this machine, where --port names no other.",
+  },
 ];
 
 const tags: JsonSchema[] = [

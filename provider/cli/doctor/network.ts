@@ -1,14 +1,16 @@
 import { request } from "undici";
 import { connectionCode } from "../../client/attempt.js";
 import { sharedDispatcher } from "../../client/dispatcher.js";
-import { RegistrationClient } from "../../client/registration-client.js";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError } from "../../errors.js";
 import { isClearText } from "../../resource/checks.js";
 import { printUrl } from "../../url.js";
+import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { ADDRESSES } from "../credential-options.js";
+import { inFlagWords, OF_DOCTOR } from "../flag-words.js";
 import { failed, ok, skipped, warning, type Check, type Finding, type Surroundings } from "./check.js";
 import { findBaseUrl } from "./configuration.js";
+import { findRegistration, readRegistration } from "./registration.js";
 
 const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
@@ -39,7 +41,7 @@ export const baseUrlCheck: Check = {
     const finding =
       apiKey === undefined
         ? await knock(baseUrl, "without the API key no more is known", surroundings)
-        : await getWebhook({ baseUrl, apiKey }, surroundings);
+        : await getWebhook(baseUrl, surroundings);
     if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
     return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
   },
@@ -52,10 +54,13 @@ export const webhookUrlCheck: Check = {
     const { webhookUrl, credentials } = surroundings;
     if (webhookUrl === undefined) return skipped("give it with --webhook-url");
     const verificationKey = await credentials.findSecret("verificationKey");
-    if (verificationKey === undefined) {
-      return knock(webhookUrl, "without the verification key no more is known", surroundings);
-    }
-    return performHandshake({ url: webhookUrl, verificationKey }, surroundings);
+    const finding =
+      verificationKey === undefined
+        ? await knock(webhookUrl, "without the verification key no more is known", surroundings)
+        : await performHandshake({ url: webhookUrl, verificationKey }, surroundings);
+    const { webhookUrl: registered } = (await findRegistration(surroundings)) ?? {};
+    if (!registered || isSameUrl(registered, webhookUrl)) return finding;
+    return addOther(finding, registered, `apichat webhook set registers ${printUrl(webhookUrl)}`);
   },
 };
 
@@ -64,24 +69,34 @@ export const botUrlCheck: Check = {
   name: "bot URL",
   run: async (surroundings) => {
     const botUrl = await surroundings.credentials.findAddress("botUrl");
-    if (botUrl !== undefined) return knock(botUrl, "no message was sent", surroundings);
-    return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
+    if (botUrl === undefined) {
+      return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
+    }
+    const finding = await knock(botUrl, "no message was sent", surroundings);
+    const { botUrl: registered } = (await findRegistration(surroundings)) ?? {};
+    if (!registered || isSameBot(registered, botUrl)) return finding;
+    return addOther(finding, registered, `take ${printUrl(registered)} if the base URL is right`);
   },
 };
 
-async function getWebhook(
-  { baseUrl, apiKey }: { baseUrl: string; apiKey: string },
-  { limitMs, signal }: Surroundings,
-): Promise<Finding> {
+/** Says besides that another URL is registered; a failure stays one. */
+const addOther = (finding: Finding, registered: string, mend: string): Finding =>
+  finding.status === "failed"
+    ? finding
+    : warning(`${finding.text}; registered is another one, ${printUrl(registered)}`, mend);
+
+async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<Finding> {
   try {
-    const client = new RegistrationClient({ baseUrl, apiKey, requestSeconds: limitMs / 1000, signal });
-    const registration = await client.getWebhook();
+    const registration = await readRegistration(surroundings);
     const place = `${printUrl(baseUrl)} accepts the API key`;
     if (registration === undefined) return ok(`${place}; no webhook is registered`);
     return ok(`${place}; registered is ${printUrl(registration.webhookUrl)}, ${registration.status}`);
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    return failed(error.message, MENDS[error.code] ?? "look at the base URL and the API key");
+    return failed(
+      inFlagWords(error.message, OF_DOCTOR),
+      MENDS[error.code] ?? "look at the base URL and the API key",
+    );
   }
 }
 
@@ -113,7 +128,7 @@ async function performHandshake(
   );
 }
 
-/** Whether anything answers HTTP there. The status does not matter: the request is a GET, and the interfaces take POST. */
+/** Whether anything answers HTTP there. Of the statuses only 404 says something: it is a GET, and the interfaces take POST. */
 async function knock(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
   const limit = AbortSignal.timeout(limitMs);
   try {
@@ -122,7 +137,8 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
       signal: AbortSignal.any([signal, limit]),
     });
     await answer.body.dump();
-    return ok(`${printUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`);
+    const text = `${printUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`;
+    return answer.statusCode === 404 ? warning(text, "look at the URL: nothing may be there") : ok(text);
   } catch (error) {
     if (signal.aborted) throw error;
     const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");

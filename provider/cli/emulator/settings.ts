@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { parse } from "node:path";
 import type { EmulatorOptions } from "../../emulator/index.js";
 import { scenario } from "../../emulator/flows/scenario.js";
+import { readSeed, type Seed } from "../../emulator/seed.js";
 import { checkSecret } from "../../resource/checks.js";
 import { readYamlFile } from "../../yaml-file.js";
+import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-point-options.js";
-import { readSeed } from "./seed.js";
 import { generateKeys } from "./keys.js";
 
 /** The options of `apichat emulator` beside the open points, as commander gives them. */
@@ -29,26 +30,33 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
 /** Without any other workspace. */
 export const DEFAULT_WORKSPACE = "acme";
 
+const LEAST_TOKEN_CHARACTERS = 16;
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
-/** The options of `startEmulator`, files read. Throws a UsageError or `invalid_config` for what is wrong. */
+/** The options of `startEmulator`, files read; a flag counts over the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
   const { port, botPort, host, data, workspace: names = [], fault: faults = [] } = options;
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
   const token = await readToken(options.tokenFile);
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
   return {
+    ...overrule(seed, { ...(await readFlow(options)), ...pickSwitches(options) }),
     port,
     botPort,
     host,
     ...(token === undefined ? {} : { token }),
     ...(data === undefined ? {} : { data }),
-    ...(await readFlow(options)),
-    ...pickSwitches(options),
     workspaces: [...(seed.workspaces ?? []), ...workspaces],
     // Rules of any shape: startEmulator names what is wrong with one.
     faults: [...(seed.faults ?? []), ...(faults as NonNullable<EmulatorOptions["faults"]>)],
   };
+}
+
+/** Scenarios and the parts of a handshake come from both: the others, one by one, from the flags if they are there. */
+function overrule(seed: Seed, flags: EmulatorOptions): EmulatorOptions {
+  const flows = { ...seed.flows, ...flags.flows };
+  const handshake = { ...seed.handshake, ...flags.handshake };
+  return { ...seed, ...flags, flows, handshake };
 }
 
 async function readFlow({
@@ -67,6 +75,11 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   if (token === undefined || (file === undefined && token === "")) return undefined;
   const [failure] = checkSecret(name, token, "give the token alone");
   if (failure !== undefined) throw new UsageError(failure.reason);
+  if (token.length < LEAST_TOKEN_CHARACTERS) {
+    warn(
+      `${name} has ${token.length} characters and may be guessed; give it ${LEAST_TOKEN_CHARACTERS} or more`,
+    );
+  }
   return token;
 }
 

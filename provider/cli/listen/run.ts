@@ -1,8 +1,10 @@
 import { createDispatcher } from "../../client/dispatcher.js";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
-import { listen } from "../../server/listener.js";
+import { reachesAddress } from "../../server/forward-loop.js";
+import { listen, type Listener } from "../../server/listener.js";
 import { printUrl } from "../../url.js";
+import { UsageError } from "../usage-error.js";
 import { createForwarder, type Forward } from "./forward.js";
 import type { ListenEvent } from "./seen.js";
 import { watchResponder, type Watcher } from "./watch.js";
@@ -29,7 +31,10 @@ export interface Listening {
 /** Conversations that are forwarded side by side. */
 const FORWARDS_AT_ONCE = 16;
 
-/** Listens; throws `unavailable` with how to mend it if the address cannot be had. The first event tells the URL. */
+/**
+ * Listens. The first event tells the URL. Throws `unavailable` with how to mend it if the address cannot be had, and a
+ * UsageError if it would forward to itself.
+ */
 export async function startListening(options: ListeningOptions): Promise<Listening> {
   const { host, path, verificationKey, forward, onEvent } = options;
   const ended = new AbortController();
@@ -45,6 +50,7 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
   });
   const watched = watchResponder(responder, tellAndForward(onEvent, forwardNext));
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
+  if (forward !== undefined) await refuseLoop(forward, listener);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}${path ?? "/"}`;
   const forwardTo = forward === undefined ? null : printUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
@@ -55,6 +61,15 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
       await dispatcher.destroy();
     },
   };
+}
+
+/** Each delivery would go round without end. Looked at once the port is known. */
+async function refuseLoop(forward: string, listener: Listener): Promise<void> {
+  if (!reachesAddress(forward, listener)) return;
+  await listener.close();
+  throw new UsageError(
+    `--forward: must be the URL of your own program, got ${printUrl(forward)}, where this command listens itself; give another URL, or another --port`,
+  );
 }
 
 function tellAndForward(onEvent: (event: ListenEvent) => void, forward: Forward | undefined): Watcher {

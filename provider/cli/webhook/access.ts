@@ -21,6 +21,8 @@ export async function openWorkspace(options: WebhookOptions, { interrupt }: Inte
   divertLinesToStderr();
   const credentials = openCredentials(options, interrupt);
   const baseUrl = await credentials.address("baseUrl");
+  // Malformed, it is wrong use before anything is sent.
+  await credentials.findAddress("botUrl");
   const apiKey = await credentials.secret("apiKey");
   const { requestSeconds } = options;
   const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds } }, apiKey);
@@ -36,14 +38,24 @@ export function requireWebhookUrl(url: string): void {
 /** Throws `conflict` if a bot URL is given and another bot stands there: then it is another workspace. */
 export async function refuseOtherBot(
   seen: Registration,
-  { credentials }: Access,
+  access: Access,
   operation: "set-webhook" | "delete-webhook",
 ): Promise<void> {
-  const botUrl = await credentials.findAddress("botUrl");
-  if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return;
+  const otherBot = await describeOtherBot(seen, access);
+  if (otherBot === undefined) return;
   throw new ApiChatError(
     "conflict",
-    `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)}, and nothing was written; give the base URL and API key of the right one, or leave the bot URL out`,
+    `${otherBot}, and nothing was written; give the base URL and API key of the right one, or leave the bot URL out`,
     { operation },
   );
+}
+
+/** Which bot is there in place of the given one, and where that was given; undefined if none is given or it is the one. */
+export async function describeOtherBot(
+  seen: Registration,
+  { credentials }: Access,
+): Promise<string | undefined> {
+  const botUrl = await credentials.findAddress("botUrl");
+  if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return undefined;
+  return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)} of ${credentials.sourceOf("botUrl")}`;
 }

@@ -1,13 +1,14 @@
 import { printUrl } from "../../url.js";
-import { EXIT, print, printJson } from "../output.js";
+import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import type { GetOptions } from "../webhook.js";
-import { openWorkspace } from "./access.js";
+import { describeOtherBot, openWorkspace } from "./access.js";
 import { formatRegistration, toShown } from "./registration-lines.js";
 
 /** Prints what is registered. Gives the exit code. */
 export async function getWebhook(options: GetOptions, interruption: Interruption): Promise<number> {
-  const { client, credentials, baseUrl } = await openWorkspace(options, interruption);
+  const access = await openWorkspace(options, interruption);
+  const { client, credentials, baseUrl } = access;
   const ours = await credentials.findSecret("verificationKey");
   const seen = await client.getWebhook();
   if (seen === undefined) {
@@ -15,9 +16,10 @@ export async function getWebhook(options: GetOptions, interruption: Interruption
     else print(`nothing is registered at ${printUrl(baseUrl)}\n`);
     return EXIT.done;
   }
-  const shown = toShown(seen, ours);
-  const whole = options.showKey ? { ...shown, key: seen.webhookVerificationKey } : shown;
-  if (options.json) printJson({ registered: true, ...whole });
-  else print(`registered at ${printUrl(baseUrl)}\n${formatRegistration(whole)}`);
+  const otherBot = await describeOtherBot(seen, access);
+  if (otherBot !== undefined) warn(`${otherBot}; look at the base URL and the API key`);
+  const shown = { ours, showKey: options.showKey };
+  if (options.json) printJson({ registered: true, ...toShown(seen, shown) });
+  else print(`registered at ${printUrl(baseUrl)}\n${formatRegistration(seen, shown)}`);
   return EXIT.done;
 }

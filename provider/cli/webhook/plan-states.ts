@@ -2,11 +2,12 @@ import { ApiChatError, type Registration } from "../../client/index.js";
 import { printUrl } from "../../url.js";
 import { showsNothing } from "../../webhook/ensure.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../webhook/fence.js";
+import { inFlagWords, OF_LIST } from "../flag-words.js";
 import type { PlannedWorkspace } from "./plan-file.js";
 
 /** What an `up` would meet in a workspace. The first two are well. */
-export type PlanState =
-  "free" | "yours" | "foreign" | "other bot" | "same bot" | "unauthorized" | "unreachable" | "unclear";
+type PlanState =
+  "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
 /** A workspace and what was seen of it. No secret is in it. */
 export interface PlanRow {
@@ -33,7 +34,7 @@ export function rowOfAnswer(
   const row = { ...base, identity: identityOfBot(seen) ?? base.identity };
   if (workspace.botUrl !== undefined && !isSameBot(seen.botUrl, workspace.botUrl)) {
     const bots = `bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(workspace.botUrl)}`;
-    return { ...row, state: "other bot", detail: `${bots}: ${printUrl(seen.webhookUrl)}` };
+    return { ...row, state: "other-bot", detail: `${bots}: ${printUrl(seen.webhookUrl)}` };
   }
   const isYours = isSameUrl(seen.webhookUrl, workspace.webhookUrl);
   return isYours
@@ -49,9 +50,10 @@ export function rowOfFailure(
   if (!(error instanceof ApiChatError)) throw error;
   const base = baseOf(workspace);
   if (showsNothing(error)) {
-    return { ...base, state: "free", detail: "HTTP 404, which a wrong baseUrl may answer too" };
+    const detail = "HTTP 404: either nothing was ever registered there, or baseUrl is wrong; look at baseUrl";
+    return { ...base, state: "unclear", detail };
   }
-  return { ...base, state: stateOf(error), detail: error.message };
+  return { ...base, state: stateOf(error), detail: inFlagWords(error.message, OF_LIST) };
 }
 
 function stateOf({ code }: ApiChatError): PlanState {
@@ -72,7 +74,7 @@ export function tellSameBots(asked: readonly AskedWorkspace[]): PlanRow[] {
     const others = asked.filter((other) => other.identity === identity && other.name !== row.name);
     if (others.length === 0 || !isWell(row)) return row;
     const names = others.map(({ name }) => name).join(", ");
-    return { ...row, state: "same bot", detail: `reaches the same workspace as ${names}` };
+    return { ...row, state: "same-bot", detail: `reaches the same workspace as ${names}` };
   });
 }
 

@@ -57,5 +57,6 @@ function printRows(rows: readonly PlanRow[]): void {
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
   print(formatTable(["WORKSPACE", "STATE", "DETAIL"], cells));
   const troubled = rows.filter((row) => !isWell(row)).length;
-  if (troubled > 0) note(`${troubled} of ${rows.length} would stop an up; see apichat webhook plan --help`);
+  if (troubled > 0)
+    note(`${troubled} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
 }

@@ -3,36 +3,51 @@ import { looksMasked } from "../../resource/mask.js";
 import { hideQuery } from "../../url.js";
 import { toPlainText } from "../plain-text.js";
 
-/** A registration for scripts: values of the query are hidden, and so is the key. */
+/** A registration for scripts: values of the query are hidden, and so is the key unless it is asked for. */
 export interface ShownRegistration {
   webhookUrl: string;
   status: string;
   botUrl: string;
-  key: string;
+  /** Whether the key is ours; null if ours is not known, or the service does not show its own. */
+  keyMatches: boolean | null;
+  key?: string;
 }
 
-/** Tells of the key whether there is one, and whether it is `ours`, where ours is known. */
-export const toShown = (seen: Registration, ours?: string): ShownRegistration => ({
+/** What is ours, to compare with, and whether the key is to be shown. */
+export interface ShowOptions {
+  ours?: string | undefined;
+  showKey?: boolean | undefined;
+}
+
+/** For scripts. */
+export const toShown = (seen: Registration, { ours, showKey }: ShowOptions): ShownRegistration => ({
   webhookUrl: hideQuery(seen.webhookUrl),
   status: seen.status,
   botUrl: seen.botUrl,
-  key: describeKey(seen.webhookVerificationKey, ours),
+  keyMatches: compareKeys(seen.webhookVerificationKey, ours),
+  ...(showKey ? { key: seen.webhookVerificationKey } : {}),
 });
+
+function compareKeys(key: string, ours: string | undefined): boolean | null {
+  if (ours === undefined || key === "") return null;
+  if (key === ours) return true;
+  return looksMasked(key) ? null : false;
+}
 
 function describeKey(key: string, ours: string | undefined): string {
   if (key === "") return "not shown";
-  if (ours !== undefined && key === ours) return "set, the same as yours";
-  if (looksMasked(key)) return "set, masked by the service";
-  return ours === undefined ? "set" : "set, another than yours";
+  const matches = compareKeys(key, ours);
+  if (matches !== null) return matches ? "set, the same as yours" : "set, another than yours";
+  return looksMasked(key) ? "set, masked by the service" : "set";
 }
 
-/** A registration for people. */
-export const formatRegistration = ({ webhookUrl, status, botUrl, key }: ShownRegistration): string =>
+/** For people. */
+export const formatRegistration = (seen: Registration, { ours, showKey }: ShowOptions): string =>
   [
-    ["url", webhookUrl],
-    ["status", status],
-    ["bot url", botUrl],
-    ["key", key],
+    ["url", hideQuery(seen.webhookUrl)],
+    ["status", seen.status],
+    ["bot url", seen.botUrl],
+    ["key", showKey ? seen.webhookVerificationKey : describeKey(seen.webhookVerificationKey, ours)],
   ]
     .map(([label = "", text = ""]) => `  ${label.padEnd(7)}  ${toPlainText(text)}\n`)
     .join("");

@@ -4,11 +4,13 @@ import { check } from "../../webhook/check.js";
 import { firstLook, refuseForeign, registerIfNeeded } from "../../webhook/ensure.js";
 import { isSameUrl } from "../../webhook/fence.js";
 import type { WebhookInputs } from "../../webhook/inputs.js";
+import { inFlagWords } from "../flag-words.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 import type { SetOptions } from "../webhook.js";
 import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
+import { refuseOtherBotAfterSet } from "./take-back.js";
 import { formatRegistration, toShown } from "./registration-lines.js";
 import { OF_COMMAND } from "./wording.js";
 
@@ -20,7 +22,13 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
   const access = await openWorkspace(options, interruption);
   const { client } = access;
   const inputs = await readInputs(options, access);
-  const before = await firstLook(inputs, () => client.getWebhook(), OF_COMMAND);
+  let isLooked = false;
+  const look = async (): Promise<Registration | undefined> => {
+    const seen = await client.getWebhook();
+    isLooked = true;
+    return seen;
+  };
+  const before = await firstLook(inputs, look, OF_COMMAND);
   if (before !== undefined) {
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs, OF_COMMAND);
@@ -30,11 +38,18 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     client,
     seen: before,
     wording: OF_COMMAND,
+    refusedRounds: REFUSED_ROUNDS,
   });
+  // Where nothing stood nobody knew the bot before. After a look that failed --replace goes on all the same.
+  const mayTakeBack = isLooked || inputs.onExisting === "fail";
+  if (before === undefined) await refuseOtherBotAfterSet(seen, access, mayTakeBack);
   if (unfinished !== undefined) throw new ApiChatError("timeout", unfinished, { operation: "set-webhook" });
   printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
   return EXIT.done;
 }
+
+/** A wrong key is not waited out: nobody deploys the endpoint with this command. */
+const REFUSED_ROUNDS = 3;
 
 async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
   const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
@@ -48,7 +63,7 @@ async function readInputs(options: SetOptions, { credentials, ...access }: Acces
     preflight,
     timeouts: { readySeconds, requestSeconds },
   });
-  if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => reason).join("\n"));
+  if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => inFlagWords(reason)).join("\n"));
   return inputs;
 }
 
@@ -66,9 +81,9 @@ function printResult(
   done: { before: Registration | undefined; seen: Registration; inputs: WebhookInputs; result: Result },
 ): void {
   const { before, seen, inputs, result } = done;
-  const shown = toShown(seen, inputs.webhookVerificationKey);
+  const ours = { ours: inputs.webhookVerificationKey };
   const replaced = result === "replaced" && before ? { replaced: hideQuery(before.webhookUrl) } : {};
-  if (json) return printJson({ result, ...shown, ...replaced });
+  if (json) return printJson({ result, ...toShown(seen, ours), ...replaced });
   const from = replaced.replaced === undefined ? "" : `, in place of ${printUrl(replaced.replaced)}`;
-  print(`${result} at ${printUrl(inputs.baseUrl)}${from}\n${formatRegistration(shown)}`);
+  print(`${result} at ${printUrl(inputs.baseUrl)}${from}\n${formatRegistration(seen, ours)}`);
 }

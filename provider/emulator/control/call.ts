@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { flawsOfIssues, inOurWords } from "../../zod-flaws.js";
+import { describeIssues, inOurWords } from "../../zod-flaws.js";
 import type { EmulatorState } from "../emulator-state.js";
 import type { WorkspaceState } from "../workspace-state.js";
 import { ControlRefusal } from "./refusal.js";
@@ -55,10 +55,7 @@ export function parseQuery<T>(schema: z.ZodType<T>, { query }: ControlCall): T {
 function parseShape<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value, { error: inOurWords });
   if (error === undefined) return data;
-  const flaws = flawsOfIssues(error.issues).map(({ field, text }) =>
-    field === "" ? text : `${field}: ${text}`,
-  );
-  throw unacceptable(flaws.join("; "));
+  throw unacceptable(describeIssues(error.issues).join("; "));
 }
 
 function parseJson(text: string): unknown {

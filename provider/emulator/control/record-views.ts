@@ -1,4 +1,5 @@
 import type { InboundMessage, OutboundMessage } from "../../../schema/index.js";
+import type { Fault } from "../faults.js";
 import type {
   DeliveryAttempt,
   DeliveryRecord,
@@ -76,12 +77,13 @@ export function viewDelivery(viewer: Viewer, delivery: DeliveryRecord): Delivery
   };
 }
 
-function viewAttempt(mask: Mask, { at, durationMs, received, reason }: DeliveryAttempt): AttemptView {
+function viewAttempt(mask: Mask, { at, durationMs, received, reason, fault }: DeliveryAttempt): AttemptView {
   return {
     at: at.toISOString(),
     durationMs,
     received: viewReply(mask, received),
     reason: mask.text(reason),
+    fault: viewStruck(fault),
   };
 }
 
@@ -101,10 +103,13 @@ export function viewRequest(viewer: Viewer, request: RecordedRequest): RequestVi
     url: mask.url(`${viewer.state.origins[request.interface]}${request.path}`),
     sent: mask.part({ headers: request.headers, body: textOf(request.body) }),
     received: reply === false ? null : viewReply(mask, { ...reply, ...request.answer }),
-    fault: fault === undefined ? "" : JSON.stringify(fault),
+    fault: viewStruck(fault),
     durationMs,
   };
 }
+
+/** Empty if none struck. */
+const viewStruck = (fault: Fault | undefined): string => (fault === undefined ? "" : JSON.stringify(fault));
 
 const ACTIONS = ["get-webhook", "set-webhook", "delete-webhook"];
 

@@ -90,6 +90,8 @@ export interface AttemptView {
   received: HttpView | null;
   /** What was wrong; empty if it was delivered. */
   reason: string;
+  /** The injected fault that struck it, as JSON text; empty if none did. */
+  fault: string;
 }
 
 /** A delivery: `GET /_emulator/deliveries?workspace=&conversation=`, `GET /_emulator/deliveries/{id}`. */
@@ -157,14 +159,20 @@ export interface SettingsView {
   flows: string[];
 }
 
-/** A message as a contact would send it: `POST /_emulator/workspaces/{name}/messages` posts it to `bot_url` for the page. */
+/**
+ * A message as a contact would send it: `POST /_emulator/workspaces/{name}/messages` posts it to `bot_url` for the page. A
+ * refusal of `bot_url` (400 and above) is the status of this answer too.
+ */
 export interface ContactMessageAnswer {
   /** What `bot_url` answered. */
   status: number;
   body: unknown;
 }
 
-/** `POST /_emulator/workspaces/{name}/replies` with an outbound message (section 2.4): an agent answers by hand. */
+/**
+ * `POST /_emulator/workspaces/{name}/replies` with an outbound message (section 2.4), of which `message_type`
+ * and `private` may be left out: an agent answers by hand.
+ */
 export interface ReplyAnswer {
   message: MessageView;
   /** Null if nothing is registered to deliver to. */

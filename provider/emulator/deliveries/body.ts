@@ -8,13 +8,14 @@ export function encodeMessage(message: OutboundMessage, encoding: DeliveryEncodi
 }
 
 export function encodeText(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+  // Small Buffers share their memory: faster to make and to collect than arrays of their own.
+  return Buffer.from(text);
 }
 
 /** As JSON.stringify, but a conversation id beyond the safe integers (a bigint) is written with all its digits. */
 function serializeMessage(message: OutboundMessage): string {
+  if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
   const { conv_id, ...rest } = message;
-  if (typeof conv_id !== "bigint") return JSON.stringify(message);
   return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
 }
 

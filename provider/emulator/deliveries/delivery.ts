@@ -41,6 +41,7 @@ export async function deliverMessage(
   addMessage(state, conversation, { from: "flow", body: message, delivery: numbered.id });
   const known = {
     conversation: conversation.id,
+    message,
     url: registration.webhook_url,
     sent,
     dueAt: new Date(),

@@ -4,7 +4,7 @@ import type { DeliveryRecord } from "../records.js";
 import type { WorkspaceState } from "../workspace-state.js";
 
 /** What is known of a delivery before its first try. */
-export type NewDelivery = Pick<DeliveryRecord, "conversation" | "url" | "sent" | "dueAt"> &
+export type NewDelivery = Pick<DeliveryRecord, "conversation" | "message" | "url" | "sent" | "dueAt"> &
   Partial<Pick<DeliveryRecord, "headers" | "resendOf">>;
 
 /** Records a delivery that is still to come, and tells of it. */
@@ -18,6 +18,8 @@ export function recordDelivery(
     ...numbered,
     at: new Date(),
     workspace: workspace.name,
+    contactId: known.message.sender_id,
+    conversationId: known.message.conv_id,
     headers: {},
     signature: "right",
     verdict: "pending",
@@ -37,8 +39,8 @@ export function recordDelivery(
 export function recordCopy(
   state: EmulatorState,
   workspace: WorkspaceState,
-  { id, conversation, url, sent, headers }: DeliveryRecord,
+  { id, conversation, message, url, sent, headers }: DeliveryRecord,
 ): DeliveryRecord {
-  const known = { conversation, url, sent, headers, dueAt: new Date(), resendOf: id };
+  const known = { conversation, message, url, sent, headers, dueAt: new Date(), resendOf: id };
   return recordDelivery(state, workspace, known);
 }

@@ -35,6 +35,7 @@ export function sendReply(
   const message = addMessage(state, conversation, { from, body, delivery: numbered.id });
   const known = {
     conversation: conversation.id,
+    message: body,
     url: registration.webhook_url,
     sent: encodeMessage(body, state.settings.deliveryEncoding),
     dueAt: new Date(Math.max(Date.now(), conversation.turns.lastDueMs) + delayMs),

@@ -1,5 +1,6 @@
 import type {
   InboundMessage,
+  MediaKind,
   OutboundAudio,
   OutboundButtonTemplate,
   OutboundFile,
@@ -8,7 +9,6 @@ import type {
   OutboundText,
   OutboundVideo,
 } from "../../../schema/index.js";
-import type { MediaKind } from "./kinds.js";
 
 /** What the emulator fills in: whom a reply is for. */
 type Addressed = "sender_id" | "conv_id" | "message_type" | "private";

@@ -1,7 +1,7 @@
-import type { Button, GenericTemplateItem } from "../../../schema/index.js";
+import { MEDIA_KINDS, type Button, type GenericTemplateItem, type MediaKind } from "../../../schema/index.js";
 import type { DefaultAction } from "../switches.js";
 import type { Flow, FlowReply } from "./flow.js";
-import { MEDIA_KINDS, payloadOf, type MediaKind } from "./kinds.js";
+import { payloadOf } from "./payload.js";
 
 type Samples = Readonly<Record<MediaKind, string>>;
 

@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../../schema/index.js";
 import type { FlowReply } from "./flow.js";
-import { payloadOf } from "./kinds.js";
+import { payloadOf } from "./payload.js";
 
 /** The fields of a reply that people or flows read. A URL must be one before it is filled, so none stands in it. */
 const FILLED_FIELDS: ReadonlySet<string> = new Set(["text", "title", "subtitle", "payload"]);

@@ -64,7 +64,9 @@ async function askFlow(job: AnswerJob): Promise<FlowReply[] | string> {
       get messagesBefore() {
         return countBefore(job);
       },
-      samples: sampleUrls(state.origins.registration),
+      get samples() {
+        return sampleUrls(state.origins.registration);
+      },
     });
     return checkReplies(replies);
   } catch (error) {
@@ -77,9 +79,11 @@ function countBefore({ conversation, message }: AnswerJob): number {
     .length;
 }
 
+const flowReplies = z.array(flowReply);
+
 /** A function in JavaScript may give anything. */
 function checkReplies(replies: unknown): FlowReply[] | string {
-  const { data, error } = z.array(flowReply).safeParse(replies);
+  const { data, error } = flowReplies.safeParse(replies);
   if (data !== undefined) return data;
   return `what the flow replied is not valid: ${z.prettifyError(error)}`;
 }

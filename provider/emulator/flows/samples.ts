@@ -1,4 +1,4 @@
-import type { MediaKind } from "./kinds.js";
+import type { MediaKind } from "../../../schema/index.js";
 import { drawImage } from "./sample-image.js";
 import { soundTone } from "./sample-sound.js";
 import { sampleVideo } from "./sample-video.js";

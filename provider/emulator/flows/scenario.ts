@@ -1,14 +1,14 @@
 import * as z from "zod";
-import type { InboundMessage } from "../../../schema/index.js";
-import type { Flow, FlowReply } from "./flow.js";
 import {
   INBOUND_KINDS,
   inboundKindOf,
   MEDIA_KINDS,
-  payloadOf,
   type InboundKind,
+  type InboundMessage,
   type MediaKind,
-} from "./kinds.js";
+} from "../../../schema/index.js";
+import type { Flow, FlowReply } from "./flow.js";
+import { payloadOf } from "./payload.js";
 import { fillReply } from "./placeholders.js";
 import { flowReply } from "./reply-shape.js";
 

@@ -1,6 +1,6 @@
 import type { FaultRule } from "../faults.js";
 import type { ContactMessageAnswer, ReplyAnswer, WorkspaceView } from "../control/shapes.js";
-import { ApiError, call, routeOf } from "./api.js";
+import { ApiError, call, describeRefusal, routeOf } from "./api.js";
 import { emptyData, type Scope } from "./apply-events.js";
 import { t } from "./i18n/translate.js";
 import { connect } from "./live.js";
@@ -44,9 +44,9 @@ function findConversation(workspace: string, party: Party): string | undefined {
 /** Sends as the contact; throws when `bot_url` does not take it. */
 export async function sendAsContact(workspace: string, party: Party, input: ContactInput): Promise<void> {
   const route = routeOf(["workspaces", workspace, "messages"]);
-  const { status, body } = await call<ContactMessageAnswer>("POST", route, contactBody(party, input));
-  if (status >= 200 && status < 300) return;
-  throw new ApiError(t("compose.refused", { status, body: JSON.stringify(body) ?? "" }));
+  const answer = await call<ContactMessageAnswer>("POST", route, contactBody(party, input));
+  // A redirect is none of the control API's errors.
+  if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 
 /** Answers as the agent. */

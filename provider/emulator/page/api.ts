@@ -1,5 +1,6 @@
-import type { ControlError } from "../control/shapes.js";
+import type { ContactMessageAnswer } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
+import { readRefusal } from "./refusal.js";
 
 /** The emulator did not do what it was asked; the message can be shown. */
 export class ApiError extends Error {
@@ -53,12 +54,12 @@ function parseAnswer(status: number, text: string): unknown {
   }
 }
 
+/** What is said of a message that `bot_url` does not take. */
+export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
+  t("compose.refused", { status, body: JSON.stringify(body) ?? "" });
+
 function errorTextOf(status: number, text: string): string {
-  try {
-    const { error } = JSON.parse(text) as ControlError;
-    return error.message;
-  } catch {
-    // Not the control API's own error: what stands in front of it answered.
-    return t("error.status", { status });
-  }
+  const refusal = readRefusal(text);
+  if (refusal === undefined) return t("error.status", { status });
+  return "message" in refusal ? refusal.message : describeRefusal(refusal);
 }

@@ -1,6 +1,6 @@
+import { inboundKindOf } from "../../../schema/inbound-kind.js";
+import type { MediaKind } from "../../../schema/media-kind.js";
 import { outboundKindOf } from "../../../schema/outbound-kind.js";
-
-export type MediaKind = "image" | "audio" | "video" | "file";
 
 export interface ShownButton {
   title: string;
@@ -33,15 +33,24 @@ export function contentOf(body: unknown): MessageContent {
 type Loose = Record<string, unknown>;
 
 function inboundContent(message: Loose): MessageContent {
-  const pressed = objectOf(listOf(message["submitted_values"])[0]);
-  if (message["event"] === "message_postback") {
-    return { kind: "postback", title: textOf(pressed["title"]), payload: textOf(pressed["payload"]) };
-  }
-  const attachment = objectOf(listOf(message["attachments"])[0]);
-  const media = mediaKindOf(attachment["file_type"]);
-  if (media !== undefined) return { kind: "media", media, url: attachment["data_url"] };
+  const kind = inboundKindOf(message);
   const text = message["content"];
-  return typeof text === "string" ? { kind: "text", text } : unknownContent(message);
+  switch (kind) {
+    case "text":
+      return typeof text === "string" ? { kind, text } : unknownContent(message);
+    case "button": {
+      const pressed = objectOf(listOf(message["submitted_values"])[0]);
+      return { kind: "postback", title: textOf(pressed["title"]), payload: textOf(pressed["payload"]) };
+    }
+    case undefined:
+      return unknownContent(message);
+    case "image":
+    case "audio":
+    case "video":
+    case "file":
+    default:
+      return { kind: "media", media: kind, url: objectOf(listOf(message["attachments"])[0])["data_url"] };
+  }
 }
 
 function outboundContent(message: Loose): MessageContent {
@@ -82,13 +91,6 @@ function buttonsOf(holder: Loose): ShownButton[] {
     .map(objectOf)
     .map((button) => ({ title: textOf(button["title"]), payload: textOf(button["payload"]) }));
 }
-
-function mediaKindOf(value: unknown): MediaKind | undefined {
-  return MEDIA_KINDS.find((kind) => kind === value);
-}
-
-/** The four kinds of media, in the order of the specification. */
-export const MEDIA_KINDS: readonly MediaKind[] = ["image", "audio", "video", "file"];
 
 const unknownContent = (message: Loose): MessageContent => ({
   kind: "unknown",

@@ -1,5 +1,6 @@
 import type { InboundMessage, OutboundMessage } from "../../../schema/index.js";
-import type { MediaKind, ShownButton } from "./message-content.js";
+import type { MediaKind } from "../../../schema/media-kind.js";
+import type { ShownButton } from "./message-content.js";
 
 /** Who writes in which conversation. */
 export interface Party {

@@ -59,6 +59,13 @@ function requestOutcome({ received, durationMs }: RequestView): Outcome {
   return status >= 200 && status < 300 ? "good" : "bad";
 }
 
+/** Whether an injected fault struck it; of a delivery any of its tries. */
+export function isStruck(entry: WireEntry): boolean {
+  if (entry.kind === "handshake") return false;
+  const struck = entry.kind === "request" ? [entry.record] : entry.record.attempts;
+  return struck.some(({ fault }) => fault !== "");
+}
+
 /** The status of the last answer; null if there was none. */
 export function statusOf(entry: WireEntry): number | null {
   return lastAnswer(entry)?.status ?? null;

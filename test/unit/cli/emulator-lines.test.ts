@@ -46,7 +46,9 @@ const delivery: DeliveryView = {
   signature: "right",
   verdict: "delivered",
   reason: "",
-  attempts: [{ at: AT, durationMs: 5, received: { status: 204, headers: {}, body: "" }, reason: "" }],
+  attempts: [
+    { at: AT, durationMs: 5, received: { status: 204, headers: {}, body: "" }, reason: "", fault: "" },
+  ],
   resendOf: null,
 };
 
@@ -95,7 +97,7 @@ describe("a line of apichat emulator", () => {
       "acme  delivery  delivered 204  to https://chat.example/hook?token=***  5 ms\n",
     );
     const [attempt] = delivery.attempts;
-    const failedTwice = { at: AT, durationMs: 9, received: null, reason: "no answer in 5 s" };
+    const failedTwice = { at: AT, durationMs: 9, received: null, reason: "no answer in 5 s", fault: "" };
     const spoiled: DeliveryView = {
       ...delivery,
       verdict: "failed",

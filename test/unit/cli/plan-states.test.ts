@@ -36,7 +36,7 @@ describe("a workspace that answers", () => {
   test("is another bot's if the entry names the bot", () => {
     const row = rowOfAnswer({ ...ACME, botUrl: "https://bots.example/api/apichat/f2" }, SEEN);
     expect(row).toMatchObject({
-      state: "other bot",
+      state: "other-bot",
       detail: "bot f1, not f2: https://chat.example/hook/",
     });
     expect(rowOfAnswer({ ...ACME, botUrl: `${SEEN.botUrl}/` }, SEEN)).toMatchObject({ state: "yours" });
@@ -47,7 +47,7 @@ test.each<[ApiChatErrorCode, number | undefined, string]>([
   ["unauthorized", 401, "unauthorized"],
   ["unavailable", undefined, "unreachable"],
   ["timeout", undefined, "unreachable"],
-  ["rejected", 404, "free"],
+  ["rejected", 404, "unclear"],
   ["rejected", 422, "unclear"],
   ["protocol", 200, "unclear"],
 ])("a workspace that fails with %s, HTTP %s, is %s", (code, httpStatus, state) => {
@@ -70,7 +70,7 @@ test("two entries of one workspace are told, unless something else is wrong with
     rowOfAnswer({ ...ACME, name: "free" }, undefined),
   ];
   const rows = tellSameBots(asked);
-  expect(rows.map(({ state }) => state)).toEqual(["same bot", "same bot", "foreign", "free"]);
+  expect(rows.map(({ state }) => state)).toEqual(["same-bot", "same-bot", "foreign", "free"]);
   expect(rows.map(isWell)).toEqual([false, false, false, true]);
   expect(JSON.stringify(rows)).not.toMatch(/api-key-0123456789|secret-0123/);
 });

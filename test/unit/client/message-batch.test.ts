@@ -50,6 +50,39 @@ describe("a batch", () => {
     expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(["sent"]));
   });
 
+  test("takes messages by their kind too, in one order with those on the wire", async () => {
+    const { origin, received } = await startServer((_, response) => response.end());
+    const to = { sender: { id: "contact-42", name: "Ana" }, conversationId: 7 };
+    const url = "https://media.example/a";
+    const results = await createTestMessageClient(origin).sendBatch([
+      { kind: "text", ...to, text: "one" },
+      textOf(7, "two"),
+      { kind: "button", ...to, title: "Yes", payload: "yes" },
+      { kind: "image", ...to, url },
+    ]);
+    expect(results.map(({ outcome }) => outcome)).toEqual(["sent", "sent", "sent", "sent"]);
+    expect(results[0]?.message).toEqual({ kind: "text", ...to, text: "one" });
+    expect(received.map(parse)).toMatchObject([
+      { event: "message_created", content: "one", conversation_id: 7 },
+      { content: "two" },
+      { event: "message_postback", submitted_values: [{ title: "Yes", payload: "yes" }] },
+      { attachments: [{ file_type: "image", data_url: url }] },
+    ]);
+    expect(received.every(({ body }) => !body.includes('"kind"'))).toBe(true);
+  });
+
+  test.each([
+    [{ kind: "sticker", sender: { id: "a", name: "" }, conversationId: 7 }, "kind: must be one of text,"],
+    [{ sender: { id: "a", name: "" }, conversationId: 7, text: "private" }, "as on the wire"],
+    [{ kind: "text", sender: { id: "a", name: "" }, conversationId: 7 }, "text: is missing"],
+  ])("names what is wrong with %j, by the names of its options", async (message, text) => {
+    const client = createTestMessageClient("http://127.0.0.1:9");
+    const [result] = await client.sendBatch([message as never]);
+    expect(result).toMatchObject({ outcome: "failed", error: { code: "invalid_config" } });
+    expect(String(result?.outcome === "failed" && result.error)).toContain(text);
+    expect(String(result?.outcome === "failed" && result.error)).not.toContain("private");
+  });
+
   test("of nothing is nothing", async () => {
     expect(await createTestMessageClient("http://127.0.0.1:9").sendBatch([])).toEqual([]);
   });
@@ -147,6 +180,20 @@ describe("a failure within a batch", () => {
     expect(rest.pop()).toMatchObject({ outcome: "skipped", because: "earlier-failed", index: 103 });
     expect(rest.every(({ outcome }) => outcome === "sent")).toBe(true);
     expect(received).toHaveLength(102);
+  });
+
+  test("of a message by its kind skips those on the wire in its conversation, and no other", async () => {
+    const { origin, received } = await startServer((request, response) =>
+      response.writeHead(parse(request).content === "a1" ? 422 : 200).end(),
+    );
+    const sender = { id: "contact-42", name: "Ana" };
+    const results = await createTestMessageClient(origin).sendBatch([
+      { kind: "text", sender, conversationId: 1, text: "a1" },
+      textOf(1, "a2"),
+      { kind: "text", sender, conversationId: 2, text: "b1" },
+    ]);
+    expect(results.map(({ outcome }) => outcome)).toEqual(["failed", "skipped", "sent"]);
+    expect(received).toHaveLength(2);
   });
 
   test("by the check skips the rest of its conversation too", async () => {

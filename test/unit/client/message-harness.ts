@@ -4,7 +4,7 @@ import { createAgent } from "./harness.js";
 
 export const FLOW_KEY = "fk/system+test=&<secret>'-0123456789";
 
-export const ANA = { id: "contact-42", name: "Ana Beatriz" };
+const ANA = { id: "contact-42", name: "Ana Beatriz" };
 
 /** A call's options, to which its own are added. */
 export const TO = { sender: ANA, conversationId: 7 };

@@ -142,7 +142,7 @@ const FLAWED: [string, Send, string][] = [
   [
     "half a conversation",
     (client) => client.sendText({ ...TO, conversationId: 1.5, text: "private" }),
-    "conversationId: expected an integer",
+    "conversationId: must be an integer",
   ],
   [
     "a conversation beyond the safe integers",
@@ -152,7 +152,7 @@ const FLAWED: [string, Send, string][] = [
   [
     "a button without title",
     (client) => client.sendButton({ ...TO, payload: "private" } as never),
-    "message: title: Invalid input: expected string, received undefined",
+    "message: title: is missing; must be a text",
   ],
   [
     "a button without payload",
@@ -163,7 +163,11 @@ const FLAWED: [string, Send, string][] = [
   ["another protocol", (client) => client.sendFile({ ...TO, url: "file:///private" }), "url: "],
   ["a wire message without content", (client) => client.send(wire({ content: undefined })), "content: "],
   ["an unknown event", (client) => client.send(wire({ event: "private" })), "event: "],
-  ["an unknown field", (client) => client.send(wire({ workspace: "private" })), '"workspace"'],
+  [
+    "an unknown field",
+    (client) => client.send(wire({ workspace: "private" })),
+    "workspace: is not a known field",
+  ],
   [
     "an unknown kind of media",
     (client) =>
@@ -171,7 +175,7 @@ const FLAWED: [string, Send, string][] = [
     "attachments: ",
   ],
   ["attachments that are none", (client) => client.send(wire({ attachments: null })), "attachments: "],
-  ["null", (client) => client.send(null as never), "Invalid input: expected object, received null"],
+  ["null", (client) => client.send(null as never), "message: must be an object, got null"],
 ];
 
 describe("a message with", () => {

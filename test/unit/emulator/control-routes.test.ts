@@ -165,7 +165,7 @@ describe("a conversation by hand", () => {
     const sent = await control(emulator, `POST ${acmePath}/messages`, inbound);
     expect(sent).toMatchObject({ status: 200, body: { status: 200, body: { status: "ok" } } });
     const refused = await control(emulator, `POST ${acmePath}/messages`, { ...inbound, content: 1 });
-    expect(refused).toMatchObject({ status: 200, body: { status: 422 } });
+    expect(refused).toMatchObject({ status: 422, body: { status: 422, body: { status: "error" } } });
 
     const answered = await control(emulator, `POST ${acmePath}/replies`, reply);
     expect(answered).toMatchObject({ status: 201, body: { message: { from: "agent", body: reply } } });
@@ -194,6 +194,26 @@ describe("a conversation by hand", () => {
     });
     const listed = await control(emulator, `GET /_emulator/deliveries?conversation=${conversations[0]?.id}`);
     expect(listed.body).toEqual([shown.body]);
+  });
+
+  test("is answered also without the fields that are the same in every reply", async () => {
+    const { emulator, endpoint } = await startRegistered();
+    const { message_type: _type, private: _private, ...short } = reply;
+    const answered = await control(emulator, `POST ${acmePath}/replies`, short);
+    expect(answered).toMatchObject({ status: 201, body: { message: { body: reply } } });
+    await emulator.waitForDelivery();
+    expect(JSON.parse(endpoint.received.at(-1)?.body ?? "")).toEqual(reply);
+  });
+
+  test.each([
+    [{}, "type: "],
+    [{ ...reply, message_type: "incoming" }, "message_type: "],
+    [{ ...reply, private: "no" }, "private: "],
+  ])("is not answered with %j", async (wrong, named) => {
+    const { emulator } = await startAcme();
+    const answered = await control(emulator, `POST ${acmePath}/replies`, wrong);
+    expect(answered.status).toBe(422);
+    expect(answered.text).toContain(named);
   });
 
   test("keeps the digits of a conversation id beyond the safe integers", async () => {
@@ -228,6 +248,14 @@ describe("a conversation by hand", () => {
 });
 
 describe("what happened", () => {
+  test("names the fault that struck a try of a delivery, and none of the next", async () => {
+    const { emulator, acme } = await startRegistered({ deliveryAttempts: 2, deliveryRetryMs: 1 });
+    emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
+    const { id } = await acme.deliver(reply);
+    const { body } = await control(emulator, `GET /_emulator/deliveries/${id}`);
+    expect(body).toMatchObject({ attempts: [{ fault: '{"status":503}' }, { fault: "" }] });
+  });
+
   test("is listed with both directions of the wire", async () => {
     const { emulator, endpoint } = await startRegistered();
     const [handshake] = (await control(emulator, "GET /_emulator/handshakes")).body as HandshakeView[];

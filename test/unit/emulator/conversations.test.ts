@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { InboundMessage } from "../../../schema/index.js";
 import { answerChallenge, apiKey, call, set, startEndpoint } from "./harness.js";
 import { sendTo, startSilent, text } from "./messages-harness.js";
@@ -119,7 +119,7 @@ describe("removeWorkspace", () => {
     });
     await set(acme, endpoint.url);
     await acme.send(message("a"));
-    await vi.waitFor(() => expect(endpoint.received).toHaveLength(2));
+    await expect.poll(() => endpoint.received).toHaveLength(2);
     const { deliveries } = acme;
     emulator.removeWorkspace("acme");
     expect(deliveries.map(({ verdict, reason }) => [verdict, reason])).toEqual([

@@ -45,6 +45,7 @@ describe("an emulator with data", () => {
     const first = await start(data, acmeOnly);
     const acme = first.workspace("acme");
     await set(acme, url);
+    first.injectFault({ operation: "delivery", fault: "close-after" });
     await acme.deliver({ ...reply, conv_id: 9007199254740993n });
     await control(first, "POST /_emulator/workspaces/acme/messages", inbound);
     await first.waitForDelivery({ verdict: "delivered" }, { after: acme.deliveries[0] ?? { order: 0 } });
@@ -57,6 +58,11 @@ describe("an emulator with data", () => {
     const second = await start(data, acmeOnly);
     expect(await showAll(second)).toEqual(before);
     const restored = second.workspace("acme");
+    expect(restored.deliveries[0]).toMatchObject({
+      conversationId: 9007199254740993n,
+      message: { text: "Olá" },
+      attempts: [{ fault: "close-after" }],
+    });
     expect(restored.botUrl.startsWith(second.botUrl)).toBe(true);
     expect(restored.apiKey).toBe("rotated-key-0123456789");
     expect((await call(restored, "get-webhook")).json()).toMatchObject({

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { encodeMessage } from "../../../provider/emulator/deliveries/body.js";
 import type { OutboundMessage } from "../../../schema/index.js";
 import { apiKey, startAcme } from "./harness.js";
@@ -85,7 +85,7 @@ describe("deliveries", () => {
   test("are not begun while nothing is registered: the reply is in its conversation alone", async () => {
     const { acme } = await startAcme();
     await say(acme, "hello");
-    await vi.waitFor(() => expect(acme.conversations[0]?.messages).toHaveLength(2));
+    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
     expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: undefined });
     expect(acme.deliveries).toEqual([]);
   });
@@ -156,11 +156,11 @@ describe("the pause of a reply", () => {
   test("does not hold up the emulator's end, nor a reset", async () => {
     const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 3_600_000 }] });
     await say(scene.acme, "hello");
-    await vi.waitFor(() => expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]));
+    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
     await scene.emulator.reset();
     expect(scene.acme.deliveries).toEqual([]);
     await say(scene.acme, "hello");
-    await vi.waitFor(() => expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]));
+    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
     await scene.emulator.close();
     expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending", attempts: [] }]);
     expect(scene.deliveries()).toEqual([]);

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Fault, FaultRule } from "../../../provider/emulator/index.js";
 import { call, startAcme, verificationKey } from "./harness.js";
 import { judge, outbound, startScene, waitForDeliveries, type Scene } from "./delivery-harness.js";
@@ -114,7 +114,7 @@ describe("a fault of a delivery", () => {
     scene.emulator.injectFault({ operation: "delivery", fault: "reorder" });
     const first = scene.acme.deliver(outbound("a"));
     // Its turn comes, and it is struck.
-    await vi.waitFor(async () => expect(await left(scene)).toBe(0));
+    await expect.poll(() => left(scene)).toBe(0);
     await Promise.all([first, scene.acme.deliver(outbound("b"))]);
     expect(scene.texts()).toEqual(["b", "a"]);
   });

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EmulatorOptions, Workspace } from "../../../provider/emulator/index.js";
 import type { OutboundMessage, OutboundGenericTemplate } from "../../../schema/index.js";
 import { verifySignature } from "../../../provider/responder/index.js";
@@ -117,7 +117,7 @@ describe("defaultAction", () => {
       submitted_values: [{ title: "x", payload: "carousel" }],
     };
     expect((await sendTo(acme, press)).status).toBe(200);
-    await vi.waitFor(() => expect(deliveries()).toHaveLength(1));
+    await expect.poll(() => deliveries()).toHaveLength(1);
     const { content_attributes } = JSON.parse(deliveries()[0]?.body ?? "") as OutboundGenericTemplate;
     expect(content_attributes.items.length).toBeGreaterThan(1);
     expect(content_attributes.items.map(({ default_action }) => default_action)).toEqual(

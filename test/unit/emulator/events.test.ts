@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { once } from "node:events";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Emulator, EmulatorEvent } from "../../../provider/emulator/index.js";
 import { control, reply, startRegistered, token } from "./control-harness.js";
 import { apiKey, set, startAcme, startEndpoint, verificationKey } from "./harness.js";
@@ -53,7 +53,7 @@ describe("the live stream", () => {
     emulator.addWorkspace({ name: "beta", apiKey });
     emulator.removeWorkspace("beta");
     await emulator.reset();
-    await vi.waitFor(() => expect(stream.events().at(-1)?.type).toBe("reset"));
+    await expect.poll(() => stream.events().at(-1)?.type).toBe("reset");
     expect(new Set(typesOf(stream.events()))).toEqual(
       new Set([
         "handshake",
@@ -82,7 +82,7 @@ describe("the live stream", () => {
         .flatMap((event) =>
           event.type === "delivery" && event.delivery.id === id ? [event.delivery.verdict] : [],
         );
-    await vi.waitFor(() => expect(verdicts().at(-1)).toBe("delivered"));
+    await expect.poll(() => verdicts().at(-1)).toBe("delivered");
     expect(verdicts()[0]).toBe("pending");
   });
 
@@ -91,9 +91,9 @@ describe("the live stream", () => {
     const masked = await openStream(emulator);
     const revealing = await openStream(emulator, "?reveal=true");
     await set(acme, (await startEndpoint()).url);
-    await vi.waitFor(() => {
-      for (const stream of [masked, revealing]) expect(typesOf(stream.events())).toContain("request");
-    });
+    for (const stream of [masked, revealing]) {
+      await expect.poll(() => typesOf(stream.events())).toContain("request");
+    }
     expect(revealing.text()).toContain(apiKey);
     expect(revealing.text()).toContain(verificationKey);
     expect(masked.text()).not.toContain(apiKey);
@@ -130,11 +130,11 @@ describe("the live stream", () => {
     socket.resume();
     await gone;
     const last = await acme.deliver(reply);
-    await vi.waitFor(() =>
-      expect(
+    await expect
+      .poll(() =>
         reading.events().some((event) => event.type === "delivery" && event.delivery.id === last.id),
-      ).toBe(true),
-    );
+      )
+      .toBe(true);
   }, 30_000);
 
   test("of a HEAD request is none", async () => {

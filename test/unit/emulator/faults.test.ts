@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Fault, FaultRule, Workspace } from "../../../provider/emulator/index.js";
 import { apiKey, call, set, startAcme, startEndpoint, type Answer } from "./harness.js";
 
@@ -70,7 +70,7 @@ describe.each(actions)("a fault of %s", (operation) => {
     emulator.injectFault({ operation, fault: { delayMs: 200 } });
     const startedAt = performance.now();
     const answering = perform();
-    await vi.waitFor(() => expect(emulator.requests).toHaveLength(2));
+    await expect.poll(() => emulator.requests).toHaveLength(2);
     expect(changed()).toBe(false);
     expect((await answering).status).toBe(200);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(195);
@@ -81,10 +81,8 @@ describe.each(actions)("a fault of %s", (operation) => {
     const { emulator, acme, perform, changed } = await prepare(operation);
     emulator.injectFault({ operation, fault: { delayMs: 60_000, afterChange: true } });
     const outcome = perform().catch(String);
-    await vi.waitFor(() => {
-      expect(emulator.requests.at(-1)?.fault).toBeDefined();
-      expect(changed()).toBe(changes);
-    });
+    await expect.poll(() => emulator.requests.at(-1)?.fault).toBeDefined();
+    await expect.poll(() => changed()).toBe(changes);
     expect((await call(acme, "get-webhook")).status).toBe(200);
     await emulator.close();
     expect(await outcome).toContain("fetch failed");

@@ -1,7 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EmulatorEvent } from "../../../provider/emulator/control/shapes.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
-import { MEDIA_KINDS } from "../../../provider/emulator/flows/kinds.js";
+import { MEDIA_KINDS } from "../../../schema/index.js";
 import { samples } from "../../../provider/emulator/flows/samples.js";
 import { outboundKindOf, parseOutbound, type OutboundButtonTemplate } from "../../../schema/index.js";
 import { attach, press, say, startScene, waitForDeliveries } from "./delivery-harness.js";
@@ -81,9 +81,7 @@ test("the samples begin as files of their kinds do", () => {
 test("silent takes a message and says nothing", async () => {
   const scene = await startScene({ flow: "silent" });
   await say(scene.acme, "hello");
-  await vi.waitFor(() =>
-    expect(scene.acme.conversations[0]?.messages[0]).toMatchObject({ unanswered: false }),
-  );
+  await expect.poll(() => scene.acme.conversations[0]?.messages[0]).toMatchObject({ unanswered: false });
   expect(scene.acme.deliveries).toEqual([]);
 });
 
@@ -100,7 +98,7 @@ describe("a function", () => {
     await say(scene.acme, "first");
     await say(scene.acme, "second");
     await say(scene.acme, "elsewhere", 2);
-    await vi.waitFor(() => expect(asked).toEqual(["first", "elsewhere"]));
+    await expect.poll(() => asked).toEqual(["first", "elsewhere"]);
     release();
     await waitForDeliveries(scene, 3);
     const here = scene.deliveries().filter(({ body }) => bodyOf({ body }).conv_id === 1);
@@ -124,12 +122,12 @@ describe("a function", () => {
     const events: EmulatorEvent[] = [];
     scene.emulator.subscribe((event) => events.push(event));
     await say(scene.acme, "hello");
-    await vi.waitFor(() =>
-      expect(events).toContainEqual({
+    await expect
+      .poll(() => events)
+      .toContainEqual({
         type: "flow-failed",
         failure: expect.objectContaining({ workspace: "acme", reason: expect.stringMatching(reason) }),
-      }),
-    );
+      });
     expect(scene.acme.conversations[0]?.messages).toMatchObject([{ from: "contact", unanswered: false }]);
     expect(scene.acme.deliveries).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { createServer, connect, type AddressInfo } from "node:net";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { startEmulator, type EmulatorOptions } from "../../../provider/emulator/index.js";
 import { apiKey, call, set, startAcme, startEndpoint } from "./harness.js";
 
@@ -27,15 +27,28 @@ describe("startEmulator", () => {
     [{ failedHandshake: "explodes" }, "failedHandshake"],
     [{ maskKey: "yes" }, "maskKey"],
     [{ verifyAfterMs: -1 }, "verifyAfterMs"],
-    [{ workspaces: [{ name: "acme" }] }, "workspaces.0.apiKey"],
-    [{ workspaces: [{ name: "a/b", apiKey }] }, "workspaces.0.name"],
-    [{ workspaces: [{ name: "..", apiKey }] }, "workspaces.0.name"],
-    [{ workspaces: [{ name: "a", apiKey, baseUrlQuery: "action=x" }] }, "workspaces.0.baseUrlQuery"],
-    [{ workspaces: [{ name: "a", apiKey, baseUrlQuery: "?x=1" }] }, "workspaces.0.baseUrlQuery"],
+    [{ workspaces: [{ name: "acme" }] }, "workspaces[0].apiKey"],
+    [{ workspaces: [{ name: "a/b", apiKey }] }, "workspaces[0].name"],
+    [{ workspaces: [{ name: "..", apiKey }] }, "workspaces[0].name"],
+    [{ workspaces: [{ name: "a", apiKey, baseUrlQuery: "action=x" }] }, "workspaces[0].baseUrlQuery"],
+    [{ workspaces: [{ name: "a", apiKey, baseUrlQuery: "?x=1" }] }, "workspaces[0].baseUrlQuery"],
   ])("refuses %j and names the option, without the API key", async (options, named) => {
     const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
     expect(failure).toEqual(refused(named));
     expect(String(failure)).not.toContain(apiKey);
+  });
+
+  test.each([
+    [{ port: -1 }, "port: must be at least 0"],
+    [{ botPort: "80" }, "botPort: must be a number, got a string"],
+    [{ token: "" }, "token: must not be empty"],
+    [{ pork: 1 }, "pork: is not a known field"],
+    [{ maskKey: "yes" }, "maskKey: must be true or false, got a string"],
+    [{ workspaces: [{ name: "acme", apiKey: "" }] }, "workspaces[0].apiKey: must not be empty"],
+    [{ workspaces: [{ name: "acme" }] }, "workspaces[0].apiKey: is missing; must be a text"],
+    [{ flowKey: "cookie" }, 'flowKey: must be one of "bearer", "raw", "body", "none"'],
+  ])("says in plain words what is wrong with %j", async (options, text) => {
+    await expect(startEmulator(options as EmulatorOptions)).rejects.toThrow(refused(text));
   });
 
   test("names every wrong option at once", async () => {
@@ -60,7 +73,7 @@ describe("startEmulator", () => {
   test("refuses a port that is taken, and frees the one it had", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     onTestFinished(() => void holder.close());
-    await vi.waitFor(() => expect(holder.listening).toBe(true));
+    await expect.poll(() => holder.listening).toBe(true);
     const { port } = holder.address() as AddressInfo;
     const botPort = await freePort();
     await expect(startEmulator({ port, botPort })).rejects.toEqual(refused(`port ${port}`));
@@ -126,10 +139,8 @@ describe("close", () => {
     const delayed = call(acme, "get-webhook").catch(String);
     const silent = await startEndpoint(() => undefined);
     const handshaking = set(globex, silent.url).catch(String);
-    await vi.waitFor(() => {
-      expect(silent.received).toHaveLength(1);
-      expect(emulator.requests).toHaveLength(2);
-    });
+    await expect.poll(() => silent.received).toHaveLength(1);
+    await expect.poll(() => emulator.requests).toHaveLength(2);
     await emulator.close();
     expect(await delayed).toContain("fetch failed");
     expect(await handshaking).toContain("fetch failed");
@@ -151,7 +162,7 @@ describe("close", () => {
       private: false,
       text: "",
     });
-    await vi.waitFor(() => expect(silent.received).toHaveLength(1));
+    await expect.poll(() => silent.received).toHaveLength(1);
     await emulator.close();
     expect(await delivering).toMatchObject({ verdict: "failed" });
   });
@@ -168,9 +179,9 @@ describe("close", () => {
     expect((await set(acme, endpoint.url)).status).toBe(200);
     await emulator.close();
     await endpoint.close();
-    await vi.waitFor(() => {
-      expect(process.getActiveResourcesInfo().filter(isSocket).length).toBeLessThanOrEqual(before);
-    });
+    await expect
+      .poll(() => process.getActiveResourcesInfo().filter(isSocket).length)
+      .toBeLessThanOrEqual(before);
   });
 });
 
@@ -184,7 +195,7 @@ function isSocket(resource: string): boolean {
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
-  await vi.waitFor(() => expect(server.listening).toBe(true));
+  await expect.poll(() => server.listening).toBe(true);
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;

@@ -31,7 +31,7 @@ describe("a message that is right", () => {
     const flow = vi.fn<Flow>(() => []);
     const { acme } = await startSilent({ flow });
     await sendTo(acme, text);
-    await vi.waitFor(() => expect(acme.conversations[0]?.messages[0]?.unanswered).toBe(false));
+    await expect.poll(() => acme.conversations[0]?.messages[0]?.unanswered).toBe(false);
     expect(flow).toHaveBeenCalledTimes(1);
     expect(flow).toHaveBeenCalledWith(expect.objectContaining({ workspace: "acme", message: text }));
   });
@@ -43,7 +43,7 @@ describe("a message that is right", () => {
     const [message] = acme.conversations[0]?.messages ?? [];
     expect(message?.unanswered).toBe(true);
     reply([]);
-    await vi.waitFor(() => expect(message?.unanswered).toBe(false));
+    await expect.poll(() => message?.unanswered).toBe(false);
   });
 
   test("is taken for the workspace whose bot it is, whatever is registered", async () => {
@@ -141,10 +141,10 @@ describe("a message that is refused", () => {
       { ...text, content: 1 },
       "content: must be a text, got a number; put it in quotes",
     ],
-    ["another message type", { ...text, message_type: secret }, 'message_type: must be one of "incoming"'],
+    ["another message type", { ...text, message_type: secret }, 'message_type: must be "incoming"'],
     ["no sender", { ...text, sender: undefined }, "sender: is missing; must be an object"],
     ["a contact without id", { ...text, sender: { ...text.sender, id: "" } }, "sender.id: must not be empty"],
-    ["an e-mail", { ...text, sender: { ...text.sender, email: secret } }, 'sender.email: must be one of ""'],
+    ["an e-mail", { ...text, sender: { ...text.sender, email: secret } }, 'sender.email: must be ""'],
     [
       "a conversation id that is a text",
       { ...text, conversation_id: "42" },
@@ -162,7 +162,7 @@ describe("a message that is refused", () => {
       { ...operations["send button payload"], submitted_values: [{ title: "Yes" }] },
       "submitted_values.0.payload: is missing; must be a text",
     ],
-    ["an image with a text", { ...image, content: secret }, 'content: must be one of ""'],
+    ["an image with a text", { ...image, content: secret }, 'content: must be ""'],
     [
       "media without URL",
       { ...image, attachments: [{ file_type: "image", data_url: secret }] },

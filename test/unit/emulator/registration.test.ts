@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { registrationEnvelope } from "../../../schema/index.js";
 import {
   addressOf,
@@ -229,7 +229,7 @@ describe("calls at the same time", () => {
     const setting = set(acme, endpoint.url);
     const finish = await endpoint.asked;
     const reading = call(acme, "get-webhook");
-    await vi.waitFor(() => expect(emulator.requests).toHaveLength(2));
+    await expect.poll(() => emulator.requests).toHaveLength(2);
     await call(globex, "get-webhook");
     expect(emulator.requests.map(({ status }) => status)).toEqual([undefined, undefined, 200]);
     finish();

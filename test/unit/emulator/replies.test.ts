@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
 import { parseOutbound, type OutboundMessage } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
@@ -46,7 +46,7 @@ describe("a reply of section 2.4", () => {
       await set(acme, url);
       const sender = { ...text.sender, id: "contact-7" };
       expect((await sendTo(acme, { ...text, sender, conversation_id: 4711 })).status).toBe(200);
-      await vi.waitFor(() => expect(received).toHaveLength(2));
+      await expect.poll(() => received).toHaveLength(2);
       const addressed = { sender_id: "contact-7", conv_id: 4711, message_type: "outgoing", private: false };
       expect(JSON.parse(received.at(-1)?.body ?? "")).toEqual({ ...content, ...addressed });
       expect(received.at(-1)?.headers["x-action"]).toBe("messages");

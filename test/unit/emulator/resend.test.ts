@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { DeliveryRecord } from "../../../provider/emulator/index.js";
 import { verificationKey, startAcme } from "./harness.js";
 import { judge, outbound, startScene, waitForDeliveries, type Scene } from "./delivery-harness.js";
@@ -18,13 +18,13 @@ describe("a resend", () => {
     expect(again?.headers["x-hub-signature-256"]).toBe(first?.headers["x-hub-signature-256"]);
     expect(again?.headers["x-flow-ns"]).toBe(scene.acme.flowNs);
     expect(await judge(again)).toBe(200);
-    await vi.waitFor(() =>
-      expect(scene.acme.deliveries[1]).toMatchObject({
+    await expect
+      .poll(() => scene.acme.deliveries[1])
+      .toMatchObject({
         resendOf: sent.id,
         verdict: "delivered",
         signature: "right",
-      }),
-    );
+      });
   });
 
   test("after a rotation has the old signature, and says so", async () => {
@@ -38,7 +38,7 @@ describe("a resend", () => {
       .digest("hex");
     expect(again?.headers["x-hub-signature-256"]).toBe(`sha256=${expected}`);
     expect(await judge(again, "rotated-key")).toBe(401);
-    await vi.waitFor(() => expect(scene.acme.deliveries[1]).toMatchObject({ signature: "wrong" }));
+    await expect.poll(() => scene.acme.deliveries[1]).toMatchObject({ signature: "wrong" });
   });
 
   test("needs a registration", async () => {

@@ -51,6 +51,34 @@ describe("waitForDelivery", () => {
     expect(String(failure)).not.toContain("query-value");
   });
 
+  test("gives up with the reason why there could be none", async () => {
+    const { emulator, acme } = await startAcme();
+    const giveUp = (match: object): Promise<unknown> => emulator.waitForDelivery(match, { timeoutMs: 1 });
+    await expect(giveUp({})).rejects.toThrow(refused("timeout", "nothing is registered in acme"));
+    await expect(giveUp({ workspace: "acme" })).rejects.toThrow(refused("timeout", "nothing is registered"));
+    await expect(giveUp({ workspace: "globex" })).rejects.toThrow(
+      refused("timeout", 'there is no workspace named "globex"; there are acme'),
+    );
+    await expect(emulator.waitForHandshake({ workspace: "globex" }, { timeoutMs: 1 })).rejects.toThrow(
+      refused("timeout", "no workspace"),
+    );
+    await expect(emulator.waitForHandshake({}, { timeoutMs: 1 })).rejects.toThrow(
+      refused("timeout", "none at all"),
+    );
+    acme.takeOver({ webhook_url: "https://chat.example/hook", webhook_verification_key: verificationKey });
+    await expect(giveUp({})).rejects.toThrow(refused("timeout", "none at all"));
+  });
+
+  test("gives the message that is delivered, and to whom, also of one that is sent again", async () => {
+    const { emulator, acme } = await startRegistered();
+    const sent = await acme.deliver({ ...reply, conv_id: 9007199254740993n });
+    const named = { contactId: "contact-1", conversationId: 9007199254740993n, message: { text: "Olá" } };
+    expect(sent).toMatchObject(named);
+    expect(await emulator.waitForDelivery({ message: { type: "text", text: "Olá" } })).toBe(sent);
+    await control(emulator, `POST /_emulator/deliveries/${sent.id}/resend`);
+    expect(await emulator.waitForDelivery({ resendOf: sent.id })).toMatchObject(named);
+  });
+
   test("ends with its signal, and with the emulator", async () => {
     const { emulator } = await startAcme();
     const reason = new Error("enough");

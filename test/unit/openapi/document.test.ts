@@ -14,6 +14,12 @@ it("is what the generator writes (else run: node tools/schema/generate.ts)", () 
   expect(text).toBe(generateOpenApi(generated));
 });
 
+it("names the servers of an emulator on this machine, at its own ports", () => {
+  const messages = openApi.paths["/api/apichat/{bot_code}"];
+  expect(openApi.servers.map(({ url }) => url)).toContain("http://127.0.0.1:4000");
+  expect(messages?.servers?.map(({ url }) => url)).toContain("http://127.0.0.1:4001");
+});
+
 describe("components", () => {
   it("hold every shape and definition of the JSON Schemas", () => {
     const definitions = [...parseJsonSchemas(generated).values()].flatMap((schema) =>

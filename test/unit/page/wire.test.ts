@@ -3,6 +3,7 @@ import {
   conversationOf,
   curlRequestOf,
   durationMsOf,
+  isStruck,
   messageOf,
   outcomeOf,
   statusOf,
@@ -13,8 +14,8 @@ import {
 import { view } from "./views.ts";
 
 const tries = [
-  { at: "", durationMs: 20, received: null, reason: "no answer" },
-  { at: "", durationMs: 5, received: { status: 200, headers: {}, body: "" }, reason: "" },
+  { at: "", durationMs: 20, received: null, reason: "no answer", fault: '"close-before"' },
+  { at: "", durationMs: 5, received: { status: 200, headers: {}, body: "" }, reason: "", fault: "" },
 ];
 
 it("puts all exchanges in one line, newest first", () => {
@@ -59,6 +60,15 @@ it("gives the last answer and the whole time of a delivery", () => {
   expect(statusOf(entry)).toBe(200);
   expect(durationMsOf(entry)).toBe(25);
   expect(statusOf({ kind: "delivery", record: view.delivery({ attempts: tries.slice(0, 1) }) })).toBeNull();
+});
+
+it("says whether a fault struck it, also one try of a delivery", () => {
+  const struck = (attempts: typeof tries): boolean =>
+    isStruck({ kind: "delivery", record: view.delivery({ attempts }) });
+  expect([struck(tries), struck(tries.slice(1)), struck([])]).toEqual([true, false, false]);
+  expect(isStruck({ kind: "request", record: view.request({ fault: '"html"' }) })).toBe(true);
+  expect(isStruck({ kind: "request", record: view.request() })).toBe(false);
+  expect(isStruck({ kind: "handshake", record: view.handshake() })).toBe(false);
 });
 
 it("gives curl the method of a request, and POST for what the emulator sent", () => {

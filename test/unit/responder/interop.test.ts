@@ -62,13 +62,15 @@ describe("the GitHub webhooks of emulate, which signs in the same way", () => {
     return id;
   }
 
+  const PATIENCE = { timeout: 20_000 };
+
   /** Waits until it has the answers to the ping, which may come twice, and to the issue. */
   const waitForAnswers = (id: number): Promise<number[]> =>
     vi.waitFor(async () => {
       const sent = await callGitHub<{ event: string; status_code: number }[]>(`/hooks/${id}/deliveries`);
       expect(sent.map(({ event }) => event)).toEqual(expect.arrayContaining(["ping", "issues"]));
       return sent.map((one) => one.status_code);
-    });
+    }, PATIENCE);
 
   it("are verified over a real socket", async () => {
     const title = "olá, 世界 🎉 \u2028</b>";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
 import type { Answer, Delivery } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
@@ -102,7 +102,7 @@ describe("a body that something else has had in its hands", () => {
     });
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head("POST / HTTP/1.1", ["content-length: 100"])}half of`);
-    await vi.waitFor(() => expect(answers).toMatchObject([{ status: 400 }]));
+    await expect.poll(() => answers).toMatchObject([{ status: 400 }]);
     expect(answers[0]?.body).toContain("body_incomplete");
     expect(deliveries).toEqual([]);
   });

@@ -168,7 +168,7 @@ describe("the node listener", () => {
     });
     const socket = connect(port, "127.0.0.1");
     socket.write(`${head("POST / HTTP/1.1", ["content-length: 100"])}half of`);
-    await vi.waitFor(() => expect(answers).toMatchObject([{ status: 400 }]));
+    await expect.poll(() => answers).toMatchObject([{ status: 400 }]);
     const body = "{}";
     const headers = { "x-hub-signature-256": await signBody(KEY, body) };
     expect((await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, headers })).status).toBe(200);
@@ -188,7 +188,7 @@ describe("the node listener", () => {
     });
     const socket = connect(port, "127.0.0.1");
     socket.write(head("GET /late HTTP/1.1", []));
-    await vi.waitFor(() => expect(answered).toHaveLength(1));
+    await expect.poll(() => answered).toHaveLength(1);
     expect(await sendRaw(port, head("GET / HTTP/1.1", ["connection: close"]))).toMatch(/^HTTP\/1\.1 200 /);
   });
 

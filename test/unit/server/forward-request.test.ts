@@ -192,7 +192,7 @@ test("is abandoned at once when its signal fires, before and during the attempt"
   expect(await forward(silent, { signal: AbortSignal.abort() })).toEqual({ kind: "abandoned" });
   const abandoning = new AbortController();
   const outcome = forward(silent, { signal: abandoning.signal });
-  await vi.waitFor(() => expect(connected).toHaveBeenCalled());
+  await expect.poll(() => connected).toHaveBeenCalled();
   abandoning.abort();
   expect(await outcome).toEqual({ kind: "abandoned" });
 });

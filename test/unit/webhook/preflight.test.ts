@@ -233,6 +233,35 @@ describe("one encoding that passes is enough, and the others are named:", () => 
   });
 });
 
+describe("an endpoint that refuses the token", () => {
+  const REQUESTS_OF_A_ROUND = 3;
+
+  /** Answers with one status for each round, and passes after them. */
+  const inRounds =
+    (...statuses: number[]): Answer =>
+    (request, response, index) => {
+      const status = statuses[Math.floor(index / REQUESTS_OF_A_ROUND)];
+      if (status === undefined) return answerHandshake()(request, response, index);
+      return response.writeHead(status).end();
+    };
+
+  test("in the same way again and again is given up after as many rounds as were asked for", async () => {
+    const { origin, received } = await startServer(inRounds(401, 401));
+    const error = await failureOf(run(origin, { refusedRounds: 2, deadline: performance.now() + 60_000 }));
+    expect(error.transcript).toMatchObject({ rule: "token_refused", rounds: 2 });
+    expect(received).toHaveLength(2 * REQUESTS_OF_A_ROUND);
+  });
+
+  test("is waited for if it answers otherwise in between, and always where no number is asked for", async () => {
+    const changing = await startServer(inRounds(401, 503, 401));
+    await run(changing.origin, { refusedRounds: 2, deadline: performance.now() + 60_000 });
+    expect(changing.received.length).toBeGreaterThan(3 * REQUESTS_OF_A_ROUND);
+    const steady = await startServer(inRounds(401, 401));
+    await run(steady.origin, { deadline: performance.now() + 60_000 });
+    expect(steady.received.length).toBeGreaterThan(2 * REQUESTS_OF_A_ROUND);
+  });
+});
+
 describe("the mode", () => {
   test('"warn" makes one round and says what it saw', async () => {
     const { origin, received } = await startServer(respond(503));

@@ -178,7 +178,7 @@ describe("delete", () => {
     const { state, acme, emulator, actions } = await startCreated();
     emulator.injectFault({ operation: "delete-webhook", fault: "close-after" });
     const removed = remove(state);
-    await vi.waitFor(() => expect(acme.registration).toBeUndefined(), { interval: 1 });
+    await expect.poll(() => acme.registration, { interval: 1 }).toBeUndefined();
     acme.takeOver(FOREIGN);
     await removed;
     expect(acme.registration).toMatchObject(FOREIGN);

@@ -26,7 +26,7 @@ export const messageRoutes = {
       sendAsContact(call.state, workspace, parseBody(anything, call)),
     );
     const answer: ContactMessageAnswer = { status, body };
-    return answerControl(answer);
+    return answerControl(answer, { status: status >= 400 ? status : 200 });
   },
 
   "POST /_emulator/workspaces/{name}/replies": (call) => {
@@ -58,7 +58,7 @@ async function sendToBot(send: () => ReturnType<typeof sendAsContact>): ReturnTy
 /** From the text: a conversation id beyond the safe integers keeps its digits. */
 function parseReply({ text }: ControlCall): KnownOutbound["message"] {
   try {
-    const parsed = parseOutbound(text);
+    const parsed = parseOutbound(withDefaults(text));
     if (parsed.kind !== "unknown") return parsed.message;
   } catch (error) {
     if (error instanceof OutboundFormatError) throw unacceptable(error.message);
@@ -68,3 +68,7 @@ function parseReply({ text }: ControlCall): KnownOutbound["message"] {
     "type: must be one of the seven kinds; content_type: button_template, generic_template or none",
   );
 }
+
+/** The same in every reply, so it may be left out. Of a field that stands twice in JSON the last one counts. */
+const withDefaults = (text: string): string =>
+  text.replace(/^\s*\{(?=\s*")/, '{"message_type":"outgoing","private":false,');

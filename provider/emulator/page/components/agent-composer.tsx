@@ -1,7 +1,7 @@
 import { useSignal, type Signal } from "@preact/signals";
+import { MEDIA_KINDS } from "../../../../schema/media-kind.js";
 import { sendAsAgent } from "../actions.js";
 import { t } from "../i18n/translate.js";
-import { MEDIA_KINDS } from "../message-content.js";
 import type { AgentInput, CardInput, Party } from "../outgoing-bodies.js";
 import type { ShownButton } from "../message-content.js";
 import { ButtonRows, emptyButton } from "./button-rows.js";

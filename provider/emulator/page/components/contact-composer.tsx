@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
+import { MEDIA_KINDS } from "../../../../schema/media-kind.js";
 import { sendAsContact } from "../actions.js";
 import { t } from "../i18n/translate.js";
-import { MEDIA_KINDS } from "../message-content.js";
 import type { Party } from "../outgoing-bodies.js";
 import { Field, Select } from "./field.js";
 import { Form } from "./form.js";

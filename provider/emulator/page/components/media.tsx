@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
-import type { MediaKind } from "../message-content.js";
+import type { MediaKind } from "../../../../schema/media-kind.js";
 import { fileNameOf, safeUrl } from "../safe-url.js";
 import { Icon } from "./icon.js";
 import { Text } from "./text.js";

@@ -61,6 +61,7 @@ function Attempt({ number, attempt, only }: { number: number; attempt: AttemptVi
     <>
       <HttpPart title={`${title} · ${Math.round(attempt.durationMs)} ms`} part={attempt.received} />
       {!only && <Line name={t("wire.reason")} value={attempt.reason} />}
+      <Line name={t("wire.faultStruck")} value={attempt.fault} />
     </>
   );
 }

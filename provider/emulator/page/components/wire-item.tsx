@@ -7,6 +7,7 @@ import { attempt } from "../notices.js";
 import {
   curlRequestOf,
   durationMsOf,
+  isStruck,
   outcomeOf,
   statusOf,
   messageOf,
@@ -70,9 +71,7 @@ function Line({ entry }: { entry: WireEntry }) {
       <StatusBadge entry={entry} />
       <span class="exchange-facts">
         <Verdict entry={entry} />
-        {entry.kind === "request" && entry.record.fault !== "" && (
-          <span class="badge warn">{t("wire.fault")}</span>
-        )}
+        {isStruck(entry) && <span class="badge warn">{t("wire.fault")}</span>}
         <span class="muted">{Math.round(durationMsOf(entry))} ms</span>
         <time class="muted" dateTime={at}>
           {timeOf(at)}

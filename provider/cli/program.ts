@@ -1,0 +1,56 @@
+import { createRequire } from "node:module";
+import { Command } from "commander";
+import { completeCommand, completionCommand } from "./completion.js";
+import { doctorCommand } from "./doctor.js";
+import { emulatorCommand } from "./emulator.js";
+import { listenCommand } from "./listen.js";
+import { ENDINGS } from "./output.js";
+import { reportError, reportWrongUse } from "./report-error.js";
+import { responderCommand } from "./responder.js";
+import { sendCommand } from "./send.js";
+import { signCommand } from "./sign.js";
+import { verifyCommand } from "./verify.js";
+import { webhookCommand } from "./webhook.js";
+
+const EXAMPLES = `
+Examples:
+  $ apichat emulator
+  $ apichat verify https://chat.example/webhooks/apichat
+  $ apichat webhook get --base-url https://platform.example/acme/apichat
+  $ apichat webhook plan --file workspaces.yaml
+  $ apichat send text "Good morning" --sender-id 42 --sender-name Ana --conversation-id 7
+  $ apichat responder --config /etc/apichat/responder.json
+${ENDINGS}`;
+
+const { version } = createRequire(import.meta.url)("pulumi-apichat/package.json") as { version: string };
+
+const program = new Command("apichat")
+  .description("Webhooks and messages of the API Channel service from a shell")
+  .version(version)
+  .enablePositionalOptions()
+  .addHelpText("after", EXAMPLES)
+  .addCommand(emulatorCommand())
+  .addCommand(webhookCommand())
+  .addCommand(sendCommand())
+  .addCommand(verifyCommand())
+  .addCommand(listenCommand())
+  .addCommand(responderCommand())
+  .addCommand(signCommand())
+  .addCommand(doctorCommand())
+  .addCommand(completionCommand())
+  .addCommand(completeCommand(), { hidden: true });
+
+reportAsOthers(program);
+// `apichat … | head` closes the pipe: nothing is wrong then.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = reportError(error);
+}
+
+/** Commander ends the process with 1 for wrong use, and says it in its own way, unless each command is told otherwise. */
+function reportAsOthers(command: Command): void {
+  command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
+  for (const subcommand of command.commands) reportAsOthers(subcommand);
+}
