@@ -159,6 +159,10 @@ describe("addresses that are no http or https URL", () => {
     await page.getByTestId("errors").getByText("422").first().waitFor();
     await page.getByTestId("errors").getByRole("button").first().click();
     expect((await shownMessages(page)).length).toBe(before);
+    // The browser itself tells of the refusal.
+    expect(inbox.problems.splice(0)).toEqual([
+      expect.stringMatching(/ 422 .*\/workspaces\/acme\/messages\)$/),
+    ]);
     await expectHarmless();
   });
 
