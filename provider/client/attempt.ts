@@ -2,7 +2,8 @@ import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors.js";
 import { parseRetryAfter } from "../retry-after.js";
 import { printTarget } from "../url.js";
-import { BodyTooLargeError, exchange, type Answer, type ExchangeProgress } from "./exchange.js";
+import { BodyTooLargeError, type Answer, type ExchangeProgress } from "../http/answer-reader.js";
+import { exchange } from "./exchange.js";
 import type { RetryVerdict } from "./retry.js";
 
 /** The largest answer that is read, in bytes. */

@@ -10,7 +10,7 @@ import {
   requestSecondsFlaws,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
-import { newProgress, type ExchangeProgress } from "./exchange.js";
+import { newProgress, type ExchangeProgress } from "../http/answer-reader.js";
 import { flowKeyFlaws, flowKeyHeaders } from "./flow-key.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";

@@ -1,5 +1,5 @@
 import type { AttemptFailure } from "./attempt.js";
-import type { ExchangeProgress } from "./exchange.js";
+import type { ExchangeProgress } from "../http/answer-reader.js";
 import { FLOW_KEY_HINT } from "./flow-key.js";
 import type { Hints } from "./operation.js";
 import type { RetryVerdict } from "./retry.js";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
-import { AnswerReader } from "./answer-reader.js";
+import { AnswerReader, type Answer } from "../http/answer-reader.js";
 import type { HttpReply } from "./records.js";
 
 /** What all requests of one emulator to webhook URLs share. */
@@ -37,6 +37,8 @@ export function createDispatcher(): Dispatcher {
   return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS });
 }
 
+const ANSWER_LIMIT_BYTES = 64 * 1024;
+
 const TIMED_OUT = new Error("the time limit has passed");
 
 /** Posts to a webhook URL: no redirects, a time limit for all of it, at most 64 KiB of answer. Never throws. */
@@ -44,7 +46,7 @@ export async function post(
   { dispatcher, closing }: Outgoing,
   sent: OutgoingRequest,
 ): Promise<OutgoingResult> {
-  const reader = new AnswerReader();
+  const reader = new AnswerReader({ limitBytes: ANSWER_LIMIT_BYTES, beyondLimit: "cut" });
   const close = (): void => reader.giveUp(closing.reason as Error);
   // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest.
   const timer = setTimeout(() => reader.giveUp(TIMED_OUT), sent.timeoutMs);
@@ -53,7 +55,7 @@ export async function post(
     closing.throwIfAborted();
     const { origin, pathname, search } = new URL(sent.url);
     dispatcher.dispatch({ origin, path: pathname + search, method: "POST", ...framePost(sent) }, reader);
-    return await reader.answer;
+    return toReply(await reader.answer);
   } catch (error) {
     if (error === TIMED_OUT) return { reason: describeTimeout(sent.timeoutMs) };
     return { reason: `no answer: ${describeCause(error)}` };
@@ -61,6 +63,11 @@ export async function post(
     clearTimeout(timer);
     closing.removeEventListener("abort", close);
   }
+}
+
+function toReply({ status, headers, text: body }: Answer): HttpReply {
+  const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+  return { status, headers: Object.fromEntries(pairs), body };
 }
 
 /** A body that is to break off is announced whole, and ends with an error after its first part. */
