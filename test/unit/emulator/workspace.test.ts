@@ -156,6 +156,18 @@ describe("deliver", () => {
     expect(() => JSON.parse(received[1]?.body ?? "") as unknown).not.toThrow();
   });
 
+  test("keeps the first 64 KiB of a longer answer, which counts as any other", async () => {
+    const { acme } = await startAcme();
+    const { url } = await startEndpoint((_, response) => response.end("x".repeat(100_000)));
+    acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
+    const { verdict, status, body } = await acme.deliver(message);
+    expect({ verdict, status, length: body.length }).toEqual({
+      verdict: "delivered",
+      status: 200,
+      length: 64 * 1024,
+    });
+  });
+
   test("tells of an endpoint that refuses, redirects or is silent", async () => {
     const { acme } = await startAcme();
     const key = { webhook_verification_key: verificationKey };
