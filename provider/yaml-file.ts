@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { LineCounter, parseDocument, type Document, type ErrorCode } from "yaml";
 import type * as z from "zod";
-import { ApiChatError } from "./errors.js";
+import { invalidConfig, readTextFile } from "./text-file.js";
 import { findPlace } from "./yaml-place.js";
 import { flawsOfIssues, inOurWords } from "./zod-flaws.js";
 
@@ -10,7 +9,7 @@ import { flawsOfIssues, inOurWords } from "./zod-flaws.js";
  * column and field of each flaw, and none of the file's values, which may be secret.
  */
 export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-  return parseYaml(decode(path, await readBytes(path)), schema, path);
+  return parseYaml(await readTextFile(path, "YAML or JSON"), schema, path);
 }
 
 /** Reads a text of YAML or JSON as {@link readYamlFile} does; `fileName` starts the text of a failure. */
@@ -26,7 +25,7 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
     ...flaw,
     offset: findPlace(document, flaw.path, flaw),
   }));
-  throw invalid(
+  throw invalidConfig(
     flaws
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, field, text: flaw }) =>
@@ -39,24 +38,6 @@ interface ParsedText {
   document: Document;
   lines: LineCounter;
   fileName: string;
-}
-
-async function readBytes(path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw invalid([`${path}: cannot be read (${code}); give the path of a YAML or JSON file`]);
-  }
-}
-
-function decode(path: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // The error itself says nothing more.
-    throw invalid([`${path}: must be text in UTF-8, and is not; save it in that encoding`]);
-  }
 }
 
 /** What is wrong with the text itself. Every other code is told as what it is: no YAML. */
@@ -76,15 +57,18 @@ function refuseSyntax({ document, ...parsed }: ParsedText): void {
   if (flaw === undefined) return;
   const text =
     SYNTAX[flaw.code] ?? "is neither YAML nor JSON here; look for a missing quote, colon or bracket";
-  throw invalid([`${placeOf(parsed, flaw.pos[0])}: ${text}`]);
+  throw invalidConfig([`${placeOf(parsed, flaw.pos[0])}: ${text}`]);
 }
 
 function toValue({ document, fileName }: ParsedText): unknown {
   try {
-    return document.toJS();
+    // More than the default of 100: many entries of a long list may repeat one anchor.
+    return document.toJS({ maxAliasCount: 100_000 });
   } catch {
     // Its text names the alias.
-    throw invalid([`${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many`]);
+    throw invalidConfig([
+      `${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many`,
+    ]);
   }
 }
 
@@ -92,6 +76,3 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
   const { line, col } = lines.linePos(offset);
   return line === 0 ? `${fileName}:1:1` : `${fileName}:${line}:${col}`;
 }
-
-const invalid = (flaws: readonly string[]): ApiChatError =>
-  new ApiChatError("invalid_config", flaws.join("\n"), { operation: "check" });

@@ -45,6 +45,15 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   return undefined;
 };
 
+/** The words of a failure: what is accepted, what was given, how to mend it. Only for fields that hold no secret. */
+export function expected(accepted: string, mend: string): z.core.$ZodErrorMap {
+  return ({ input }) => {
+    const got =
+      typeof input === "string" || typeof input === "number" ? JSON.stringify(input) : kindOf(input);
+    return `must be ${accepted}, got ${got}; ${mend}`;
+  };
+}
+
 function wordLimit(bound: string, origin: string, limit: number | bigint): string {
   if (origin === "string") {
     return bound === "at least" && limit === 1
@@ -56,8 +65,8 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 }
 
 /** Everything that is wrong, each with its field in front. */
-export const describeIssues = (issues: readonly Issue[]): string[] =>
-  flawsOfIssues(issues).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
+export const describeIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): string[] =>
+  flawsOfIssues(issues, above).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
 
 /** Everything that is wrong, one flaw for each field. */
 export const flawsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Flaw[] =>
@@ -86,11 +95,12 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
   return deep.toSorted((a, b) => a.length - b.length)[0];
 }
 
-const PLAIN_NAME = /^[A-Za-z][A-Za-z_-]{0,30}$/;
+/** Whether what stands for a name looks like one. Else it may be a value in the wrong place, and is not shown. */
+export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
-/** A value whose colon was forgotten is taken for a name, so only what looks like a name is shown. */
+/** A value whose colon was forgotten is taken for a name. */
 function toUnknownField(path: PropertyKey[], text: string): Flaw {
-  const isPlain = PLAIN_NAME.test(String(path.at(-1)));
+  const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);
   return { path, field: z.core.toDotPath(shown), isKey: true, text: isPlain ? text : `a name here ${text}` };
 }

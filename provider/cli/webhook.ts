@@ -91,7 +91,7 @@ const deleteCommand = (): Command =>
 const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
     .description("tell which workspaces are free, yours, somebody else's; nothing is written")
-    .requiredOption("--file <file>", "list of workspaces (YAML or JSON)")
+    .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
     .option(
       "--request-seconds <seconds>",
       "how long one workspace may take",

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { kindOf } from "../resource/checks.js";
+import { expected } from "../zod-flaws.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],
@@ -87,15 +88,6 @@ export const soundParts = z
 
 /** What {@link soundParts} gives. */
 export interface SoundParts extends z.infer<typeof soundParts> {}
-
-/** The words of a failure: what is accepted, what was given, how to mend it. Only for fields that hold no secret. */
-function expected(accepted: string, mend: string): z.core.$ZodErrorMap {
-  return ({ input }) => {
-    const got =
-      typeof input === "string" || typeof input === "number" ? JSON.stringify(input) : kindOf(input);
-    return `must be ${accepted}, got ${got}; ${mend}`;
-  };
-}
 
 function fields(known: string): z.core.$ZodErrorMap {
   return (issue) =>

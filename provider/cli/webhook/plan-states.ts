@@ -2,8 +2,8 @@ import { ApiChatError, type Registration } from "../../client/index.js";
 import { printUrl } from "../../url.js";
 import { showsNothing } from "../../webhook/ensure.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../webhook/fence.js";
+import type { PlannedWorkspace } from "../../workspace-list/list.js";
 import { inFlagWords, OF_LIST } from "../flag-words.js";
-import type { PlannedWorkspace } from "./plan-file.js";
 
 /** What an `up` would meet in a workspace. The first two are well. */
 type PlanState =

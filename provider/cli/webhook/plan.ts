@@ -1,16 +1,17 @@
 import { RegistrationClient } from "../../client/index.js";
+import type { PlannedWorkspace } from "../../workspace-list/list.js";
+import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { openCredentials } from "../credentials.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { noteIfSlow } from "../slow.js";
 import { formatTable } from "../table.js";
 import type { PlanOptions } from "../webhook.js";
-import { readPlanFile, type PlannedWorkspace } from "./plan-file.js";
 import { isWell, rowOfAnswer, rowOfFailure, tellSameBots, type PlanRow } from "./plan-states.js";
 
 /** Asks each workspace of a list once what is registered, and prints it. Nothing is written. Gives the exit code. */
 export async function planWebhooks(options: PlanOptions, interruption: Interruption): Promise<number> {
-  const workspaces = await withApiKeys(await readPlanFile(options.file), options, interruption);
+  const workspaces = await withApiKeys(await readPlannedWorkspaces(options.file), options, interruption);
   const rows = await askAll(workspaces, options, interruption);
   if (options.json) printJson({ ok: rows.every(isWell), workspaces: rows });
   else printRows(rows);

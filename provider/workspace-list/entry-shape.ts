@@ -1,0 +1,92 @@
+import * as z from "zod";
+import { checkSecret, checkUrl } from "../resource/checks.js";
+import { WORKSPACE_NAME } from "../server/workspace-names.js";
+
+/**
+ * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and
+ * compares with the webhook URL; its names are only told.
+ */
+export type ListReader = "fleet" | "plan";
+
+/** What looks like an address. Else it may be a key from another column, which is not shown. */
+const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
+
+const url = (example: string): z.ZodType<string> =>
+  z.string().superRefine((value, context) => {
+    for (const { reason } of checkUrl("", ADDRESS.test(value) ? value : "***", example)) {
+      context.addIssue({ code: "custom", message: reason.replace(/^: /, "") });
+    }
+  });
+
+const secret = z.string().superRefine((value, context) => {
+  for (const { reason } of checkSecret("", value, "copy it again from the platform's support")) {
+    context.addIssue({ code: "custom", message: reason.replace(/^: /, "") });
+  }
+});
+
+const NAMES: Record<ListReader, z.ZodType<string>> = {
+  // The value is not shown: in a row of cells that slipped it may be a key.
+  fleet: z.string().regex(WORKSPACE_NAME, {
+    error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
+  }),
+  plan: z.string().min(1, { error: "must not be empty" }),
+};
+
+const webhookUrl = url("https://chat.example/webhooks/apichat");
+
+/** What stands in an entry, or once for all of them at the top of a list. */
+export const commonFields = {
+  webhookUrl: webhookUrl.optional(),
+  apiKey: secret.optional(),
+  apiKeyEnv: z
+    .string()
+    // An empty variable counts as none, as everywhere.
+    .refine((name) => Boolean(process.env[name]), {
+      error: "must be the name of an environment variable that is set; set it, or name another",
+    })
+    .optional(),
+};
+
+/** The names of an entry's fields, which are the columns of a CSV file. */
+export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyEnv", "apiKey"] as const;
+
+export type EntryField = (typeof ENTRY_FIELDS)[number];
+
+const fieldsFor = (reader: ListReader) =>
+  ({
+    name: NAMES[reader],
+    baseUrl: url("https://platform.example/acme/apichat"),
+    botUrl: url("https://bots.example/api/apichat/f0123").optional(),
+    ...commonFields,
+  }) satisfies Record<EntryField, z.ZodType>;
+
+/** An entry of a list that may have its webhook URL at the top. */
+export const entryShape = (reader: ListReader) => refuseTwoKeys(z.strictObject(fieldsFor(reader)));
+
+/** An entry of a list that has no top, such as a row of a CSV file. */
+export const wholeEntryShape = (reader: ListReader) =>
+  refuseTwoKeys(
+    z.strictObject({
+      ...fieldsFor(reader),
+      webhookUrl: reader === "plan" ? webhookUrl : webhookUrl.optional(),
+    }),
+  );
+
+/** Where an API key comes from. */
+export interface KeySource {
+  apiKey?: string;
+  apiKeyEnv?: string;
+}
+
+/** Refuses an API key that is given twice. */
+export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
+  shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
+    error: "stands beside apiKeyEnv; give one of the two",
+    path: ["apiKey"],
+    // Also beside other flaws: all of them are told at once.
+    when: ({ value }) => typeof value === "object" && value !== null,
+  });
+
+/** The API key that an entry or the top of a list gives. */
+export const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
+  apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);

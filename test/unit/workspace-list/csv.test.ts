@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { ADDRESS, flawsOf, read, SECRET, setVariable } from "./harness.ts";
+
+const ALL = "name,baseUrl,webhookUrl,botUrl,apiKeyEnv,apiKey";
+const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
+
+/** The flaws of a CSV file whose text has these lines. */
+const csv = (...lines: string[]): Promise<string[]> => flawsOf("fleet.csv", lines.join("\n"));
+
+const told = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+
+const quote = (line: number): unknown =>
+  told(new RegExp(`^fleet\\.csv:${line}: a quote is not closed, or stands inside a cell`));
+
+describe("a list of workspaces in CSV", () => {
+  test("gives each workspace what its row says, and leaves out what its cells do not give", async () => {
+    setVariable("ACME_API_KEY", SECRET);
+    const text = [
+      ALL,
+      `acme,${ADDRESS}/acme,https://chat.example/hook,https://bots.example/api/apichat/f1,ACME_API_KEY,`,
+      `globex,${ADDRESS}/globex,,,,other-key`,
+      `"initech","${ADDRESS}/initech?a=1,2",,"",,"a ""quoted"", key"`,
+    ];
+    expect(await read("fleet.csv", text.join("\n"))).toStrictEqual([
+      {
+        name: "acme",
+        baseUrl: `${ADDRESS}/acme`,
+        webhookUrl: "https://chat.example/hook",
+        botUrl: "https://bots.example/api/apichat/f1",
+        apiKey: SECRET,
+      },
+      { name: "globex", baseUrl: `${ADDRESS}/globex`, apiKey: "other-key" },
+      { name: "initech", baseUrl: `${ADDRESS}/initech?a=1,2`, apiKey: 'a "quoted", key' },
+    ]);
+  });
+
+  const rows = ["baseUrl,name", `${ADDRESS}/1,acme`, `${ADDRESS}/2,globex`];
+  const marked = `\uFEFF${rows.join("\r\n")}\r\n`;
+  test.each([
+    ["columns in another order", "list.csv", rows.join("\n")],
+    ["a byte order mark, CRLF, an extension in capitals", "LIST.CSV", marked],
+    ["CR alone", "list.csv", rows.join("\r")],
+    ["line breaks of several kinds", "list.csv", `${rows[0]}\r\n${rows[1]}\n${rows[2]}\r\n`],
+    ["blank lines and empty rows", "list.csv", `\n  \n${rows.join("\n\n,\n \t\n")}\n,\n\n`],
+    ["semicolons", "list.csv", rows.join("\n").replaceAll(",", ";")],
+    ["white space around cells", "list.csv", rows.join("\n").replaceAll(",", " ,\t")],
+    ["quotes around everything", "list.csv", rows.join("\n").replaceAll(/[^,\n]+/g, '"$&"')],
+  ])("is read with %s", async (_, fileName, text) => {
+    expect(await read(fileName, text)).toEqual([
+      { name: "acme", baseUrl: `${ADDRESS}/1` },
+      { name: "globex", baseUrl: `${ADDRESS}/2` },
+    ]);
+  });
+
+  test("is told all its flaws at once, each with line and column, and none of its values", async () => {
+    expect(
+      await csv(
+        "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
+        `acme,${ADDRESS}/acme,,,`,
+        "",
+        `${SECRET} !,platform.example/x?token=${SECRET},,NOT_THERE,${SECRET}`,
+        `acme,${ADDRESS}/acme/,,,`,
+        `initech,${ADDRESS}/initech,${SECRET}`,
+        `,"http://${SECRET}@platform.example/y",,,"${SECRET}\n"`,
+        `hooli,${SECRET},x,,`,
+        `stark,eyJ.${SECRET}.x,x,,`,
+      ),
+    ).toEqual([
+      `fleet.csv:1: webhokUrl: is none of the columns ${NAMES}; look for a slip of the pen, or leave it out`,
+      'fleet.csv:2: baseUrl: reaches the same workspace as "acme", with the same API key; a workspace has one webhook: keep one of them',
+      expect.stringMatching(/^fleet\.csv:4: name: must be 1 to 64 of A-Z, a-z, 0-9/),
+      'fleet.csv:4: baseUrl: must be an absolute http or https URL, got "platform.example/x"; write for example "https://platform.example/acme/apichat"',
+      expect.stringMatching(
+        /^fleet\.csv:4: apiKeyEnv: must be the name of an environment variable that is set/,
+      ),
+      "fleet.csv:4: apiKey: stands beside apiKeyEnv; give one of the two",
+      "fleet.csv:5: name: is there more than once",
+      expect.stringMatching(/^fleet\.csv:5: baseUrl: reaches the same workspace as "acme"/),
+      "fleet.csv:6: has 3 cells, and the first row has 5; look for a missing or surplus comma or quote",
+      "fleet.csv:7: name: is missing; must be a text",
+      expect.stringMatching(/^fleet\.csv:7: baseUrl: must be a URL without user name and password/),
+      expect.stringMatching(/^fleet\.csv:7: apiKey: must be without white space around it/),
+      expect.stringMatching(
+        /^fleet\.csv:9: baseUrl: must be an absolute http or https URL, got "\*\*\*"; write/,
+      ),
+      expect.stringMatching(
+        /^fleet\.csv:10: baseUrl: must be an absolute http or https URL, got "\*\*\*"; write/,
+      ),
+    ]);
+  });
+
+  test.each([
+    ["nothing", "", [`fleet.csv:1: the first row must name the columns: ${NAMES}`]],
+    ["only a first row", "name,baseUrl\n", ["fleet.csv:1: must have at least one row below it"]],
+    ["no first row", `\n${SECRET},x\n`, [`fleet.csv:2: the first row must name the columns: ${NAMES}`]],
+    [
+      "no column for a field that is needed: told once",
+      "name,apiKey\na,\nb,\n",
+      ["fleet.csv:1: baseUrl: the column is missing; add it to the first row"],
+    ],
+    [
+      "a column twice",
+      `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`,
+      ["fleet.csv:1: name: the column stands twice; remove one of the two"],
+    ],
+    [
+      "a value for the name of a column",
+      `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
+      [
+        `fleet.csv:1: the name of column 3 is none of the columns ${NAMES}; look for a slip of the pen, or leave it out`,
+      ],
+    ],
+  ])("is refused with %s", async (_, text, flaws) => {
+    expect(await flawsOf("fleet.csv", text)).toEqual(flaws);
+  });
+
+  const sound = `acme,${ADDRESS}/1`;
+  test.each([
+    ["that nothing closes", [sound, "", `"globex,${SECRET}`, `c,${ADDRESS}/3`, "d"], [quote(4)]],
+    ["that the quote of a later row closes", [sound, `b,"${SECRET}`, `c,"${ADDRESS}/3"`, "d"], [quote(3)]],
+    [
+      "in the midst of a cell: later rows are looked at",
+      [`a,${SECRET}"x`, "c"],
+      [quote(2), told(/^fleet.csv:3: has 1 cell,/)],
+    ],
+    [
+      "behind flaws of other kinds",
+      ["a b,x", `b,"${SECRET}`],
+      [told(/:2: name/), told(/:2: baseUrl/), quote(3)],
+    ],
+    ["in the first row", [], [quote(1)], `"name,baseUrl\n${sound}\n`],
+    ["behind what closes a cell", [`a,"${SECRET}"x`, sound], [quote(2)]],
+  ])(
+    "names the line of a quote %s",
+    async (_, lines, expected, text = ["name,baseUrl", ...lines].join("\n")) => {
+      expect(await flawsOf("fleet.csv", text)).toEqual(expected);
+    },
+  );
+
+  test("names the line on which a row begins, whatever line breaks its cells have", async () => {
+    const [cell, later] = await csv("name,baseUrl", `acme,"${ADDRESS}/a`, 'b"', "c,x");
+    expect(cell).toMatch(/^fleet\.csv:2: baseUrl: must be a URL without white space/);
+    expect(later).toMatch(/^fleet\.csv:4: baseUrl: must be an absolute http or https URL/);
+  });
+
+  test("must give the webhook URL of each workspace to a plan", async () => {
+    const row = `a b,${ADDRESS}/1`;
+    expect(await flawsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
+      "fleet.csv:1: webhookUrl: the column is missing; add it to the first row",
+    ]);
+    expect(await flawsOf("fleet.csv", `name,baseUrl,webhookUrl\n${row},\n`, "plan")).toEqual([
+      "fleet.csv:2: webhookUrl: is missing; must be a text",
+    ]);
+    const webhookUrl = "https://chat.example/hook";
+    expect(await read("fleet.csv", `name,baseUrl,webhookUrl\n${row},${webhookUrl}\n`, "plan")).toEqual([
+      { name: "a b", baseUrl: `${ADDRESS}/1`, webhookUrl },
+    ]);
+  });
+});

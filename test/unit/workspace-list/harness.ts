@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import type { ApiChatError } from "../../../provider/errors.js";
+import { readPlannedWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
+
+export const SECRET = "secret-word-0123456789";
+
+export const ADDRESS = "https://platform.example";
+
+/** Writes a file that is removed after the test, and gives its path. */
+export async function writeList(fileName: string, content: string | Uint8Array): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-list-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, fileName);
+  await writeFile(path, content);
+  return path;
+}
+
+const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
+
+/** What a reader finds in a file of this name. */
+export const read = async (
+  fileName: string,
+  content: string | Uint8Array,
+  reader: "fleet" | "plan" = "fleet",
+) => READERS[reader](await writeList(fileName, content));
+
+/** The lines of the failure, from the file's name on. Nothing that is secret is in them. */
+export async function flawsOf(
+  fileName: string,
+  content: string,
+  reader: "fleet" | "plan" = "fleet",
+): Promise<string[]> {
+  const path = await writeList(fileName, content);
+  const error = await READERS[reader](path).then(
+    () => undefined,
+    (reason: unknown) => reason as ApiChatError,
+  );
+  expect(error).toMatchObject({ code: "invalid_config", operation: "check" });
+  expect(error?.message).not.toContain(SECRET);
+  return (error?.message ?? "").split("\n").map((line) => line.replace(path, fileName));
+}
+
+/** Sets a variable of the environment until the test ends. */
+export function setVariable(name: string, value: string): void {
+  process.env[name] = value;
+  onTestFinished(() => {
+    delete process.env[name];
+  });
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { checkWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
+import { ADDRESS, flawsOf, read, SECRET, setVariable } from "./harness.ts";
+
+const WEBHOOK = "https://chat.example/hook";
+
+const yaml = (...lines: string[]): string => lines.join("\n");
+
+describe("a list of workspaces in YAML or JSON", () => {
+  test("gives each workspace what stands at the top, unless it has its own", async () => {
+    setVariable("FLEET_API_KEY", SECRET);
+    const list = {
+      webhookUrl: WEBHOOK,
+      apiKeyEnv: "FLEET_API_KEY",
+      workspaces: [
+        { name: "acme", baseUrl: `${ADDRESS}/acme` },
+        { name: "globex", baseUrl: `${ADDRESS}/globex`, webhookUrl: `${WEBHOOK}/2`, apiKey: "own-key" },
+      ],
+    };
+    const expected = [
+      { name: "acme", baseUrl: `${ADDRESS}/acme`, webhookUrl: WEBHOOK, apiKey: SECRET },
+      { name: "globex", baseUrl: `${ADDRESS}/globex`, webhookUrl: `${WEBHOOK}/2`, apiKey: "own-key" },
+    ];
+    expect(await read("fleet.json", JSON.stringify(list))).toStrictEqual(expected);
+    expect(await read("fleet.yaml", JSON.stringify(list, null, 2), "plan")).toStrictEqual(expected);
+  });
+
+  test("needs no webhook URL for a fleet, whose program may make it; a plan compares with it", async () => {
+    const text = yaml("workspaces:", "  - name: acme", `    baseUrl: ${ADDRESS}/acme`);
+    expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
+    expect(await flawsOf("fleet.yaml", text, "plan")).toEqual([
+      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, and there is none at the top; must be a text",
+    ]);
+  });
+
+  test("takes only names that resources may have for a fleet, and any for a plan", async () => {
+    const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
+    const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
+    const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
+    const flaws = await flawsOf("fleet.json", text);
+    expect(flaws.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
+      names.map((_, index) => String(index)),
+    );
+    expect(await flawsOf("fleet.json", text, "plan")).toEqual([
+      expect.stringMatching(/workspaces\[3\]\.name: must not be empty$/),
+    ]);
+  });
+
+  test("is told all its flaws at once, also where an entry is no entry at all", async () => {
+    const text = yaml(
+      "webhookUrl: chat.example/hook",
+      "workspaces:",
+      "  - name: acme",
+      `    baseUrl: ${ADDRESS}/acme`,
+      "    surplus: 1",
+      "    apiKey: one-key",
+      "    apiKeyEnv: NOT_THERE",
+      `  - ${SECRET}`,
+      "  - name: acme",
+      `    baseUrl: ${ADDRESS}/acme`,
+      "    apiKey: one-key",
+    );
+    expect((await flawsOf("fleet.yaml", text)).map((line) => line.replace(/;.*/, ""))).toEqual([
+      'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
+      'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
+      "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
+      "fleet.yaml:6:13: workspaces[0].apiKey: stands beside apiKeyEnv",
+      "fleet.yaml:7:16: workspaces[0].apiKeyEnv: must be the name of an environment variable that is set",
+      "fleet.yaml:8:5: workspaces[1]: must be an object, got a string",
+      "fleet.yaml:9:11: workspaces[2].name: is there more than once",
+      'fleet.yaml:10:14: workspaces[2].baseUrl: reaches the same workspace as "acme", with the same API key',
+    ]);
+  });
+});
+
+const entries = (first: object, second: object): object[] => [
+  { name: "acme", baseUrl: `${ADDRESS}/acme`, ...first },
+  { name: "globex", baseUrl: `${ADDRESS.toUpperCase().replace("HTTPS", "https")}:443/%61cme/`, ...second },
+];
+
+const list = (top: object, ...[first, second]: [object, object]): string =>
+  JSON.stringify({ webhookUrl: WEBHOOK, ...top, workspaces: entries(first, second) }, null, 1);
+
+describe("two entries with one address", () => {
+  test.each([
+    ["that of the environment", {}, {}, {}],
+    ["one that both name", {}, { apiKey: SECRET }, { apiKey: SECRET }],
+    ["one that the other has from the top", { apiKey: SECRET }, { apiKeyEnv: "SAME_API_KEY" }, {}],
+  ])(
+    "and one API key, %s, are one workspace for a fleet: both lines are told",
+    async (_, top, first, second) => {
+      setVariable("SAME_API_KEY", SECRET);
+      const text = list(top, first, second);
+      const flaws = await flawsOf("fleet.json", text);
+      const lines = text
+        .split("\n")
+        .flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
+      expect(flaws.map((line) => line.replace(/, with.*/, ""))).toEqual([
+        `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex"`,
+        `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme"`,
+      ]);
+    },
+  );
+
+  test("and two API keys are two workspaces", async () => {
+    expect(await read("fleet.json", list({}, { apiKey: "one" }, { apiKey: "two" }))).toHaveLength(2);
+    expect(await read("fleet.json", list({}, { apiKey: "one" }, {}))).toHaveLength(2);
+  });
+
+  test("are taken by a plan, which asks them and tells those that are one", async () => {
+    expect(await read("fleet.json", list({}, {}, {}), "plan")).toHaveLength(2);
+  });
+});
+
+describe("the workspaces that a program gives", () => {
+  test("are checked as those of a file are", () => {
+    const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
+    expect(checkWorkspaces([sound])).toStrictEqual({ workspaces: [sound], flaws: [] });
+    const { flaws } = checkWorkspaces([{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null]);
+    expect(flaws.map((line) => line.replace(/;.*/, ""))).toEqual([
+      "workspaces[0].extra: is not a known field",
+      "workspaces[1].baseUrl: must be a text, got a number",
+      "workspaces[2]: must be an object, got null",
+      "workspaces[1].name: is there more than once",
+    ]);
+    expect(checkWorkspaces([]).flaws).toEqual(["workspaces: must have at least one entry"]);
+  });
+});
+
+describe("a list of 3,000 workspaces", () => {
+  const names = Array.from({ length: 3000 }, (_, index) => `customer-${index}`);
+
+  test.each([
+    [
+      "YAML, where many entries repeat an anchor",
+      "fleet.yaml",
+      [`webhookUrl: &hook ${WEBHOOK}`, "workspaces:"],
+    ],
+    ["CSV", "fleet.csv", ["name,baseUrl,webhookUrl"]],
+  ])("is read from %s", async (_, fileName, head) => {
+    const isCsv = fileName.endsWith("csv");
+    const rows = names.map((name, index) =>
+      isCsv
+        ? `${name},${ADDRESS}/${name},${WEBHOOK}`
+        : `  - { name: ${name}, baseUrl: ${ADDRESS}/${name}, webhookUrl: ${index < 300 ? "*hook" : WEBHOOK} }`,
+    );
+    const workspaces = await read(fileName, [...head, ...rows].join("\n"));
+    expect(workspaces.map(({ name }) => name)).toEqual(names);
+    expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
+  });
+
+  test("that are all one is told so of each", async () => {
+    const flaws = await flawsOf(
+      "fleet.csv",
+      ["name,baseUrl", ...names.map(() => `acme,${ADDRESS}`)].join("\n"),
+    );
+    expect(flaws).toHaveLength(2 * names.length - 1);
+  });
+});
+
+test("a file that is not there is told with what may be given", async () => {
+  await expect(readWorkspaceList("/none/fleet.csv")).rejects.toThrow(
+    "/none/fleet.csv: cannot be read (ENOENT); give the path of a YAML, JSON or CSV file",
+  );
+  await expect(read("fleet.csv", Uint8Array.of(0x61, 0xe4, 0x2c))).rejects.toThrow("must be text in UTF-8");
+});
