@@ -1,7 +1,9 @@
 import { ApiChatError, type ApiChatOperation } from "../errors.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
+import { environmentGate } from "./environment-gate.js";
 import { gateOf } from "./origin-gate.js";
 import { withRetries, type Retry, type RetryVerdict, type TimeBudget } from "./retry.js";
+import { CallRefusedError, type Answer429, type SharedGate } from "./shared-gate.js";
 
 /** Runs the sending of one attempt in a free place of the origin, with a signal that ends it when the time is over. */
 export type Pass = <Sent>(send: (signal: AbortSignal) => Promise<Sent>) => Promise<Sent>;
@@ -16,6 +18,8 @@ export interface Hints {
 export interface Operation<Result> {
   name: ApiChatOperation;
   origin: string;
+  /** Asked for a place beside this process's own gate. Default: the one that the environment names, if it does. */
+  gate?: SharedGate | undefined;
   /** What is under way and where, for its error. */
   describe: () => string;
   /** The time for all attempts and the pauses between them. */
@@ -33,10 +37,12 @@ export async function runOperation<Result>(operation: Operation<Result>): Promis
   const { attempt, judge, limitMs, signal, onRetry } = operation;
   let attempts = 0;
   const countAttempt = (number: number, budget: TimeBudget): Promise<Result> =>
-    attempt(number, (send) => {
-      attempts = number;
-      return passGate(send, budget, operation);
-    });
+    attempt(number, (send) =>
+      passGates(operation, () => {
+        attempts = number;
+        return budget.spend(send, operation.signal);
+      }),
+    );
   try {
     return await withRetries(countAttempt, {
       limitMs,
@@ -50,21 +56,32 @@ export async function runOperation<Result>(operation: Operation<Result>): Promis
   }
 }
 
-async function passGate<Sent>(
-  send: (signal: AbortSignal) => Promise<Sent>,
-  budget: TimeBudget,
-  { origin, signal, limitMs }: Pick<Operation<unknown>, "origin" | "signal" | "limitMs">,
+/** Sends in a free place, and tells both gates of an answer with HTTP 429 before that place is given on. */
+async function passGates<Sent>(
+  { name, origin, signal, limitMs, gate }: Omit<Operation<unknown>, "attempt">,
+  send: () => Promise<Sent>,
 ): Promise<Sent> {
-  const gate = gateOf(origin);
-  try {
-    return await gate.pass(() => budget.spend(send, signal), signal);
-  } catch (error) {
-    if (error instanceof AttemptError && error.failure.httpStatus === 429) {
-      // Not longer than a call may take, so that no answer stops the process for good.
-      gate.pause(Math.min(error.failure.retryAfterMs ?? 0, limitMs));
+  const shared = gate ?? environmentGate();
+  const own = gateOf(origin);
+  return own.pass(async () => {
+    const place = await shared?.enter({ origin, operation: name }, signal);
+    let answer429: Answer429 | undefined;
+    try {
+      return await send();
+    } catch (error) {
+      answer429 = toAnswer429(error, limitMs);
+      if (answer429) own.pause(answer429.pauseMs);
+      throw error;
+    } finally {
+      place?.leave(answer429);
     }
-    throw error;
-  }
+  }, signal);
+}
+
+function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {
+  if (!(error instanceof AttemptError) || error.failure.httpStatus !== 429) return undefined;
+  // Not longer than a call may take, so that no answer stops the process for good.
+  return { pauseMs: Math.min(error.failure.retryAfterMs ?? 0, limitMs) };
 }
 
 function explain(
@@ -80,6 +97,9 @@ function explain(
   if (error instanceof DOMException && error.name === "TimeoutError") {
     const message = `${describe()}: no answer within ${limitMs / 1000} s${hints.onTimeout()}`;
     return new ApiChatError("timeout", message, { operation, attempts });
+  }
+  if (error instanceof CallRefusedError) {
+    return new ApiChatError("unavailable", `${describe()}: ${error.message}`, { operation, attempts });
   }
   if (!(error instanceof AttemptError)) return error;
   const { code, httpStatus } = error.failure;

@@ -6,19 +6,39 @@ import { Places } from "./places.js";
 export const CALLS_PER_ORIGIN = 8;
 
 /** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
-class OriginGate {
+export class OriginGate {
   #pausedUntil = 0;
-  readonly #places = new Places(CALLS_PER_ORIGIN);
+  readonly #places: Places;
+
+  constructor(callsAtOnce: number) {
+    this.#places = new Places(callsAtOnce);
+  }
 
   /** Runs `call` in a free place. Rejects with the signal's reason if that fires while it waits. */
   async pass<T>(call: () => Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
+    await this.enter(signal);
+    try {
+      return await call();
+    } finally {
+      this.leave();
+    }
+  }
+
+  /** Takes a place when one is free and no pause holds. Rejects with the signal's reason if that fires first. */
+  async enter(signal: AbortSignal = NEVER): Promise<void> {
     await this.#places.enter(signal);
     try {
       await this.#waitOutPause(signal);
-      return await call();
-    } finally {
-      this.#places.leave();
+    } catch (error) {
+      this.leave();
+      signal.throwIfAborted();
+      throw error;
     }
+  }
+
+  /** Gives a place back. */
+  leave(): void {
+    this.#places.leave();
   }
 
   /** Holds back every call that has not begun for this many milliseconds. */
@@ -38,6 +58,6 @@ const gates = new Map<string, OriginGate>();
 /** The one gate of an origin in this process. */
 export function gateOf(origin: string): OriginGate {
   let gate = gates.get(origin);
-  if (!gate) gates.set(origin, (gate = new OriginGate()));
+  if (!gate) gates.set(origin, (gate = new OriginGate(CALLS_PER_ORIGIN)));
   return gate;
 }

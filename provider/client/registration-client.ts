@@ -23,6 +23,7 @@ import {
 import { sharedDispatcher } from "./dispatcher.js";
 import { runOperation, type Hints, type Pass } from "./operation.js";
 import type { Retry } from "./retry.js";
+import type { SharedGate } from "./shared-gate.js";
 
 const KEY_HINT =
   "The API key is issued by the platform's support when the add-on is enabled, one per external system. " +
@@ -49,6 +50,8 @@ export interface RegistrationClientOptions {
   signal?: AbortSignal;
   /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
   dispatcher?: Dispatcher;
+  /** Bounds the calls together with those of other processes. Default: the gate of the run that started this process, if one did. */
+  gate?: SharedGate;
   /** Told of each failed attempt that will be repeated. */
   onRetry?: (retry: Retry & { operation: RegistrationAction }) => void;
 }
@@ -128,6 +131,7 @@ export class RegistrationClient {
     return runOperation({
       name: operation,
       origin: url.origin,
+      gate: this.#options.gate,
       describe: () => `${operation} at ${printUrl(baseUrl)}`,
       limitMs: this.#requestMs,
       signal: anySignal(signal, this.#options.signal),
