@@ -52,3 +52,18 @@ const FLAGS: Partial<Record<string, string>> = {
   webhookUrl: "--webhook-url",
   webhookVerificationKey: "the verification key",
 };
+
+/** An error of a fleet, which names the options of a run as a program does. */
+export const inFleetWords = (message: string): string =>
+  message.replace(FLEET_OPTIONS, (name) => FLEET_FLAGS[name] ?? name);
+
+const FLEET_FLAGS: Partial<Record<string, string>> = {
+  stacksAtOnce: "--stacks-at-once",
+  callsPerOrigin: "--calls-per-origin",
+  most429: "--most-429",
+  stopAfterFailures: "--stop-after-failures",
+  mostRemovals: "--most-removals",
+  waveSize: "--wave-size",
+};
+
+const FLEET_OPTIONS = new RegExp(`\\b(?:${Object.keys(FLEET_FLAGS).join("|")})\\b`, "g");

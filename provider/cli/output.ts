@@ -15,10 +15,13 @@ ${JSON_FAILURES}`;
 /** The result, for people or scripts. */
 export const print = (text: string): void => void process.stdout.write(text);
 
-/** The result for scripts. It is fit for a terminal too: JSON itself leaves C1 controls as they are. */
-export function printJson(value: unknown): void {
+/** The result for scripts. */
+export const printJson = (value: unknown): void => print(toJsonText(value));
+
+/** JSON that is fit for a terminal too: JSON itself leaves C1 controls as they are. */
+export function toJsonText(value: unknown): string {
   const lines = JSON.stringify(value, null, 2).split("\n");
-  print(`${lines.map(toPlainText).join("\n")}\n`);
+  return `${lines.map(toPlainText).join("\n")}\n`;
 }
 
 /** For people, not for scripts: those read stdout. */

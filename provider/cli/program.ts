@@ -5,7 +5,7 @@ import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";
 import { listenCommand } from "./listen.js";
 import { ENDINGS } from "./output.js";
-import { reportError, reportWrongUse } from "./report-error.js";
+import { reportAsOthers, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
 import { sendCommand } from "./send.js";
 import { signCommand } from "./sign.js";
@@ -47,10 +47,4 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = reportError(error);
-}
-
-/** Commander ends the process with 1 for wrong use, and says it in its own way, unless each command is told otherwise. */
-function reportAsOthers(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
-  for (const subcommand of command.commands) reportAsOthers(subcommand);
 }

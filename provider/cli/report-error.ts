@@ -13,18 +13,27 @@ function wantsJson(): boolean {
   return words.slice(0, end < 0 ? undefined : end).includes("--json");
 }
 
-/** Says on stderr what went wrong, and gives the exit code. Commander has said it already of its own errors. */
-export function reportError(error: unknown): number {
+/**
+ * Says on stderr what went wrong, in the words of the command line, and gives the exit code. Commander has said it already of
+ * its own errors.
+ */
+export function reportError(error: unknown, inWords: (message: string) => string = inFlagWords): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-  const message = error instanceof ApiChatError ? inFlagWords(error.message) : textOf(error);
+  const message = error instanceof ApiChatError ? inWords(error.message) : textOf(error);
   sayError({ code: codeOf(error), message });
   return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
 }
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Commander ends the process with 1 for wrong use, and says it in its own way, unless each command is told otherwise. */
+export function reportAsOthers(command: Command): void {
+  command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
+  for (const subcommand of command.commands) reportAsOthers(subcommand);
+}
+
 /** Says what commander refuses of a command, which calls it with the line that it would print. */
-export const reportWrongUse = (command: Command, line: string): void => {
+const reportWrongUse = (command: Command, line: string): void => {
   const flaw = hideValues(line.replace(/^error: /, "").trimEnd());
   sayError({ code: "wrong_use", message: `${flaw}; see ${nameOf(command)} --help` });
 };

@@ -14,7 +14,7 @@ export interface TableOptions {
 }
 
 /** What the output can show. */
-const optionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
+export const tableOptionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
   width: isTTY && columns > 0 ? columns : undefined,
   isColoured: isTTY && !process.env["NO_COLOR"],
 });
@@ -26,7 +26,7 @@ const optionsOf = ({ isTTY, columns }: NodeJS.WriteStream): TableOptions => ({
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  { width, isColoured }: TableOptions = optionsOf(process.stdout),
+  { width, isColoured }: TableOptions = tableOptionsOf(process.stdout),
 ): string {
   const cells = [[...head], ...rows.map((row) => row.map(toPlainText))];
   const table = createTable();

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { isSameUrl } from "./fence.js";
+import { formatHiddenUrl } from "./hidden-url.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
-import { printUrl } from "../url.js";
 import { say } from "../resource/progress.js";
 
 export interface DiffResult {
@@ -53,8 +53,8 @@ function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: Web
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
-function sayHiddenUrl(name: string, property: string, urls: [string, string]): void {
+function sayHiddenUrl(name: string, property: "webhookUrl" | "baseUrl", urls: [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
-  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
-  say(name, `${property} changes${from === to ? " in its query" : ""}: ${from} => ${to}`);
+  const known = urls.map((url) => (url === UNKNOWN ? undefined : url));
+  say(name, formatHiddenUrl(property, known));
 }

@@ -1,0 +1,142 @@
+import { count, duration, firstLine } from "../render/wording.js";
+import type { FleetAction, Outcome, StackReport, WebhookChange } from "../reports.js";
+import type { FleetEvent } from "../run-options.js";
+import type { LiveLine } from "./live-line.js";
+import { NoteBook } from "./notes.js";
+
+const REDRAW_MS = 500;
+
+/** Shows how far a run is: on a terminal in one line, elsewhere with a line for each stack that ends. */
+export class FleetProgress {
+  readonly #screen: LiveLine;
+  readonly #signal: AbortSignal;
+  readonly #notes: NoteBook;
+  readonly #startedAt = Date.now();
+  readonly #timer: NodeJS.Timeout;
+  #title = "";
+  #stacks = 0;
+  #workspaces = 0;
+  #wave = "";
+  #failures = 0;
+  readonly #underWay = new Set<string>();
+  readonly #ended = new Set<string>();
+  readonly #seen = new Set<string>();
+
+  constructor(screen: LiveLine, signal: AbortSignal) {
+    this.#screen = screen;
+    this.#signal = signal;
+    this.#notes = new NoteBook((text) => screen.say(text));
+    this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
+  }
+
+  take(event: FleetEvent): void {
+    this.#note(event);
+    this.#draw();
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#screen.show("");
+    this.#notes.end();
+  }
+
+  #note(event: FleetEvent): void {
+    switch (event.type) {
+      case "run-started":
+        this.#begin(event);
+        break;
+      case "stack-started":
+        this.#underWay.add(event.stack);
+        this.#ended.delete(event.stack);
+        break;
+      case "stack-ended":
+        this.#endStack(event.report);
+        break;
+      case "webhook":
+        this.#seen.add(event.webhook.workspace);
+        break;
+      case "failure":
+        this.#failures += 1;
+        this.#screen.say(describeFailure(event.failure));
+        break;
+      case "note":
+        this.#notes.take(event.line);
+        break;
+      case "wave-started":
+        this.#wave = `, wave ${event.wave} of ${event.waves}`;
+        this.#screen.say(`wave ${event.wave} of ${event.waves}: ${count(event.stacks.length, "stack")}`);
+        break;
+      case "wave-ended":
+        this.#screen.say(`wave ${event.wave} of ${event.waves}: ${WAVE_ENDS[event.outcome]}`);
+        break;
+      case "stopping":
+        // Whoever pressed Ctrl-C has been told.
+        if (!this.#signal.aborted) this.#screen.say(`stopping: ${event.why}`);
+        break;
+    }
+  }
+
+  #begin({ action, stacks, workspaces }: Extract<FleetEvent, { type: "run-started" }>): void {
+    this.#title = action;
+    this.#stacks = stacks;
+    this.#workspaces = workspaces;
+    this.#screen.say(describeStart(action, { stacks, workspaces }));
+  }
+
+  #endStack(report: StackReport): void {
+    this.#underWay.delete(report.stack);
+    this.#ended.add(report.stack);
+    if (!this.#screen.isTerminal) this.#screen.say(describeStack(report));
+  }
+
+  #draw(): void {
+    if (this.#title === "") return;
+    const seconds = (Date.now() - this.#startedAt) / 1000;
+    const parts = [
+      `${this.#ended.size} of ${count(this.#stacks, "stack")} done, ${this.#underWay.size} under way`,
+      `${this.#seen.size} of ${count(this.#workspaces, "workspace")}`,
+      ...(this.#failures > 0 ? [count(this.#failures, "failure")] : []),
+      duration(Math.floor(seconds)),
+    ];
+    this.#screen.show(`${this.#title}${this.#wave}: ${parts.join("; ")}`);
+  }
+}
+
+const WAVE_ENDS: Record<Outcome, string> = { done: "verified", failed: "failed", stopped: "stopped" };
+
+const describeStart = (
+  action: FleetAction,
+  { stacks, workspaces }: { stacks: number; workspaces: number },
+): string => `${action}: ${count(workspaces, "workspace")} in ${count(stacks, "stack")}`;
+
+const describeFailure = ({
+  workspace,
+  stack,
+  message,
+}: {
+  workspace?: string;
+  stack: string;
+  message: string;
+}): string => `failed: ${workspace === undefined ? stack : `${workspace} (${stack})`}: ${firstLine(message)}`;
+
+const CHANGES: Record<WebhookChange, string> = {
+  create: "create",
+  update: "update",
+  delete: "delete",
+  same: "same",
+};
+
+/** Such as `production-2-of-4: done in 3.2 s: create 3, same 12`. */
+function describeStack({ stack, outcome, seconds, webhooks, failures }: StackReport): string {
+  const changes = (Object.keys(CHANGES) as WebhookChange[])
+    .map((change) => ({ change, number: webhooks.filter((one) => one.change === change).length }))
+    .filter(({ number }) => number > 0)
+    .map(({ change, number }) => `${change} ${number}`);
+  const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
+  const parts = [
+    ...changes,
+    ...(drifted > 0 ? [`drifted ${drifted}`] : []),
+    ...(failures.length > 0 ? [`failed ${failures.length}`] : []),
+  ];
+  return `${stack}: ${outcome} in ${duration(seconds)}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
+}

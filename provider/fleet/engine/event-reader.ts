@@ -1,0 +1,177 @@
+import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
+import type { HiddenUrlChange } from "../../webhook/hidden-url.js";
+import { UNKNOWN } from "../../resource/unknown.js";
+import { hideQuery } from "../../url.js";
+import type { Failure, StackReport, WebhookChange, WebhookReport } from "../reports.js";
+import { cleanError, linesOf, readHiddenUrl, saysPending } from "./diagnostics.js";
+import { readDrift, textOf, type ShownWebhook } from "./drift.js";
+import type { StackEvent, StackTask } from "./task.js";
+
+const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
+
+/** What an operation of the engine means for a webhook. The others are parts of one of these. */
+const CHANGES: Partial<Record<string, WebhookChange>> = {
+  create: "create",
+  update: "update",
+  delete: "delete",
+  same: "same",
+  "create-replacement": "update",
+};
+
+/** Reads the events of one engine command as they come. */
+export interface EventReader {
+  /** What an event tells at once. */
+  read(event: EngineEvent): StackEvent[];
+  /** What all of them told. */
+  result(): Pick<StackReport, "webhooks" | "failures" | "notes">;
+  /** Whether the state holds operations of a run that was ended in the middle. */
+  hasPending(): boolean;
+}
+
+interface Refreshed {
+  before: ShownWebhook | undefined;
+  after: ShownWebhook | undefined;
+}
+
+export function createEventReader(
+  task: Pick<StackTask, "stack" | "action"> & { rotation?: string },
+): EventReader {
+  const refreshed = new Map<string, Refreshed>();
+  const reports = new Map<string, WebhookReport>();
+  const hiddenUrls = new Map<string, HiddenUrlChange>();
+  const rotated = new Map<string, boolean>();
+  const failures = new Map<string, Failure>();
+  const general: string[] = [];
+  const notes = new Set<string>();
+  let isRefreshing = true;
+  let isPending = false;
+
+  const driftOf = (workspace: string): Pick<WebhookReport, "drift"> => {
+    const seen = refreshed.get(workspace);
+    const drift = seen && readDrift({ ...seen, hiddenUrl: hiddenUrls.get(workspace) });
+    return drift ? { drift } : {};
+  };
+
+  const readRefresh = (workspace: string, { old, new: now }: StepEventMetadata): StackEvent[] => {
+    refreshed.set(workspace, { before: old ?? undefined, after: now ?? undefined });
+    return task.action === "refresh" ? [{ type: "webhook", webhook: describeRefreshed(workspace) }] : [];
+  };
+
+  const describeRefreshed = (workspace: string): WebhookReport => {
+    const { before, after } = refreshed.get(workspace) ?? {};
+    const found = driftOf(workspace);
+    const change = after === undefined ? "delete" : found.drift ? "update" : "same";
+    return { workspace, change, ...describe(after ?? before), ...found };
+  };
+
+  const readStep = (metadata: StepEventMetadata, isPreview: boolean): StackEvent[] => {
+    const workspace = nameIn(metadata.urn);
+    if (metadata.op === "refresh") return metadata.type === WEBHOOK ? readRefresh(workspace, metadata) : [];
+    if (metadata.type === KEY) rotated.set(workspace, metadata.new?.inputs["rotation"] === task.rotation);
+    const change = metadata.type === WEBHOOK ? CHANGES[metadata.op] : undefined;
+    if (change === undefined) return [];
+    const { old, new: now } = metadata;
+    const shown = change === "delete" ? describe(old) : describe(now, isPreview ? (old ?? null) : now);
+    const isRotated = task.rotation === undefined ? undefined : rotated.get(workspace);
+    const webhook: WebhookReport = {
+      workspace,
+      change,
+      ...shown,
+      ...driftOf(workspace),
+      ...(isRotated === undefined ? {} : { isRotated }),
+    };
+    reports.set(workspace, webhook);
+    return [{ type: "webhook", webhook }];
+  };
+
+  const readError = ({ urn, message }: DiagnosticEvent): StackEvent[] => {
+    const text = cleanError(message);
+    const workspace = urn === undefined || !isOurs(urn) ? undefined : nameIn(urn);
+    if (workspace === undefined) {
+      if (text !== "") general.push(text);
+      return [];
+    }
+    const id = `${workspace} ${text}`;
+    if (failures.has(id)) return [];
+    const failure: Failure = { workspace, stack: task.stack, message: text };
+    failures.set(id, failure);
+    return [{ type: "failure", failure }];
+  };
+
+  const readLine = (line: string): StackEvent[] => {
+    const hidden = readHiddenUrl(line);
+    if (hidden && isRefreshing) hiddenUrls.set(hidden.workspace, hidden.change);
+    if (notes.has(line)) return [];
+    notes.add(line);
+    return [{ type: "note", line }];
+  };
+
+  const readDiagnostic = (event: DiagnosticEvent): StackEvent[] => {
+    if (event.severity === "error") return readError(event);
+    if (!["info", "info#err", "warning"].includes(event.severity) || event.ephemeral) return [];
+    if (saysPending(event.message)) {
+      isPending = true;
+      return [];
+    }
+    return linesOf(event.message).flatMap(readLine);
+  };
+
+  return {
+    read: (event) => {
+      const before = event.resourcePreEvent;
+      if (before && before.metadata.op !== "refresh") isRefreshing = false;
+      const step = event.resOutputsEvent;
+      if (step) return readStep(step.metadata, (step as { planning?: boolean }).planning === true);
+      return event.diagnosticEvent ? readDiagnostic(event.diagnosticEvent) : [];
+    },
+    result: () => {
+      // A line of the provider may come after the event that it belongs to, so drift is read once more.
+      const left = [...refreshed.keys()].filter(
+        (name) =>
+          !reports.has(name) && (task.action === "refresh" || refreshed.get(name)?.after === undefined),
+      );
+      const webhooks = [
+        ...[...reports.values()].map((report) => ({ ...report, ...driftOf(report.workspace) })),
+        ...left.map(describeRefreshed),
+      ];
+      const named = [...failures.values()];
+      return {
+        webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
+        failures: named.length > 0 ? named : toFailures(general, task.stack),
+        notes: [...notes],
+      };
+    },
+    hasPending: () => isPending,
+  };
+}
+
+const nameIn = (urn: string): string => urn.split("::").slice(3).join("::");
+
+const isOurs = (urn: string): boolean => [WEBHOOK, KEY].some((type) => urn.includes(`${type}::`));
+
+/** `live` is where the status stands: in a preview that of the new state is only the wish. */
+function describe(
+  shown: ShownWebhook | null | undefined,
+  live: ShownWebhook | null | undefined = shown,
+): Partial<WebhookReport> {
+  if (!shown) return {};
+  const found = {
+    botUrl: shown.id,
+    status: textOf(live?.outputs["status"]),
+    baseUrl: textOf(shown.inputs["baseUrl"]),
+    webhookUrl: textOf(shown.inputs["webhookUrl"]),
+  };
+  const known = Object.entries(found).filter(
+    ([, value]) => value !== undefined && value !== "" && value !== UNKNOWN,
+  );
+  return Object.fromEntries(known.map(([name, value]) => [name, hideQuery(String(value))]));
+}
+
+/** Texts that concern the whole run. That an update failed says nothing beside another one. */
+function toFailures(texts: readonly string[], stack: string): Failure[] {
+  const telling = texts.filter(
+    (text) => !/^(?:error: )?(?:update|preview|refresh|destroy) failed$/.test(text),
+  );
+  return [...new Set(telling.length > 0 ? telling : texts)].map((message) => ({ stack, message }));
+}

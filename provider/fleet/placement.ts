@@ -1,0 +1,29 @@
+import { hash } from "node:crypto";
+
+/**
+ * Which stack of `count` holds a workspace, from 0. Only its name and the count decide, so that a workspace that comes or
+ * goes moves no other. With rendezvous hashing a larger count moves no more workspaces than the new stacks take.
+ */
+export function stackOf(workspace: string, count: number): number {
+  let best = { index: 0, score: -1 };
+  for (let index = 0; index < count; index += 1) {
+    // 48 bits, which a number holds exactly.
+    const score = Number.parseInt(hash("sha256", `${index}/${workspace}`).slice(0, 12), 16);
+    if (score > best.score) best = { index, score };
+  }
+  return best.index;
+}
+
+/** The name of a stack: it holds the count, so that nobody can mistake it for one of another split. */
+export function stackName(fleet: string, index: number, count: number): string {
+  return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
+}
+
+/** The stack that exports the bot URLs of the whole fleet. */
+export const indexStackName = (fleet: string): string => `${fleet}-index`;
+
+/** The count in the name of a stack of this fleet; undefined for every other name. */
+export function countInName(fleet: string, stack: string): number | undefined {
+  const [, count] = new RegExp(`^${fleet}-\\d+-of-(\\d+)$`).exec(stack) ?? [];
+  return count === undefined ? undefined : Number(count);
+}

@@ -1,0 +1,52 @@
+import type { DriftedProperty } from "../reports.js";
+import type { DriftedWorkspace, DriftReport } from "../watch.js";
+import { code, heading, line, tableOf, type Block, type Piece } from "./document.js";
+import { renderAs, type Format, type RenderOptions } from "./render.js";
+import { count, describeCalls, describeFailures, describeStop, duration } from "./wording.js";
+
+/** Which workspaces differ from what is declared, in what, and which command repairs it. No value of a key is in it. */
+export const renderDrift = (report: DriftReport, format: Format, options?: RenderOptions): string =>
+  renderAs(report, format, describeDrift, options);
+
+function describeDrift(report: DriftReport): Block[] {
+  return [
+    heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
+    line(
+      `${count(report.checked, "workspace")} checked in ${duration(report.seconds)}, at ${report.checkedAt}; ${report.workspaces.length} with drift.`,
+    ),
+    ...tableOf({
+      head: ["workspace", "stack", "property", "expected", "actual", "repair"],
+      rows: report.workspaces.flatMap(rowsOf),
+      of: "differences",
+    }),
+    ...describeFailures(report.failures),
+    ...describeStop(report),
+    describeCalls(report.calls, report.answers429),
+  ];
+}
+
+const OUTCOMES: Record<DriftReport["outcome"], string> = {
+  "no-drift": "no drift",
+  drift: "drift",
+  failed: "the check failed",
+};
+
+/** What differs where no property tells it. */
+const KINDS: Record<DriftedWorkspace["kind"], { expected: string; actual: string }> = {
+  changed: { expected: "as deployed", actual: "changed" },
+  gone: { expected: "registered", actual: "nothing is registered" },
+  "taken-over": { expected: "registered", actual: "another URL with another key" },
+  "not-deployed": { expected: "registered", actual: "not deployed yet" },
+  "to-be-removed": { expected: "removed: it left the list", actual: "still deployed" },
+};
+
+function rowsOf({ workspace, stack, kind, properties, repair }: DriftedWorkspace): Piece[][] {
+  const { expected, actual } = KINDS[kind];
+  const differences = properties.length === 0 ? [["webhook", expected, actual]] : properties.map(cellsOf);
+  return differences.map((cells) => [code(workspace), code(stack), ...cells, repair]);
+}
+
+const cellsOf = ({ property, expected, actual }: DriftedProperty): Piece[] =>
+  property === "webhookVerificationKey"
+    ? [code(property), "[secret]", "[secret]"]
+    : [code(property), code(expected), code(actual)];

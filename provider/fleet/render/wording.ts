@@ -1,0 +1,72 @@
+import { inFleetWords } from "../../cli/flag-words.js";
+import { code, line, tableOf, type Block, type Piece } from "./document.js";
+import type { Failure, FleetReport } from "../reports.js";
+
+/** Rows of a table in text and Markdown. */
+export const MOST_ROWS = 100;
+/** Names in a list of names. */
+const MOST_NAMES = 20;
+
+/** "1 stack", "4 stacks". */
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** "0.4 s", "12 s", "2 min 5 s", "1 h 2 min". */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60
+    ? `${minutes} min ${whole % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Names one after the other, and how many are left out. */
+export function listNames(names: readonly string[]): Piece[] {
+  const shown = names.slice(0, MOST_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
+  return [...shown.slice(1), moreThan(names)];
+}
+
+export const cutNames = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMES).join(", ") + moreThan(names);
+
+const moreThan = ({ length }: readonly string[]): string =>
+  length > MOST_NAMES ? ` and ${length - MOST_NAMES} more` : "";
+
+/** What the first line says is all that a table has room for. */
+export const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
+
+/** Which workspace failed, and why. What failed for the same reason in the same stack is one row. */
+export function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
+  const groups = Map.groupBy(failures, ({ stack, message }) => JSON.stringify([stack, firstLine(message)]));
+  const hasRepairs = failures.some(({ repair }) => repair !== undefined);
+  const rows = [...groups.values()].map((group): Piece[] => {
+    const [{ stack, message, repair = "" } = NO_FAILURE] = group;
+    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+    const who = names.length === 0 ? "the stack" : code(cutNames(names));
+    const cells = [who, code(stack), code(firstLine(message))];
+    return hasRepairs ? [...cells, repair] : cells;
+  });
+  const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
+  return tableOf({ head, rows, of: "failures" });
+}
+
+const NO_FAILURE: Failure & { repair?: string } = { stack: "", message: "" };
+
+/** Why a run ended early, and what it did not begin. */
+export function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
+  const why = stoppedBy === undefined ? [] : [line(`Stopped: ${inFleetWords(stoppedBy)}.`)];
+  const left = skipped.filter((one) => one.why === "stopped");
+  if (left.length === 0) return why;
+  const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);
+  return [...why, line(`Not begun: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`)];
+}
+
+/** How many calls the service got. */
+export function describeCalls(calls: Readonly<Record<string, number>>, answers429: number): Block {
+  const made = Object.entries(calls)
+    .filter(([, number]) => number > 0)
+    .map(([operation, number]) => `${number} ${operation}`);
+  const sent = made.length === 0 ? "none" : made.join(", ");
+  return line(`Calls to the service: ${sent}; ${count(answers429, "answer")} with HTTP 429.`);
+}

@@ -1,0 +1,66 @@
+import type { Drift, Failure } from "./reports.js";
+
+/** How a workspace differs. Not the service but the list has gone on: `not-deployed`, `to-be-removed`. */
+export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
+
+/** A failure, and what to do about it. */
+export interface MendableFailure extends Failure {
+  repair: string;
+}
+
+/** How the fleet's command line is called, unless somebody says otherwise. */
+export const DEFAULT_COMMAND = "node fleet.ts";
+
+/** Says which command repairs a difference. `command` is how the fleet's command line is called. */
+export const repairOf = (kind: DriftKind, command: string): string => REPAIRS[kind](command);
+
+const REPAIRS: Record<DriftKind, (command: string) => string> = {
+  changed: (command) => `${command} up --refresh`,
+  gone: (command) => `${command} up --refresh`,
+  "taken-over": (command) =>
+    `${command} up --refresh stops with a conflict: find out who set the other webhook, then set onExisting: "replace" ` +
+    "in the program and run it, or take the workspace out of the list",
+  "not-deployed": (command) => `${command} up`,
+  "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,
+};
+
+/** Adds what to do about a failure of a watch. */
+export const toMendable = (failure: Failure, command: string): MendableFailure => ({
+  ...failure,
+  repair: mendFailure(failure.message, command),
+});
+
+/** The first that fits. The messages are those of the client, the provider and the engine. */
+const MENDS: readonly [RegExp, (command: string) => string][] = [
+  [
+    /\bHTTP 40[13]\b/,
+    (command) =>
+      `give the workspace's API key of today (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then ${command} up`,
+  ],
+  [
+    /\bHTTP 429\b/,
+    (command) => `the service asks for fewer calls: later ${command} watch --calls-per-origin 2`,
+  ],
+  [
+    /\bno answer\b|\bHTTP 5\d\d\b/,
+    (command) => `the service could not be asked: ${command} watch, when it is up`,
+  ],
+  [
+    /\bnow reaches the bot\b/,
+    (command) => `mend baseUrl or API key of this workspace in the list, then ${command} watch`,
+  ],
+  [
+    /passphrase/i,
+    (command) => `set PULUMI_CONFIG_PASSPHRASE to the passphrase of the stacks, then ${command} watch`,
+  ],
+  [
+    /PULUMI_ACCESS_TOKEN|pulumi login/,
+    (command) => `log in to the backend (PULUMI_ACCESS_TOKEN, or pulumi login), then ${command} watch`,
+  ],
+  [/npm install|could not read plugin/, (command) => `npm ci, then ${command} watch`],
+];
+
+function mendFailure(message: string, command: string): string {
+  const [, mend] = MENDS.find(([pattern]) => pattern.test(message)) ?? [];
+  return mend?.(command) ?? `mend what the message says, then ${command} watch`;
+}

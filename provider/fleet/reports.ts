@@ -1,0 +1,79 @@
+/** What was done with the stacks of a fleet. */
+export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
+
+/** How a stack, or a whole run, ended. `stopped`: by Ctrl-C, by a limit, or because an earlier one failed. */
+export type Outcome = "done" | "failed" | "stopped";
+
+/** What the engine does, did or would do with one webhook. */
+export type WebhookChange = "create" | "update" | "delete" | "same";
+
+/** One webhook of a stack, as the engine saw it. No secret is in it. */
+export interface WebhookReport {
+  /** The name of the resource, which is the name of the workspace. */
+  workspace: string;
+  change: WebhookChange;
+  /** Unknown before the first `up`. */
+  botUrl?: string;
+  status?: string;
+  /** Where it is registered. */
+  baseUrl?: string;
+  /** The declared URL; left out where a preview does not know it. Values of a query are hidden. */
+  webhookUrl?: string;
+  /** What a refresh saw that differs; left out where nothing does. */
+  drift?: Drift;
+  /** Whether the workspace's `VerificationKey` is at the rotation that the run asked for. */
+  isRotated?: boolean;
+}
+
+/** How the service differs from the state. `gone`: nothing is registered. `taken-over`: another URL with another key. */
+export interface Drift {
+  kind: "changed" | "gone" | "taken-over";
+  properties: DriftedProperty[];
+}
+
+export interface DriftedProperty {
+  property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
+  /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
+  expected: string;
+  actual: string;
+}
+
+/** Why something failed. No secret is in it. */
+export interface Failure {
+  /** The workspace, if it is one alone. */
+  workspace?: string;
+  stack: string;
+  /** The first line says everything. */
+  message: string;
+}
+
+/** What one engine command did with one stack. */
+export interface StackReport {
+  stack: string;
+  outcome: Outcome;
+  seconds: number;
+  webhooks: WebhookReport[];
+  failures: Failure[];
+  /** Lines that the provider printed for people, such as warnings. */
+  notes: string[];
+}
+
+/** A whole run over the stacks of a fleet. */
+export interface FleetReport {
+  fleet: string;
+  action: FleetAction;
+  outcome: Outcome;
+  /** ISO 8601, UTC. */
+  startedAt: string;
+  seconds: number;
+  stacks: StackReport[];
+  /** Stacks that were not run, and why: done by the run that is resumed, or a limit was reached before. */
+  skipped: { stack: string; workspaces: number; why: "done-before" | "stopped" }[];
+  failures: Failure[];
+  /** Why the run stopped early; left out if it did not. */
+  stoppedBy?: string;
+  /** Calls that were sent to the service, by operation. */
+  calls: Record<string, number>;
+  /** How many of them were answered with HTTP 429. */
+  answers429: number;
+}

@@ -1,0 +1,132 @@
+import { listExisting, programTask } from "./existing-stacks.js";
+import { DEFAULT_COMMAND, repairOf, toMendable, type DriftKind, type MendableFailure } from "./repair.js";
+import type { Drift, FleetReport, StackReport, WebhookReport } from "./reports.js";
+import type { ResolvedFleet } from "./resolve.js";
+import { withRun, type FleetContext } from "./run-context.js";
+import type { RunOptions } from "./run-options.js";
+import { secondsSince } from "./run-report.js";
+import { runStacks, tellStart, type StacksRun } from "./run-stacks.js";
+
+export interface WatchOptions extends RunOptions {
+  /** How the fleet's command line is called, for what the report says to do. Default "node fleet.ts". */
+  command?: string;
+}
+
+/** One workspace that is not as the list, the program and the state have it. */
+export interface DriftedWorkspace {
+  workspace: string;
+  stack: string;
+  /** `not-deployed` and `to-be-removed`: the list or the program has gone on since the last `up`. */
+  kind: DriftKind;
+  /** Empty for `not-deployed` and `to-be-removed`. */
+  properties: Drift["properties"];
+  /** What to do about it, with the command. */
+  repair: string;
+}
+
+/** What a watch saw. No secret is in it. */
+export interface DriftReport extends Pick<
+  FleetReport,
+  "fleet" | "seconds" | "skipped" | "stoppedBy" | "calls" | "answers429"
+> {
+  /** When it began. ISO 8601, UTC. */
+  checkedAt: string;
+  /** `failed`: not everything could be looked at; there may be drift beside it. */
+  outcome: "no-drift" | "drift" | "failed";
+  /** Those that differ, by name. */
+  workspaces: DriftedWorkspace[];
+  /** How many deployed webhooks were looked at, with and without drift. */
+  checked: number;
+  failures: MendableFailure[];
+}
+
+/**
+ * Looks whether the service, the stacks and the list agree, and says what repairs where they do not. Changes nothing, neither
+ * at the service nor in the stacks. Throws `invalid_config` if the backend has stacks of another split.
+ */
+export function watchFleet(
+  context: FleetContext,
+  { command = DEFAULT_COMMAND, ...options }: WatchOptions = {},
+): Promise<DriftReport> {
+  const { fleet } = context;
+  return withRun(context, { action: "watch", options }, async (run) => {
+    // A preview makes a stack that is missing, so those that are not there yet are told without one.
+    const existing = await listExisting(run);
+    const tasks = fleet.stacks
+      .filter(({ name }) => existing.has(name))
+      .map((stack) => programTask(fleet, stack, { action: "preview", refresh: true, expectNoChanges: true }));
+    tellStart(run, tasks, options);
+    const stacks = await runStacks(run, tasks, options);
+    const found = [
+      ...stacks.stacks.flatMap((report) => findDrift(fleet, report)),
+      ...findUndeployed(fleet, existing),
+    ];
+    return { ...toDriftReport(stacks, found, command), fleet: fleet.name, ...timesOf(run.startedAt) };
+  });
+}
+
+const timesOf = (startedAt: number): Pick<DriftReport, "checkedAt" | "seconds"> => ({
+  checkedAt: new Date(startedAt).toISOString(),
+  seconds: secondsSince(startedAt),
+});
+
+type Found = Omit<DriftedWorkspace, "repair">;
+
+function toDriftReport(
+  run: StacksRun,
+  found: readonly Found[],
+  command: string,
+): Omit<DriftReport, "fleet" | "checkedAt" | "seconds"> {
+  const { skipped, stoppedBy, calls, answers429 } = run;
+  return {
+    outcome: judge(run, found),
+    workspaces: found
+      .map((one) => ({ ...one, repair: repairOf(one.kind, command) }))
+      .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
+    checked: run.stacks.flatMap(findChecked).length,
+    failures: run.failures.map((failure) => toMendable(failure, command)),
+    skipped,
+    ...(stoppedBy === undefined ? {} : { stoppedBy }),
+    calls,
+    answers429,
+  };
+}
+
+/** A failure wins: what was not looked at may have drifted. */
+function judge(run: StacksRun, found: readonly Found[]): DriftReport["outcome"] {
+  if (run.outcome !== "done") return "failed";
+  return found.length > 0 ? "drift" : "no-drift";
+}
+
+function findDrift(fleet: ResolvedFleet, { stack, webhooks }: StackReport): Found[] {
+  const place = fleet.stacks.find(({ name }) => name === stack);
+  const listed = new Set(place?.workspaces.map(({ name }) => name));
+  return webhooks.flatMap((webhook) => {
+    const { workspace, drift } = webhook;
+    const kind = kindOf(webhook, listed.has(workspace));
+    return kind === undefined ? [] : [{ workspace, stack, kind, properties: drift?.properties ?? [] }];
+  });
+}
+
+/** What the service shows comes first: a webhook that is gone would be created too, and is deployed all the same. */
+function kindOf({ drift, change }: WebhookReport, isListed: boolean): DriftKind | undefined {
+  if (drift && (isListed || change !== "delete")) return drift.kind;
+  if (change === "delete") return "to-be-removed";
+  return change === "same" ? undefined : "not-deployed";
+}
+
+/** The workspaces of stacks that do not exist yet. */
+const findUndeployed = (fleet: ResolvedFleet, existing: ReadonlySet<string>): Found[] =>
+  fleet.stacks
+    .filter(({ name }) => !existing.has(name))
+    .flatMap(({ name: stack, workspaces }) =>
+      workspaces.map(({ name }) => ({ workspace: name, stack, kind: "not-deployed", properties: [] })),
+    );
+
+/** A webhook that is to be created, and is not gone, does not stand in the state: there is nothing to look at. */
+function findChecked({ webhooks, failures }: StackReport): WebhookReport[] {
+  const failed = new Set(failures.map(({ workspace }) => workspace));
+  return webhooks.filter(
+    ({ workspace, change, drift }) => !failed.has(workspace) && (change !== "create" || drift !== undefined),
+  );
+}

@@ -1,0 +1,130 @@
+// The command line of a fleet that is a fake: it notes in a file what it is asked for, and gives fixed reports.
+import { appendFileSync } from "node:fs";
+import { reportAsOthers, reportError } from "../../../dist/provider/cli/report-error.js";
+import { fleetProgram } from "../../../dist/provider/fleet/command/program.js";
+import { endProcess } from "../../../dist/provider/fleet/command/run-on-fleet.js";
+import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
+import type { RunOptions } from "../../../dist/provider/fleet/run-options.js";
+import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.ts";
+
+/** What the test wants of it. */
+export interface Wishes {
+  /** Where each call is noted, one JSON line each. */
+  callsFile: string;
+  nothingToDo?: boolean;
+  planFails?: boolean;
+  upFails?: boolean;
+  /** `up` waits for the signal, or does not even end then. */
+  up?: "until-stopped" | "for-ever";
+  drift?: "no-drift" | "drift" | "failed";
+  botUrls?: Record<string, string>;
+}
+
+const wishes = JSON.parse(process.env["WISHES"] ?? "{}") as Wishes;
+const NAMES = ["acme", "globex", "initech", "umbrella"];
+
+function called(name: string, given: RunOptions & { kill?: boolean } = {}): void {
+  const { signal: _signal, onEvent: _onEvent, ...options } = given;
+  appendFileSync(wishes.callsFile, `${JSON.stringify({ name, options })}\n`);
+}
+
+const list = (...names: string[]) =>
+  names.map((name) => ({ name, baseUrl: `https://platform.example/${name}` }));
+
+function tell({ onEvent }: RunOptions): void {
+  onEvent?.({ type: "run-started", action: "up", stacks: 2, workspaces: 4 });
+  onEvent?.({ type: "stack-started", stack: "production-0-of-2", workspaces: 2 });
+  for (const workspace of NAMES) {
+    onEvent?.({ type: "note", stack: "production-0-of-2", line: `${workspace}: the certificate ends soon` });
+  }
+  onEvent?.({ type: "stack-ended", report: stackReport("production-0-of-2", { create: 2 }) });
+}
+
+async function up(options: RunOptions = {}) {
+  called("up", options);
+  tell(options);
+  const { signal } = options;
+  if (wishes.up !== undefined) {
+    // A promise alone does not keep a process alive, as the engine would.
+    const alive = setInterval(() => undefined, 1_000);
+    await new Promise<void>((resolve) => {
+      signal?.addEventListener("abort", () => {
+        if (wishes.up === "until-stopped") resolve();
+        else appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "asked to stop" })}\n`);
+      });
+      appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "waiting" })}\n`);
+    });
+    clearInterval(alive);
+    return fleetReport({ outcome: "stopped", stoppedBy: "interrupted" });
+  }
+  if (!wishes.upFails) return fleetReport();
+  const failure = {
+    workspace: "acme",
+    stack: "production-0-of-2",
+    message: "no answer\u001b[2J\nmore of it",
+  };
+  options.onEvent?.({ type: "failure", failure });
+  return fleetReport({ outcome: "failed", failures: [failure] });
+}
+
+const fleet: Fleet = {
+  name: "production",
+  project: "apichat-fleet",
+  indexStack: "production-index",
+  workspaces: list(...NAMES),
+  stacks: [
+    { name: "production-0-of-2", index: 0, workspaces: list("acme", "globex") },
+    { name: "production-1-of-2", index: 1, workspaces: list("initech", "umbrella") },
+  ],
+  plan: (options) => {
+    called("plan", options);
+    if (wishes.planFails) return Promise.resolve(fleetPlan({ outcome: "failed" }));
+    const totals = { create: 0, update: 0, delete: 0, same: 4 };
+    return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [] } : {}));
+  },
+  up,
+  refresh: (options) => {
+    called("refresh", options);
+    return Promise.resolve(fleetReport({ action: "refresh" }));
+  },
+  destroy: (options) => {
+    called("destroy", options);
+    return Promise.resolve(fleetReport({ action: "destroy" }));
+  },
+  rotate: (options) => {
+    called("rotate", options);
+    const keys = { new: NAMES, old: [], unsure: [] };
+    return Promise.resolve({ ...fleetReport({ action: "rotate" }), rotation: "2026-12", waves: [], keys });
+  },
+  watch: (options) => {
+    called("watch", options);
+    const { drift: outcome = "no-drift" } = wishes;
+    return Promise.resolve({
+      ...fleetReport(),
+      outcome,
+      checkedAt: "2026-11-21T22:00:00.000Z",
+      workspaces: [],
+      failures: [],
+      checked: 4,
+    });
+  },
+  botUrls: () => Promise.resolve(wishes.botUrls ?? {}),
+  close: (options) => {
+    called("close", options);
+    return Promise.resolve();
+  },
+};
+
+const program = fleetProgram({
+  name: "node fleet.ts",
+  open: () => {
+    called("open");
+    return Promise.resolve(fleet);
+  },
+});
+reportAsOthers(program);
+try {
+  await program.parseAsync();
+} catch (error) {
+  await endProcess(reportError(error));
+}

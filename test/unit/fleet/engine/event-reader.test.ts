@@ -1,0 +1,185 @@
+import { readFileSync } from "node:fs";
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { describe, expect, test } from "vitest";
+import { createEventReader, type EventReader } from "../../../../provider/fleet/engine/event-reader.ts";
+import type { StackEvent } from "../../../../provider/fleet/engine/task.ts";
+import type { WebhookReport } from "../../../../provider/fleet/reports.ts";
+
+/** Events of engine 3.259.0, recorded, without what nobody reads. */
+const recorded = (name: "up" | "watch"): EngineEvent[] => {
+  const file = new URL(`../../../fixtures/fleet/${name}-events.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf8")) as EngineEvent[];
+};
+
+const readAll = (reader: EventReader, events: readonly EngineEvent[]): StackEvent[] =>
+  events.flatMap((event) => reader.read(event));
+
+const read = (events: readonly EngineEvent[]) => {
+  const reader = createEventReader({ stack: "s1", action: "preview" });
+  readAll(reader, events);
+  return reader.result();
+};
+
+const event = (content: Record<string, unknown>): EngineEvent => ({ sequence: 1, timestamp: 1, ...content });
+
+const diagnostic = (severity: string, message: string, urn?: string): EngineEvent =>
+  event({ diagnosticEvent: { severity, message, urn, color: "never" } });
+
+const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+const urnOf = (name: string): string => `urn:pulumi:s1::exp::${WEBHOOK}::${name}`;
+const SECRET = {
+  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+  ciphertext: "[secret]",
+};
+
+/** A webhook whose URL has a query: URL and record are secret. */
+const secretWebhook = {
+  id: "https://bots.example/acme",
+  inputs: { webhookUrl: SECRET },
+  outputs: { webhookUrl: SECRET, applied: SECRET, status: "verified", botUrl: "https://bots.example/acme" },
+};
+const step = (
+  op: string,
+  name: string,
+  states: { old?: unknown; new?: unknown },
+  planning = true,
+): EngineEvent =>
+  event({
+    resOutputsEvent: {
+      metadata: { op, urn: urnOf(name), type: WEBHOOK, old: null, new: null, ...states },
+      planning,
+    },
+  });
+
+const LINE = "acme: webhookUrl changes: https://a.example/x?token=*** => https://a.example/acme?token=***";
+const programBegins = event({
+  resourcePreEvent: { metadata: { op: "same", urn: "urn", type: "pulumi:pulumi:Stack" } },
+});
+
+describe("reading the events of an up", () => {
+  const reader = createEventReader({ stack: "s1", action: "up", rotation: "2026-12" });
+  const told = readAll(reader, recorded("up"));
+  const { webhooks, failures, notes } = reader.result();
+
+  test("each webhook is told as it is done, and all of them by name in the end", () => {
+    expect(told.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "webhook"));
+    expect(webhooks.map(({ workspace }) => workspace)).toEqual(["a", "b", "c", "d", "e"]);
+    expect(webhooks[0]).toEqual({
+      workspace: "a",
+      change: "create",
+      botUrl: "http://127.0.0.1:42865/api/apichat/f9403f88d7c46c9b7904d42e",
+      status: "verified",
+      baseUrl: "http://127.0.0.1:37603/a/apichat",
+      webhookUrl: "http://127.0.0.1:34737/a",
+      isRotated: false,
+    });
+  });
+
+  test("what the engine says for those who debug it is left out", () => {
+    expect({ failures, notes }).toEqual({ failures: [], notes: [] });
+  });
+});
+
+describe("reading the events of a preview with refresh", () => {
+  const reader = createEventReader({ stack: "s1", action: "preview" });
+  readAll(reader, recorded("watch"));
+  const { webhooks, notes } = reader.result();
+  const byName = Object.fromEntries(webhooks.map((webhook) => [webhook.workspace, webhook])) as Record<
+    string,
+    WebhookReport
+  >;
+
+  test("every kind of drift is told beside what the next up would do", () => {
+    const found = webhooks.map(({ workspace, change, drift }) => [workspace, change, drift?.kind]);
+    expect(found).toEqual([
+      ["a", "update", "changed"],
+      ["b", "update", "taken-over"],
+      ["c", "update", "changed"],
+      ["d", "create", "gone"],
+      ["e", "same", undefined],
+    ]);
+    expect(byName["a"]?.drift?.properties).toEqual([
+      {
+        property: "webhookUrl",
+        expected: "http://127.0.0.1:34737/a",
+        actual: "http://127.0.0.1:34737/other",
+      },
+    ]);
+  });
+
+  test("a webhook that would be made has no bot URL and no status yet", () => {
+    expect(byName["d"]).not.toHaveProperty("botUrl");
+    expect(byName["d"]).not.toHaveProperty("status");
+  });
+
+  test("a line that the provider prints twice is one note", () => {
+    expect(notes.filter((line) => line.startsWith("b: webhookUrl changes"))).toHaveLength(1);
+  });
+});
+
+describe("a URL that is secret", () => {
+  const declared = { ...secretWebhook, outputs: { webhookUrl: SECRET } };
+  const refresh = step("refresh", "acme", { old: secretWebhook, new: secretWebhook });
+  const update = step("update", "acme", { old: secretWebhook, new: declared });
+  const drift = {
+    kind: "changed",
+    properties: [
+      {
+        property: "webhookUrl",
+        expected: "https://a.example/acme?token=***",
+        actual: "https://a.example/x?token=***",
+      },
+    ],
+  };
+
+  test.each([
+    ["before", [diagnostic("info", LINE), refresh, programBegins, update]],
+    ["after", [refresh, diagnostic("info", `${LINE}\n\n`), programBegins, update]],
+  ])("has drifted if the refresh says so %s its event", (_, events) => {
+    expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
+  });
+
+  test("that only the program changes has not drifted", () => {
+    const [webhook] = read([refresh, programBegins, diagnostic("info", LINE), update]).webhooks;
+    expect(webhook).toMatchObject({ change: "update" });
+    expect(webhook).not.toHaveProperty("drift");
+  });
+});
+
+describe("failures", () => {
+  test("the failure of a webhook names its workspace, once", () => {
+    const failed = diagnostic("error", "acme: the service refused the API key\n", urnOf("acme"));
+    expect(read([failed, failed, diagnostic("error", "update failed")]).failures).toEqual([
+      { workspace: "acme", stack: "s1", message: "acme: the service refused the API key" },
+    ]);
+  });
+
+  test("what concerns the whole run counts only if nothing else does", () => {
+    expect(
+      read([diagnostic("error", "no space left\n"), diagnostic("error", "update failed")]).failures,
+    ).toEqual([{ stack: "s1", message: "no space left" }]);
+    expect(read([diagnostic("error", "update failed")]).failures).toEqual([
+      { stack: "s1", message: "update failed" },
+    ]);
+  });
+
+  test("the message of a check stands alone", () => {
+    const text = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;
+    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toMatchObject([
+      { message: "webhookUrl: must be an absolute URL" },
+    ]);
+  });
+});
+
+test("the warning of operations that were ended in the middle is told, and is no note", () => {
+  const reader = createEventReader({ stack: "s1", action: "up" });
+  expect(reader.hasPending()).toBe(false);
+  readAll(reader, [
+    diagnostic(
+      "warning",
+      "Attempting to deploy or update resources with 1 pending operations from previous deployment.\n  * urn, interrupted while creating",
+    ),
+  ]);
+  expect(reader.hasPending()).toBe(true);
+  expect(reader.result().notes).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { renderDrift } from "../../../../provider/fleet/render/drift.js";
+import type { DriftReport } from "../../../../provider/fleet/watch.js";
+
+const driftReport = (more: Partial<DriftReport> = {}): DriftReport => ({
+  fleet: "production",
+  checkedAt: "2026-11-21T22:00:00.000Z",
+  seconds: 4,
+  outcome: "drift",
+  checked: 60,
+  failures: [],
+  skipped: [],
+  calls: { "get-webhook": 60 },
+  answers429: 0,
+  workspaces: [
+    {
+      workspace: "acme",
+      stack: "production-0-of-2",
+      kind: "changed",
+      properties: [
+        { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://old.example/a" },
+        { property: "webhookVerificationKey", expected: "the key", actual: "other key" },
+      ],
+      repair: "node fleet.ts up --refresh",
+    },
+    { workspace: "globex", stack: "production-1-of-2", kind: "gone", properties: [], repair: "up" },
+  ],
+  ...more,
+});
+
+describe("the report of a drift watch", () => {
+  test("names workspace, property, both values and the repair; never a key", () => {
+    expect(renderDrift(driftReport(), "text")).toBe(`Fleet production: drift
+
+60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 2 with drift.
+
+WORKSPACE  STACK              PROPERTY                EXPECTED                ACTUAL                 REPAIR
+acme       production-0-of-2  webhookUrl              https://chat.example/a  https://old.example/a  node fleet.ts up --refresh
+acme       production-0-of-2  webhookVerificationKey  [secret]                [secret]               node fleet.ts up --refresh
+globex     production-1-of-2  webhook                 registered              nothing is registered  up
+
+Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
+`);
+  });
+
+  test("says the same in Markdown", () => {
+    expect(renderDrift(driftReport(), "markdown")).toBe(`## Fleet production: drift
+
+60 workspaces checked in 4 s, at 2026-11-21T22:00:00.000Z; 2 with drift.
+
+| Workspace | Stack | Property | Expected | Actual | Repair |
+| --- | --- | --- | --- | --- | --- |
+| \`acme\` | \`production-0-of-2\` | \`webhookUrl\` | \`https://chat.example/a\` | \`https://old.example/a\` | node fleet.ts up --refresh |
+| \`acme\` | \`production-0-of-2\` | \`webhookVerificationKey\` | \\[secret\\] | \\[secret\\] | node fleet.ts up --refresh |
+| \`globex\` | \`production-1-of-2\` | webhook | registered | nothing is registered | up |
+
+Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
+`);
+  });
+
+  test("says how to mend what could not be looked at", () => {
+    const failure = { workspace: "acme", stack: "s", message: "HTTP 401", repair: "give the API key" };
+    const shown = renderDrift(
+      driftReport({ outcome: "failed", failures: [failure], workspaces: [] }),
+      "text",
+    );
+    expect(shown).toContain("Fleet production: the check failed\n");
+    expect(shown).toContain("FAILED  STACK  WHY       REPAIR\nacme    s      HTTP 401  give the API key\n");
+  });
+
+  test.each([
+    ["taken-over", "another URL with another key"],
+    ["not-deployed", "not deployed yet"],
+    ["to-be-removed", "still deployed"],
+  ] as const)("says in words what %s means", (kind, actual) => {
+    const workspaces = [{ workspace: "acme", stack: "s", kind, properties: [], repair: "up" }];
+    expect(renderDrift(driftReport({ workspaces }), "text")).toContain(`${actual}  up\n`);
+  });
+});
