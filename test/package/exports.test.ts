@@ -132,7 +132,9 @@ describe("What a Pulumi program loads with the package", () => {
     expect(files.filter((file) => file.endsWith("/dist/provider/index.js"))).toHaveLength(1);
     expect(files.filter((file) => /node_modules\/(zod|undici)\//.test(file))).toEqual([]);
     expect(
-      files.filter((file) => /dist\/(schema|provider\/(client|http|emulator|responder|dynamic))/.test(file)),
+      files.filter((file) =>
+        /dist\/(schema|provider\/(client|http|emulator|responder|dynamic|fleet))/.test(file),
+      ),
     ).toEqual([]);
   });
 

@@ -34,14 +34,22 @@ export async function endProcessesNaming(text: string): Promise<void> {
   for (;;) {
     const alive = await processesNaming(text);
     if (alive.length === 0) return;
-    for (const { pid } of alive) killIfAlive(pid);
+    for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
     await sleep(20);
   }
 }
 
-function killIfAlive(pid: number): void {
+/** Kills the processes of {@link processesOf} that are alive; throws while there were some, because one may have started another. */
+export async function killProcessesOf(variable: { name: string; value: string }): Promise<void> {
+  const alive = await processesOf(variable);
+  for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
+  if (alive.length > 0) throw new Error(`${alive.length} processes of the run were still alive`);
+}
+
+/** Sends a signal to a process, or with a negative number to a group, unless it has ended. */
+export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }

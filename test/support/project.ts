@@ -5,7 +5,7 @@ import { execa } from "execa";
 import type { ApiChatWebhookArgs } from "pulumi-apichat";
 import { vi } from "vitest";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
-import { processesOf, type ProcessInfo } from "./processes.ts";
+import { killProcessesOf, processesOf, type ProcessInfo } from "./processes.ts";
 import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import { type Outcome } from "./stack.ts";
 
@@ -82,7 +82,7 @@ export async function createProject(
       output: () => output,
       processes: () => processesOf(marker),
       interrupt: () => process.kill(-(child.pid ?? Number.NaN), "SIGINT"),
-      killEverything: () => vi.waitFor(() => killAll(marker), { timeout: 10_000, interval: 20 }),
+      killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 10_000, interval: 20 }),
     };
   };
   const run = (...parameters: string[]): Promise<Outcome> => start(...parameters).done;
@@ -100,7 +100,7 @@ export async function createProject(
     checkpoint: () => readFile(join(scene.backend.folder, ".pulumi", "stacks", "killed", "dev.json"), "utf8"),
     printed: () => printed,
     remove: async () => {
-      await killAll(marker).catch(() => undefined);
+      await killProcessesOf(marker).catch(() => undefined);
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -113,17 +113,4 @@ function describeWebhook(
   const declaration = typeof given === "string" ? { workspace: given } : given;
   const { name = declaration.workspace, options } = declaration;
   return { name, args: argsOf(scene, declaration), options };
-}
-
-/** Kills what is alive; throws while something was, because it may have started another. */
-async function killAll(marker: { name: string; value: string }): Promise<void> {
-  const alive = await processesOf(marker);
-  for (const { pid } of alive) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-  }
-  if (alive.length > 0) throw new Error(`${alive.length} processes of the run were still alive`);
 }
