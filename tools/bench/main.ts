@@ -7,6 +7,9 @@ import { clientRow, messageClientRow } from "./client.ts";
 import { commandLineRow } from "./command-line.ts";
 import { emulatorRow } from "./emulator.ts";
 import { engineRow } from "./engine.ts";
+import { formatFigures, summarizeRuns, type FleetFigures } from "./fleet/figures.ts";
+import { writeFigures } from "./fleet/results.ts";
+import { createFleetRows } from "./fleet/rows.ts";
 import { heapRow } from "./heap.ts";
 import { loadingRow } from "./loading.ts";
 import { describeMachine, formatMachine, type Machine } from "./machine.ts";
@@ -21,6 +24,7 @@ import { formatTable } from "./table.ts";
 import { workerBundleRow } from "./worker-bundle.ts";
 import { workerdRow } from "./workerd.ts";
 
+const fleet = createFleetRows();
 const ROWS = [
   signatureRow,
   workerdRow,
@@ -36,30 +40,41 @@ const ROWS = [
   loadingRow,
   stateRow,
   engineRow,
+  ...fleet.rows,
 ];
 const MISSED = 1;
 const NOT_MEASURED = 2;
 
 async function runRows(options: BenchOptions, signal: AbortSignal): Promise<Measurement[]> {
-  const { only, webhooks, engineRounds } = options;
+  const { only, webhooks, engineRounds, workspaces, fleetRounds } = options;
   const measurements: Measurement[] = [];
   for (const row of ROWS.filter(({ name }) => only.length === 0 || only.includes(name))) {
     const measure = (update: (detail: string) => void): Promise<Measurement[]> =>
-      row.measure({ webhooks, engineRounds, signal, update });
+      row.measure({ webhooks, engineRounds, workspaces, fleetRounds, signal, update });
     measurements.push(...(await withProgress(row.title, measure)));
   }
   return measurements;
 }
 
+interface Results {
+  machine: Machine;
+  measurements: Measurement[];
+  /** Of the fleet's rows, if one was run. */
+  figures: FleetFigures | undefined;
+}
+
 async function report(
-  { json, jsonFile }: BenchOptions,
-  { machine, measurements }: { machine: Machine; measurements: Measurement[] },
+  { json, jsonFile, plot }: BenchOptions,
+  { machine, measurements, figures }: Results,
 ): Promise<void> {
   const print = json && jsonFile === undefined ? console.error : console.log;
-  print(`\n${formatMachine(machine)}\n\n${formatTable(measurements)}`);
+  print(`\n${formatMachine(machine)}`);
+  if (measurements.length > 0) print(`\n${formatTable(measurements)}`);
+  if (figures) print(`\n${formatFigures(figures)}`);
+  if (figures && plot) print(`\nwrote ${(await writeFigures(figures)).join(" and ")}`);
   if (!json) return;
   const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
-  const text = `${JSON.stringify({ at: new Date(), machine, results }, undefined, 2)}\n`;
+  const text = `${JSON.stringify({ at: new Date(), machine, results, fleet: figures?.sizes }, undefined, 2)}\n`;
   if (jsonFile === undefined) process.stdout.write(text);
   else await writeFile(jsonFile, text);
 }
@@ -76,7 +91,8 @@ async function main(): Promise<number> {
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
   const measurements = await runRows(options, signal);
-  await report(options, { machine, measurements });
+  const figures = fleet.runs.length > 0 ? summarizeRuns(fleet.runs, machine) : undefined;
+  await report(options, { machine, measurements, figures });
   return measurements.every(isReached) ? 0 : MISSED;
 }
 

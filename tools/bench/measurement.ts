@@ -29,6 +29,10 @@ export interface RowContext {
   webhooks: number;
   /** How often the rows on the engine are repeated. */
   engineRounds: number;
+  /** How many workspaces the rows of the fleet register at most. */
+  workspaces: number;
+  /** How often the row `fleet` is repeated. */
+  fleetRounds: number;
   /** Aborts on Ctrl-C: the row ends what it started, and rejects. */
   signal: AbortSignal;
   /** Says how far the row is. */

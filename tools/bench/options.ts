@@ -6,19 +6,31 @@ export interface BenchOptions {
   only: string[];
   webhooks: number;
   engineRounds: number;
+  /** How many workspaces the rows of the fleet register at most. */
+  workspaces: number;
+  fleetRounds: number;
+  /** Keep the numbers of the fleet's rows beside the benchmark, and draw their plot. */
+  plot: boolean;
   json: boolean;
   /** Where the JSON goes; undefined is stdout. */
   jsonFile: string | undefined;
 }
+
+/** The emulator keeps 10,000 requests, and each workspace takes four: with more, the calls could not be counted. */
+const MOST_WORKSPACES = 2500;
 
 export const USAGE = `npm run bench -- [options]
 
 Measures this package against what it is built on, in one run, and prints the ratios.
 
   --only <row>       only this row; may be repeated: signature, workerd, bundle, client, message-client,
-                     responder, heap, spool, slow, emulator, command-line, loading, state, engine
+                     responder, heap, spool, slow, emulator, command-line, loading, state, engine, fleet, one-stack
   --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
   --rounds <n>       repetitions of the engine row, default 3
+  --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000
+  --fleet-rounds <n> repetitions of the row fleet, default 1
+  --plot             write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and
+                     their plot to fleet.svg beside it
   --json [file]      keep the results as JSON; without a file on stdout, and the table on stderr
   --help             this text
 
@@ -35,6 +47,9 @@ export function parseOptions(given: readonly string[], rows: readonly string[]):
       only: { type: "string", multiple: true, default: [] },
       webhooks: { type: "string", default: "200" },
       rounds: { type: "string", default: "3" },
+      workspaces: { type: "string", default: "1000" },
+      "fleet-rounds": { type: "string", default: "1" },
+      plot: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
     },
   });
@@ -48,13 +63,16 @@ export function parseOptions(given: readonly string[], rows: readonly string[]):
     only: values.only,
     webhooks: parseCount("--webhooks", values.webhooks),
     engineRounds: parseCount("--rounds", values.rounds),
+    workspaces: parseCount("--workspaces", values.workspaces, MOST_WORKSPACES),
+    fleetRounds: parseCount("--fleet-rounds", values["fleet-rounds"]),
+    plot: values.plot,
     json: values.json,
     jsonFile,
   };
 }
 
-function parseCount(name: string, text: string): number {
+function parseCount(name: string, text: string, most = 9999): number {
   const count = Number(text);
-  if (Number.isInteger(count) && count >= 1 && count <= 9999) return count;
-  throw new Error(`${name} ${text}: must be a whole number from 1 to 9999`);
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+  throw new Error(`${name} ${text}: must be a whole number from 1 to ${most}`);
 }

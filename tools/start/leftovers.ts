@@ -21,7 +21,8 @@ export async function endLeftovers(setting: string): Promise<void> {
   throw new Error(`processes of this run do not end: ${(await findProcesses(setting)).join(", ")}`);
 }
 
-async function findProcesses(setting: string): Promise<number[]> {
+/** The processes that have this setting, `NAME=value`, in their environment, but for this one. Linux only. */
+export async function findProcesses(setting: string): Promise<number[]> {
   const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0 && id !== process.pid);
   const environments = await Promise.all(ids.map(readEnvironment));
   return ids.filter((_, index) => environments[index]?.includes(setting));
