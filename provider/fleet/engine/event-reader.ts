@@ -2,15 +2,17 @@ import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pu
 import type { HiddenUrlChange } from "../../webhook/hidden-url.js";
 import { UNKNOWN } from "../../resource/unknown.js";
 import { hideQuery } from "../../url.js";
-import type { Failure, StackReport, WebhookChange, WebhookReport } from "../reports.js";
+import type { Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "../reports.js";
 import { cleanError, linesOf, readHiddenUrl, saysPending } from "./diagnostics.js";
 import { readDrift, textOf, type ShownWebhook } from "./drift.js";
 import type { StackEvent, StackTask } from "./task.js";
 
 const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
 const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
+/** The stack itself and its providers. */
+const OF_ENGINE = /^pulumi:/;
 
-/** What an operation of the engine means for a webhook. The others are parts of one of these. */
+/** What an operation of the engine means for a resource. The others are parts of one of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
   create: "create",
   update: "update",
@@ -24,7 +26,7 @@ export interface EventReader {
   /** What an event tells at once. */
   read(event: EngineEvent): StackEvent[];
   /** What all of them told. */
-  result(): Pick<StackReport, "webhooks" | "failures" | "notes">;
+  result(): Pick<StackReport, "webhooks" | "others" | "failures" | "notes">;
   /** Whether the state holds operations of a run that was ended in the middle. */
   hasPending(): boolean;
 }
@@ -41,6 +43,7 @@ export function createEventReader(
   const reports = new Map<string, WebhookReport>();
   const hiddenUrls = new Map<string, HiddenUrlChange>();
   const rotated = new Map<string, boolean>();
+  const others = new Map<string, OtherChange>();
   const failures = new Map<string, Failure>();
   const general: string[] = [];
   const notes = new Set<string>();
@@ -65,12 +68,20 @@ export function createEventReader(
     return { workspace, change, ...describe(after ?? before), ...found };
   };
 
+  const noteOther = ({ urn, type }: StepEventMetadata, change: WebhookChange): void => {
+    if (!OF_ENGINE.test(type) && change !== "same") others.set(urn, { name: nameIn(urn), type, change });
+  };
+
   const readStep = (metadata: StepEventMetadata, isPreview: boolean): StackEvent[] => {
     const workspace = nameIn(metadata.urn);
     if (metadata.op === "refresh") return metadata.type === WEBHOOK ? readRefresh(workspace, metadata) : [];
     if (metadata.type === KEY) rotated.set(workspace, metadata.new?.inputs["rotation"] === task.rotation);
-    const change = metadata.type === WEBHOOK ? CHANGES[metadata.op] : undefined;
+    const change = CHANGES[metadata.op];
     if (change === undefined) return [];
+    if (metadata.type !== WEBHOOK) {
+      noteOther(metadata, change);
+      return [];
+    }
     const { old, new: now } = metadata;
     const shown = change === "delete" ? describe(old) : describe(now, isPreview ? (old ?? null) : now);
     const isRotated = task.rotation === undefined ? undefined : rotated.get(workspace);
@@ -138,6 +149,7 @@ export function createEventReader(
       const named = [...failures.values()];
       return {
         webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
+        ...(others.size > 0 ? { others: [...others.values()] } : {}),
         failures: named.length > 0 ? named : toFailures(general, task.stack),
         notes: [...notes],
       };

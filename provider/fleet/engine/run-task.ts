@@ -4,7 +4,7 @@ import type { PulumiFn, Stack } from "@pulumi/pulumi/automation/index.js";
 import type { Failure, StackReport } from "../reports.js";
 import { describeCommandError, saysChanges } from "./command-error.js";
 import { loadProgram, toInlineProgram } from "./inline-program.js";
-import { requireNoneForgotten } from "./pending.js";
+import { findPending, requireNoneForgotten } from "./pending.js";
 import { withExistingStack, withStack, type StackToOpen } from "./open-stack.js";
 import { runCommand, type CommandOptions, type CommandResult } from "./run-command.js";
 import type { DestroyTask, ProgramTask, StackEvent, StackTask } from "./task.js";
@@ -52,7 +52,7 @@ async function runProgram(run: TaskRun<ProgramTask>): Promise<void> {
   await withStack(placeOf(task, inline), async ({ stack, isNew }) => {
     if (task.action === "up") {
       await runIt(run, stack, (options) => stack.up({ ...options, ...refresh, continueOnError: true }));
-      if (run.result?.error === undefined && run.result?.reader.hasPending()) await clearPending(run, stack);
+      if (run.result?.error === undefined && (await hasPending(run, stack))) await clearPending(run, stack);
       return;
     }
     const expectNoChanges = task.expectNoChanges ?? false;
@@ -81,6 +81,12 @@ async function runIt(
 ): Promise<void> {
   const { task, signal, onEvent } = run;
   run.result = await runCommand({ stack, command, reading: task, signal, onEvent });
+}
+
+/** The engine warns of it, but not if it refreshes first. */
+async function hasPending({ task, result }: TaskRun<ProgramTask>, stack: Stack): Promise<boolean> {
+  if (result?.reader.hasPending()) return true;
+  return task.refresh === true && (await findPending(stack)).length > 0;
 }
 
 /** What an ended run was creating is in the state by now; without this, every later run warns of it. */
@@ -115,7 +121,16 @@ function toReport({ task, signal, failures, result }: TaskRun): Omit<StackReport
   const isStopped = signal.aborted && (result?.error !== undefined || result === undefined);
   const told = isStopped ? all.filter(({ workspace }) => workspace !== undefined) : all;
   const outcome = isStopped ? "stopped" : told.length > 0 ? "failed" : "done";
-  return { stack: task.stack, outcome, webhooks: read.webhooks, failures: told, notes: read.notes };
+  return { ...read, ...findUnseen(task, result), stack: task.stack, outcome, failures: told };
+}
+
+/** The engine counts changes that no webhook and no other resource shows, such as of a provider: then the stack has changed. */
+function findUnseen({ stack }: StackTask, result: CommandResult | undefined): Pick<StackReport, "others"> {
+  const { webhooks = [], others } = result?.reader.result() ?? {};
+  const isSeen =
+    others !== undefined || webhooks.some(({ change, drift }) => change !== "same" || drift !== undefined);
+  if (isSeen || !saysChanges(result?.error)) return {};
+  return { others: [{ name: stack, type: "pulumi:pulumi:Stack", change: "update" }] };
 }
 
 /** What concerns the whole run says nothing new beside a failure of one workspace, or of the program. */

@@ -31,7 +31,10 @@ export interface WorkerProcess {
   isAlive(): boolean;
   /** Asks it to end, and ends it if it does not. */
   close(): Promise<void>;
-  /** Ends it and its engine at once. */
+  /**
+   * Ends it at once, and its engine without waiting for what is under way. With SIGKILL the engine's providers would live on
+   * and go on calling; at its second SIGINT it ends them itself.
+   */
   kill(): void;
 }
 
@@ -73,7 +76,7 @@ export function startWorker(environment: Readonly<Record<string, string>>): Work
       await ended;
       clearTimeout(timer);
     },
-    kill: () => signalGroup(child, "SIGKILL"),
+    kill: () => signalGroup(child, "SIGINT"),
   };
 }
 
