@@ -3,6 +3,7 @@ import { reportAsOthers, reportError } from "../cli/report-error.js";
 import { fleetProgram } from "./command/program.js";
 import { endProcess } from "./command/run-on-fleet.js";
 import type { FleetDefinition } from "./definition.js";
+import { openFleet } from "./on-demand.js";
 
 /**
  * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`, `refresh`, `rotate`,
@@ -22,8 +23,7 @@ import type { FleetDefinition } from "./definition.js";
 export async function runFleetCommand(definition: FleetDefinition): Promise<void> {
   const program = fleetProgram({
     name: `node ${basename(process.argv[1] ?? "fleet.ts")}`,
-    // `--help` and wrong use need nothing of it.
-    open: async () => (await import("./fleet.js")).openFleet(definition),
+    open: () => openFleet(definition),
   });
   reportAsOthers(program);
   try {

@@ -1,5 +1,5 @@
 import type { FleetIndex } from "./engine/task.js";
-import type { StackReport } from "./reports.js";
+import type { StackReport, WebhookReport } from "./reports.js";
 
 /** The bot URLs of a stack after it was run, by workspace. */
 export function botUrlsOf({ webhooks }: StackReport): Record<string, string> {
@@ -7,6 +7,20 @@ export function botUrlsOf({ webhooks }: StackReport): Record<string, string> {
     change === "delete" || botUrl === undefined ? [] : [[workspace, botUrl] as const],
   );
   return Object.fromEntries(standing);
+}
+
+/** Whether the index differs from what the stacks hold, by their previews. What is still to be created is not yet missing. */
+export function isStale({ botUrls, stackOf }: FleetIndex, previews: readonly StackReport[]): boolean {
+  return previews.some(({ stack, outcome, webhooks }) => {
+    const known = new Set(webhooks.map(({ workspace }) => workspace));
+    const isForgotten = (workspace: string): boolean =>
+      outcome === "done" && stackOf[workspace] === stack && !known.has(workspace);
+    const isWrong = ({ workspace, change, botUrl }: WebhookReport): boolean =>
+      change !== "create" &&
+      botUrl !== undefined &&
+      (botUrls[workspace] !== botUrl || stackOf[workspace] !== stack);
+    return webhooks.some(isWrong) || Object.keys(botUrls).some(isForgotten);
+  });
 }
 
 /** What a run tells of the bot URLs. */

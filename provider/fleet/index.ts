@@ -1,16 +1,19 @@
-export { openFleet, type Fleet, type OpenFleetOptions } from "./fleet.js";
+export { openFleet, readWorkspaceList } from "./on-demand.js";
+export type { Fleet, OpenFleetOptions } from "./fleet.js";
 export { runFleetCommand } from "./command.js";
 export type { DeclaredWebhook, FleetDefinition, FleetProgram, FleetStack } from "./definition.js";
 export type { FleetLimits } from "./limits.js";
 export type { FleetEvent, PlanOptions, RotateOptions, RunOptions, UpOptions } from "./run-options.js";
 export type { ChangeCounts, FleetPlan, PlannedStack } from "./plan.js";
-export type { CreateCounts } from "./plan-creates.js";
+export type { CreateCounts, UnknownReason } from "./plan-creates.js";
+export type { UnknownCause } from "./plan-look.js";
 export type {
   Drift,
   DriftedProperty,
   Failure,
   FleetAction,
   FleetReport,
+  OtherChange,
   Outcome,
   StackReport,
   WebhookChange,
@@ -20,7 +23,7 @@ export type { KeysByWorkspace } from "./rotation/keys.js";
 export type { RotationWave } from "./rotation/waves.js";
 export type { RotationReport } from "./rotation.js";
 export type { DriftKind, MendableFailure } from "./repair.js";
-export type { DriftReport, DriftedWorkspace, WatchOptions } from "./watch.js";
+export type { DriftReport, DriftedResource, DriftedWorkspace, WatchOptions } from "./watch.js";
 export type { ResolvedStack } from "./resolve.js";
 export type { Format, RenderOptions } from "./render/render.js";
 export { renderPlan } from "./render/plan.js";
@@ -28,6 +31,5 @@ export { renderReport } from "./render/report.js";
 export { renderRotation } from "./render/rotation.js";
 export { renderDrift } from "./render/drift.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
-export { readWorkspaceList } from "../workspace-list/read.js";
 export type { ListedWorkspace } from "../workspace-list/list.js";
 export { ApiChatError, type ApiChatErrorCode } from "../errors.js";

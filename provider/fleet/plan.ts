@@ -1,6 +1,13 @@
 import { findDeployable, listExisting, programTask } from "./existing-stacks.js";
+import { isStale } from "./index-entries.js";
 import { readIndex } from "./index-stack.js";
-import { countUnseen, lookAtCreates, type CreateCounts } from "./plan-creates.js";
+import {
+  countUnseen,
+  lookAtCreates,
+  type CreateCounts,
+  type Looked,
+  type UnknownReason,
+} from "./plan-creates.js";
 import { findRemovals } from "./removals.js";
 import type { Failure, FleetReport, Outcome, StackReport, WebhookChange } from "./reports.js";
 import { withRun, type FleetContext } from "./run-context.js";
@@ -14,6 +21,8 @@ export type ChangeCounts = Record<WebhookChange, number>;
 export interface PlannedStack extends ChangeCounts {
   stack: string;
   outcome: Outcome;
+  /** How many resources that are no webhooks change. */
+  others: number;
   failures: Failure[];
 }
 
@@ -23,15 +32,21 @@ export interface FleetPlan extends Pick<
   "failures" | "skipped" | "stoppedBy" | "calls" | "answers429"
 > {
   fleet: string;
-  /** `failed` if the preview of a stack failed. */
+  /** `failed` if the preview of a stack failed, or the service refuses an API key. */
   outcome: Outcome;
   seconds: number;
   stacks: PlannedStack[];
   totals: ChangeCounts;
+  /** How many resources that are no webhooks change, such as verification keys. */
+  others: number;
   /** What stands at the service where a webhook would be created. */
   creates: CreateCounts;
+  /** Why some of those are unknown, by how many. */
+  unknownReasons: UnknownReason[];
   /** The workspaces that left the list, by name. */
   removals: string[];
+  /** `stale`: the index stack lacks what the stacks hold, or has more: a run was killed before it wrote it. `up` writes it. */
+  index: "current" | "stale";
 }
 
 /** Previews every stack that `up` would run, and looks at each workspace where a webhook would be created. Changes nothing. */
@@ -40,7 +55,8 @@ export function planFleet(context: FleetContext, options: PlanOptions): Promise<
   const { refresh = false } = options;
   return withRun(context, { action: "plan", options }, async (run) => {
     const existing = await listExisting(run);
-    const gone = await findRemovals(fleet, await readIndex(run));
+    const index = await readIndex(run);
+    const gone = await findRemovals(fleet, index);
     const tasks = findDeployable(fleet, existing).map((stack) =>
       programTask(fleet, stack, { action: "preview", refresh }),
     );
@@ -50,30 +66,47 @@ export function planFleet(context: FleetContext, options: PlanOptions): Promise<
     // Whatever stopped the previews stops the looks.
     const looked =
       previewed.outcome === "stopped"
-        ? { creates: countUnseen(webhooks), stoppedBy: previewed.stoppedBy }
-        : await lookAtCreates(run, webhooks, options);
+        ? countUnseen(previewed.stacks)
+        : await lookAtCreates(run, previewed.stacks, options);
+    const stacks = previewed.stacks.map((report) => toPlannedStack(report, looked.failures));
     const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
     return {
       ...previewed,
       ...looked,
-      outcome: looked.stoppedBy === undefined ? previewed.outcome : "stopped",
+      outcome: judge(previewed.outcome, looked),
+      failures: [...previewed.failures, ...looked.failures],
       fleet: fleet.name,
       seconds: secondsSince(run.startedAt),
-      stacks: previewed.stacks.map(toPlannedStack),
+      stacks,
       totals: countChanges(webhooks),
+      others: stacks.reduce((sum, { others }) => sum + others, 0),
       removals: [...new Set([...gone, ...deleted])].toSorted(),
+      index: isStale(index, previewed.stacks) ? "stale" : "current",
       calls: run.gate.calls(),
       answers429: run.gate.answers429(),
     };
   });
 }
 
-const toPlannedStack = ({ stack, outcome, webhooks, failures }: StackReport): PlannedStack => ({
-  stack,
-  outcome,
-  ...countChanges(webhooks),
-  failures,
-});
+/** A refused key wins over the stop that follows from it. */
+function judge(previewed: Outcome, { failures, stoppedBy }: Looked): Outcome {
+  if (failures.length > 0) return "failed";
+  return stoppedBy === undefined ? previewed : "stopped";
+}
+
+function toPlannedStack(
+  { stack, outcome, webhooks, others = [], failures }: StackReport,
+  seen: readonly Failure[],
+): PlannedStack {
+  const own = seen.filter((failure) => failure.stack === stack);
+  return {
+    stack,
+    outcome: own.length > 0 ? "failed" : outcome,
+    ...countChanges(webhooks),
+    others: others.length,
+    failures: [...failures, ...own],
+  };
+}
 
 function countChanges(webhooks: StackReport["webhooks"]): ChangeCounts {
   const counts: ChangeCounts = { create: 0, update: 0, delete: 0, same: 0 };

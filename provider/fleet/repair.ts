@@ -3,6 +3,9 @@ import type { Drift, Failure } from "./reports.js";
 /** How a workspace differs. Not the service but the list has gone on: `not-deployed`, `to-be-removed`. */
 export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
 
+/** `other`: a resource that is no webhook. */
+export type RepairKind = DriftKind | "other";
+
 /** A failure, and what to do about it. */
 export interface MendableFailure extends Failure {
   repair: string;
@@ -12,14 +15,16 @@ export interface MendableFailure extends Failure {
 export const DEFAULT_COMMAND = "node fleet.ts";
 
 /** Says which command repairs a difference. `command` is how the fleet's command line is called. */
-export const repairOf = (kind: DriftKind, command: string): string => REPAIRS[kind](command);
+export const repairOf = (kind: RepairKind, command: string): string => REPAIRS[kind](command);
 
-const REPAIRS: Record<DriftKind, (command: string) => string> = {
+const REPAIRS: Record<RepairKind, (command: string) => string> = {
   changed: (command) => `${command} up --refresh`,
   gone: (command) => `${command} up --refresh`,
   "taken-over": (command) =>
-    `${command} up --refresh stops with a conflict: find out who set the other webhook, then set onExisting: "replace" ` +
-    "in the program and run it, or take the workspace out of the list",
+    `${command} up --refresh stops with a conflict: find out whose the other webhook is, then ` +
+    `apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and ${command} up --refresh; or set ` +
+    'onExisting: "replace" in the program, or take the workspace out of the list',
+  other: (command) => `${command} up --refresh`,
   "not-deployed": (command) => `${command} up`,
   "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,
 };

@@ -47,6 +47,14 @@ export interface Failure {
   message: string;
 }
 
+/** A resource that is no webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
+export interface OtherChange {
+  name: string;
+  /** As in its URN. */
+  type: string;
+  change: Exclude<WebhookChange, "same">;
+}
+
 /** What one engine command did with one stack. */
 export interface StackReport {
   stack: string;
@@ -54,6 +62,8 @@ export interface StackReport {
   seconds: number;
   webhooks: WebhookReport[];
   failures: Failure[];
+  /** What changes besides webhooks; left out if nothing does. */
+  others?: OtherChange[];
   /** Lines that the provider printed for people, such as warnings. */
   notes: string[];
 }

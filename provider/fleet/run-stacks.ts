@@ -1,4 +1,5 @@
 import type { StackEvent, StackTask } from "./engine/task.js";
+import { describeTooMany, withoutName } from "./failure-texts.js";
 import type { Journal } from "./journal.js";
 import type { Failure, FleetReport, Outcome, StackReport } from "./reports.js";
 import type { RunContext } from "./run-context.js";
@@ -96,11 +97,12 @@ class RunOfStacks {
     const { workers, gate } = this.#context;
     const told = new Set<string>();
     this.#emit({ type: "stack-started", stack, workspaces: this.#countWorkspaces(stack) });
-    const report = await workers.run(task, {
+    const ended = await workers.run(task, {
       signal: this.#stop.signal,
       onEvent: (event) => this.#pass(event, { stack, told }),
       environment: gate.environment,
     });
+    const report = { ...ended, failures: ended.failures.map(withoutName) };
     this.#reports.set(stack, report);
     for (const failure of report.failures) this.#noteFailure(failure, told);
     if (report.outcome === "done") await this.#options.journal?.note(task, report);
@@ -108,7 +110,7 @@ class RunOfStacks {
   }
 
   #pass(event: StackEvent, { stack, told }: { stack: string; told: Set<string> }): void {
-    if (event.type === "failure") this.#noteFailure(event.failure, told);
+    if (event.type === "failure") this.#noteFailure(withoutName(event.failure), told);
     else this.#emit({ ...event, stack });
   }
 
@@ -121,8 +123,7 @@ class RunOfStacks {
     this.#emit({ type: "failure", failure });
     const { stopAfterFailures } = this.#limits;
     if (this.#failures.length < stopAfterFailures) return;
-    const failures = stopAfterFailures === 1 ? "1 failure" : `${stopAfterFailures} failures`;
-    this.#stop.stop(`${failures}, the most allowed (--stop-after-failures)`);
+    this.#stop.stop(describeTooMany(stopAfterFailures));
   }
 
   #emit(event: FleetEvent): void {

@@ -1,6 +1,13 @@
 import { listExisting, programTask } from "./existing-stacks.js";
-import { DEFAULT_COMMAND, repairOf, toMendable, type DriftKind, type MendableFailure } from "./repair.js";
-import type { Drift, FleetReport, StackReport, WebhookReport } from "./reports.js";
+import {
+  DEFAULT_COMMAND,
+  repairOf,
+  toMendable,
+  type DriftKind,
+  type MendableFailure,
+  type RepairKind,
+} from "./repair.js";
+import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
 import type { ResolvedFleet } from "./resolve.js";
 import { withRun, type FleetContext } from "./run-context.js";
 import type { RunOptions } from "./run-options.js";
@@ -24,6 +31,13 @@ export interface DriftedWorkspace {
   repair: string;
 }
 
+/** A resource that is no webhook, and that an `up` would change: a responder whose process is gone, for one. */
+export interface DriftedResource extends OtherChange {
+  stack: string;
+  kind: "other";
+  repair: string;
+}
+
 /** What a watch saw. No secret is in it. */
 export interface DriftReport extends Pick<
   FleetReport,
@@ -35,6 +49,8 @@ export interface DriftReport extends Pick<
   outcome: "no-drift" | "drift" | "failed";
   /** Those that differ, by name. */
   workspaces: DriftedWorkspace[];
+  /** What differs besides, by name. What belongs to one of those workspaces is left out. */
+  others: DriftedResource[];
   /** How many deployed webhooks were looked at, with and without drift. */
   checked: number;
   failures: MendableFailure[];
@@ -78,11 +94,13 @@ function toDriftReport(
   command: string,
 ): Omit<DriftReport, "fleet" | "checkedAt" | "seconds"> {
   const { skipped, stoppedBy, calls, answers429 } = run;
+  const others = findOthers(run, found);
   return {
-    outcome: judge(run, found),
+    outcome: judge(run, found.length + others.length),
     workspaces: found
-      .map((one) => ({ ...one, repair: repairOf(one.kind, command) }))
+      .map((one) => ({ ...one, repair: repairOf(repairKindOf(one, others), command) }))
       .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
+    others: others.map((one) => ({ ...one, kind: "other", repair: repairOf("other", command) })),
     checked: run.stacks.flatMap(findChecked).length,
     failures: run.failures.map((failure) => toMendable(failure, command)),
     skipped,
@@ -93,9 +111,22 @@ function toDriftReport(
 }
 
 /** A failure wins: what was not looked at may have drifted. */
-function judge(run: StacksRun, found: readonly Found[]): DriftReport["outcome"] {
+function judge(run: StacksRun, differences: number): DriftReport["outcome"] {
   if (run.outcome !== "done") return "failed";
-  return found.length > 0 ? "drift" : "no-drift";
+  return differences > 0 ? "drift" : "no-drift";
+}
+
+/** What a responder that is gone changes in webhooks, only a run that looks first sees. */
+const repairKindOf = ({ kind, stack }: Found, others: readonly { stack: string }[]): RepairKind =>
+  kind === "not-deployed" && others.some((one) => one.stack === stack) ? "other" : kind;
+
+/** The key of a workspace that is not deployed, and the like, comes with its webhook. */
+function findOthers({ stacks }: StacksRun, found: readonly Found[]): (OtherChange & { stack: string })[] {
+  const told = new Set(found.map(({ stack, workspace }) => `${stack} ${workspace}`));
+  return stacks
+    .flatMap(({ stack, others = [] }) => others.map((one) => ({ ...one, stack })))
+    .filter(({ stack, name }) => !told.has(`${stack} ${name}`))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function findDrift(fleet: ResolvedFleet, { stack, webhooks }: StackReport): Found[] {

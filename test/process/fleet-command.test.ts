@@ -54,6 +54,16 @@ describe("the command line of a fleet, with a fake fleet", () => {
     expect(names(said.calls)).toEqual(["open", "plan", "close"]);
   });
 
+  test.each([
+    ["a stale index stack", { indexIsStale: true }, "Write the index stack production-index? (y/N) "],
+    ["other resources alone", { others: 2 }, "Change 2 other resources? (y/N) "],
+  ])("up with %s has something to do, and says what", async (_, wishes, until) => {
+    const said = await runOnTerminal(["up"], { until, typed: "y\n" }, { nothingToDo: true, ...wishes });
+    expect(said).toMatchObject({ exitCode: 0 });
+    expect(said.shown).not.toContain("nothing to do");
+    expect(names(said.calls)).toEqual(["open", "plan", "up", "close"]);
+  });
+
   test("up after a plan that failed changes nothing", async () => {
     const said = await run(["up", "--yes"], { planFails: true });
     expect(said).toMatchObject({ exitCode: 1, stdout: "" });
@@ -70,6 +80,7 @@ describe("the command line of a fleet, with a fake fleet", () => {
         "acme: the certificate ends soon",
         "production-0-of-2: done in 2 s: create 2",
         "failed: acme (production-0-of-2): no answer\\u001b[2J",
+        "failed: globex (production-0-of-2): the same as acme",
         "3 more times: the certificate ends soon",
       ].join("\n"),
     );

@@ -5,6 +5,7 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const command = new URL("../../dist/provider/fleet/command.js", import.meta.url).href;
+const index = new URL("../../dist/provider/fleet/index.js", import.meta.url).href;
 
 /** Writes each package that is loaded on stderr. */
 const TELL_PACKAGES = `
@@ -41,6 +42,7 @@ beforeAll(async () => {
       "name,baseUrl\nacme,https://platform.example/acme\nglobex,https://platform.example/globex\n",
     "broken.csv": "name,baseUrl\nacme,not a URL\n",
     "tell-packages.mjs": TELL_PACKAGES,
+    "index.ts": `await import("${index}");`,
   };
   await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
 });
@@ -72,6 +74,13 @@ describe("--help of a fleet", () => {
       expect(stdout).toMatch(/\nExit code: 0 /);
     },
   );
+});
+
+test("importing pulumi-apichat/fleet loads no package but commander: no SDK, no HTTP client", async () => {
+  const env = { NODE_OPTIONS: `--import=${join(folder, "tell-packages.mjs")}` };
+  const { exitCode, stderr } = await run("", { file: "index.ts", env });
+  expect(exitCode).toBe(0);
+  expect([...new Set(stderr.trim().split("\n"))]).toEqual(["commander"]);
 });
 
 describe("wrong use of a fleet's command line ends with 2", () => {

@@ -46,6 +46,8 @@ export interface FleetOutcome {
 export interface FleetRun {
   done: Promise<FleetOutcome>;
   output(): string;
+  /** Waits until something is so; throws what was printed if the command ends before. */
+  until(isSo: () => boolean): Promise<void>;
   /** What one Ctrl-C does: SIGINT to the group of the command. */
   interrupt(): void;
   /** kill -9 of the command's own process, and of nothing else. */
@@ -113,8 +115,8 @@ export async function createFleetFolder(scene: Scene, stackCount: number): Promi
     workspacesOf: (stack) =>
       names.filter((name) => stackName(FLEET, stackOf(name, stackCount), stackCount) === stack),
     list: async (webhookUrls = {}) => {
-      const listed = names.map((name) => listWorkspace(scene, name, webhookUrls[name]));
-      await writeFile(join(path, "workspaces.json"), JSON.stringify(listed));
+      const workspaces = names.map((name) => listWorkspace(scene, name, webhookUrls[name]));
+      await writeFile(join(path, "workspaces.json"), JSON.stringify({ workspaces }));
     },
     start,
     run: (...parameters) => start(...parameters).done,
@@ -166,9 +168,20 @@ function startCommand(
     return { exitCode, stdout, output: all };
   };
   const { pid = Number.NaN } = child;
+  const done = finish();
   return {
-    done: finish(),
+    done,
     output: () => output,
+    until: async (isSo) => {
+      const over = new AbortController();
+      const wait = vi.waitUntil(() => over.signal.aborted || isSo(), { timeout: 120_000, interval: 50 });
+      const fail = async (): Promise<never> => {
+        await done;
+        over.abort();
+        throw new Error(`the command has ended:\n${output}`);
+      };
+      await Promise.race([wait, fail()]);
+    },
     interrupt: () => signalIfAlive(-pid, "SIGINT"),
     kill: () => signalIfAlive(pid, "SIGKILL"),
   };

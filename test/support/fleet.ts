@@ -97,10 +97,7 @@ export async function openFleetScene(
     withFleet,
     run: async (names, command) => {
       const before = emulator.requests.length;
-      const onEvent = (event: FleetEvent): void => {
-        told.push(event);
-        (process as any).getBuiltinModule("node:fs").appendFileSync("/tmp/h9-events.log", new Date().toISOString() + " " + JSON.stringify(event.type === "stack-ended" ? [event.type, event.report.stack, event.report.outcome, event.report.seconds] : event) + "\n");
-      };
+      const onEvent = (event: FleetEvent): void => void told.push(event);
       const report = await withFleet(names, (fleet) => command(fleet, { onEvent }));
       told.push(report);
       expect(report.calls, "the calls that the run counted").toEqual(countCalls(scene, before));

@@ -1,5 +1,6 @@
-import { count, duration, firstLine } from "../render/wording.js";
-import type { FleetAction, Outcome, StackReport, WebhookChange } from "../reports.js";
+import { causeOf, firstLine } from "../failure-texts.js";
+import { count, duration } from "../render/wording.js";
+import type { Failure, FleetAction, Outcome, StackReport, WebhookChange } from "../reports.js";
 import type { FleetEvent } from "../run-options.js";
 import type { LiveLine } from "./live-line.js";
 import { NoteBook } from "./notes.js";
@@ -18,6 +19,8 @@ export class FleetProgress {
   #workspaces = 0;
   #wave = "";
   #failures = 0;
+  /** The first failure of each cause. */
+  readonly #causes = new Map<string, Failure>();
   readonly #underWay = new Set<string>();
   readonly #ended = new Set<string>();
   readonly #seen = new Set<string>();
@@ -56,8 +59,7 @@ export class FleetProgress {
         this.#seen.add(event.webhook.workspace);
         break;
       case "failure":
-        this.#failures += 1;
-        this.#screen.say(describeFailure(event.failure));
+        this.#fail(event.failure);
         break;
       case "note":
         this.#notes.take(event.line);
@@ -89,6 +91,16 @@ export class FleetProgress {
     if (!this.#screen.isTerminal) this.#screen.say(describeStack(report));
   }
 
+  /** Twelve refused keys are one text, not twelve. */
+  #fail(failure: Failure): void {
+    this.#failures += 1;
+    const cause = causeOf(failure);
+    const first = this.#causes.get(cause);
+    this.#causes.set(cause, first ?? failure);
+    const why = first ? `the same as ${first.workspace ?? first.stack}` : firstLine(failure.message);
+    this.#screen.say(`failed: ${whoOf(failure)}: ${why}`);
+  }
+
   #draw(): void {
     if (this.#title === "") return;
     const seconds = (Date.now() - this.#startedAt) / 1000;
@@ -109,15 +121,8 @@ const describeStart = (
   { stacks, workspaces }: { stacks: number; workspaces: number },
 ): string => `${action}: ${count(workspaces, "workspace")} in ${count(stacks, "stack")}`;
 
-const describeFailure = ({
-  workspace,
-  stack,
-  message,
-}: {
-  workspace?: string;
-  stack: string;
-  message: string;
-}): string => `failed: ${workspace === undefined ? stack : `${workspace} (${stack})`}: ${firstLine(message)}`;
+const whoOf = ({ workspace, stack }: Failure): string =>
+  workspace === undefined ? stack : `${workspace} (${stack})`;
 
 const CHANGES: Record<WebhookChange, string> = {
   create: "create",

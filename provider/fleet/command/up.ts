@@ -48,8 +48,8 @@ async function planFirst(session: Session, options: UpCommandOptions): Promise<F
 }
 
 /** A workspace that left the list and has no webhook any more still stands in the index stack. */
-const isEmpty = ({ totals, removals }: FleetPlan): boolean =>
-  totals.create + totals.update + totals.delete + removals.length === 0;
+const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
+  totals.create + totals.update + totals.delete + others + removals.length === 0 && index === "current";
 
 async function tellNothing(
   plan: FleetPlan,
@@ -80,6 +80,12 @@ function questionOf({ fleet }: Session, plan: FleetPlan | undefined): string {
     const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
     return `Bring ${all} to what the list says, without a plan?`;
   }
-  const { totals } = plan;
-  return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks?`;
+  const { totals, others, removals } = plan;
+  const more = others === 0 ? "" : `, and change ${count(others, "other resource")}`;
+  if (totals.create + totals.update + totals.delete + removals.length > 0) {
+    return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks${more}?`;
+  }
+  return others === 0
+    ? `Write the index stack ${fleet.indexStack}?`
+    : `Change ${count(others, "other resource")}?`;
 }

@@ -1,5 +1,5 @@
 import type { DriftedProperty } from "../reports.js";
-import type { DriftedWorkspace, DriftReport } from "../watch.js";
+import type { DriftedResource, DriftedWorkspace, DriftReport } from "../watch.js";
 import { code, heading, line, tableOf, type Block, type Piece } from "./document.js";
 import { renderAs, type Format, type RenderOptions } from "./render.js";
 import { count, describeCalls, describeFailures, describeStop, duration } from "./wording.js";
@@ -12,11 +12,11 @@ function describeDrift(report: DriftReport): Block[] {
   return [
     heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
     line(
-      `${count(report.checked, "workspace")} checked in ${duration(report.seconds)}, at ${report.checkedAt}; ${report.workspaces.length} with drift.`,
+      `${count(report.checked, "workspace")} checked in ${duration(report.seconds)}, at ${report.checkedAt}; ${report.workspaces.length} with drift${describeOthers(report.others)}.`,
     ),
     ...tableOf({
       head: ["workspace", "stack", "property", "expected", "actual", "repair"],
-      rows: report.workspaces.flatMap(rowsOf),
+      rows: [...report.workspaces.flatMap(rowsOf), ...report.others.map(rowOfOther)],
       of: "differences",
     }),
     ...describeFailures(report.failures),
@@ -44,6 +44,21 @@ function rowsOf({ workspace, stack, kind, properties, repair }: DriftedWorkspace
   const { expected, actual } = KINDS[kind];
   const differences = properties.length === 0 ? [["webhook", expected, actual]] : properties.map(cellsOf);
   return differences.map((cells) => [code(workspace), code(stack), ...cells, repair]);
+}
+
+const describeOthers = ({ length }: readonly DriftedResource[]): string =>
+  length === 0 ? "" : `, and ${count(length, "other resource")} to change`;
+
+const OTHER_CHANGES: Record<DriftedResource["change"], { expected: string; actual: string }> = {
+  create: { expected: "there", actual: "missing" },
+  update: { expected: "as declared", actual: "differs" },
+  delete: { expected: "removed", actual: "still there" },
+};
+
+/** The last part of the type is the name of the class. */
+function rowOfOther({ name, type, stack, change, repair }: DriftedResource): Piece[] {
+  const { expected, actual } = OTHER_CHANGES[change];
+  return [code(name), code(stack), code(type.split(":").at(-1) ?? type), expected, actual, repair];
 }
 
 const cellsOf = ({ property, expected, actual }: DriftedProperty): Piece[] =>

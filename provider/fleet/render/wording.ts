@@ -1,11 +1,14 @@
 import { inFleetWords } from "../../cli/flag-words.js";
 import { code, line, tableOf, type Block, type Piece } from "./document.js";
+import { commonText, firstLine, groupFailures } from "../failure-texts.js";
 import type { Failure, FleetReport } from "../reports.js";
 
 /** Rows of a table in text and Markdown. */
 export const MOST_ROWS = 100;
 /** Names in a list of names. */
 const MOST_NAMES = 20;
+/** Stacks beside names of workspaces. */
+const MOST_STACKS = 3;
 
 /** "1 stack", "4 stacks". */
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
@@ -24,34 +27,37 @@ export function duration(seconds: number): string {
 /** Names one after the other, and how many are left out. */
 export function listNames(names: readonly string[]): Piece[] {
   const shown = names.slice(0, MOST_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
-  return [...shown.slice(1), moreThan(names)];
+  return [...shown.slice(1), moreThan(names, MOST_NAMES)];
 }
 
-export const cutNames = (names: readonly string[]): string =>
-  names.slice(0, MOST_NAMES).join(", ") + moreThan(names);
+export const cutNames = (names: readonly string[], most = MOST_NAMES): string =>
+  names.slice(0, most).join(", ") + moreThan(names, most);
 
-const moreThan = ({ length }: readonly string[]): string =>
-  length > MOST_NAMES ? ` and ${length - MOST_NAMES} more` : "";
+const moreThan = ({ length }: readonly string[], most: number): string =>
+  length > most ? ` and ${length - most} more` : "";
 
-/** What the first line says is all that a table has room for. */
-export const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
-
-/** Which workspace failed, and why. What failed for the same reason in the same stack is one row. */
+/** Which workspace failed, and why. What failed for the same reason is one row, whatever the stack. */
 export function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
-  const groups = Map.groupBy(failures, ({ stack, message }) => JSON.stringify([stack, firstLine(message)]));
   const hasRepairs = failures.some(({ repair }) => repair !== undefined);
-  const rows = [...groups.values()].map((group): Piece[] => {
-    const [{ stack, message, repair = "" } = NO_FAILURE] = group;
+  const rows = groupFailures(failures).map((group): Piece[] => {
     const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+    const stacks = [...new Set(group.map(({ stack }) => stack))];
     const who = names.length === 0 ? "the stack" : code(cutNames(names));
-    const cells = [who, code(stack), code(firstLine(message))];
-    return hasRepairs ? [...cells, repair] : cells;
+    const where = cutNames(stacks, names.length === 0 ? MOST_NAMES : MOST_STACKS);
+    const cells = [who, code(where), code(whyOf(group))];
+    return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
   });
   const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
   return tableOf({ head, rows, of: "failures" });
 }
 
-const NO_FAILURE: Failure & { repair?: string } = { stack: "", message: "" };
+/** Whole if it is the same for all; else what they share. */
+function whyOf(group: readonly Failure[]): string {
+  const texts = new Set(group.map(({ message }) => firstLine(message)));
+  const [first] = group;
+  if (first === undefined) return "";
+  return texts.size === 1 ? firstLine(first.message) : commonText(first);
+}
 
 /** Why a run ended early, and what it did not begin. */
 export function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {

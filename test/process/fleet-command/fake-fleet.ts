@@ -12,6 +12,10 @@ export interface Wishes {
   /** Where each call is noted, one JSON line each. */
   callsFile: string;
   nothingToDo?: boolean;
+  /** A run was killed before it wrote the index stack. */
+  indexIsStale?: boolean;
+  /** So many other resources change. */
+  others?: number;
   planFails?: boolean;
   upFails?: boolean;
   /** `up` waits for the signal, or does not even end then. */
@@ -63,8 +67,9 @@ async function up(options: RunOptions = {}) {
     stack: "production-0-of-2",
     message: "no answer\u001b[2J\nmore of it",
   };
-  options.onEvent?.({ type: "failure", failure });
-  return fleetReport({ outcome: "failed", failures: [failure] });
+  const second = { ...failure, workspace: "globex" };
+  for (const one of [failure, second]) options.onEvent?.({ type: "failure", failure: one });
+  return fleetReport({ outcome: "failed", failures: [failure, second] });
 }
 
 const fleet: Fleet = {
@@ -80,7 +85,9 @@ const fleet: Fleet = {
     called("plan", options);
     if (wishes.planFails) return Promise.resolve(fleetPlan({ outcome: "failed" }));
     const totals = { create: 0, update: 0, delete: 0, same: 4 };
-    return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [] } : {}));
+    const { others = 0, indexIsStale = false } = wishes;
+    const index = indexIsStale ? "stale" : "current";
+    return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [], others, index } : {}));
   },
   up,
   refresh: (options) => {
@@ -104,6 +111,7 @@ const fleet: Fleet = {
       outcome,
       checkedAt: "2026-11-21T22:00:00.000Z",
       workspaces: [],
+      others: [],
       failures: [],
       checked: 4,
     });

@@ -71,6 +71,46 @@ describe("a plan, on a fake of the worker processes", () => {
     expect(plan.removals).toEqual(NAMES.filter((name) => name !== kept).toSorted());
   });
 
+  it("says that the index stack is stale after a run that was killed before it wrote it, and up writes it", async () => {
+    const killed = await openTestFleet();
+    expect((await planFleet(killed.context, {})).index).toBe("current");
+    await upFleet(killed.context, {});
+    expect((await planFleet(killed.context, {})).index).toBe("current");
+    const [written] = killed.workers.indexes;
+    killed.workers.indexes.length = 0;
+    const fleet = await killed.reopen();
+
+    expect(await planFleet(fleet.context, {})).toMatchObject({
+      totals: { create: 0, update: 0, delete: 0, same: NAMES.length },
+      index: "stale",
+    });
+    await upFleet(fleet.context, {});
+
+    expect(fleet.workers.indexes).toEqual([written]);
+    expect((await planFleet(fleet.context, {})).index).toBe("current");
+  });
+
+  it("says that the index stack is stale where it has a workspace that its stack does not hold", async () => {
+    const fleet = await openTestFleet();
+    await upFleet(fleet.context, {});
+    const [gone = ""] = namesIn(fleet, 1);
+    fleet.workers.backend.get(stackAt(1))?.delete(gone);
+    const { context } = await fleet.reopen({ workspaces: listOf(NAMES.filter((name) => name !== gone)) });
+
+    expect(await planFleet(context, {})).toMatchObject({ totals: { delete: 0 }, index: "stale" });
+  });
+
+  it("counts the resources that change besides the webhooks", async () => {
+    const { context, workers } = await openTestFleet();
+    const others = ["a", "b"].map((name) => ({ name, type: "t", change: "create" }) as const);
+    workers.scripts.set(stackAt(1), () => ({ others }));
+
+    const plan = await planFleet(context, {});
+
+    expect(plan.others).toBe(2);
+    expect(plan.stacks.map((stack) => stack.others)).toEqual([0, 2, 0, 0]);
+  });
+
   it("writes nothing: no index, no journal", async () => {
     const fleet = await openTestFleet();
 
@@ -102,14 +142,49 @@ describe("a plan's look at what would be created, on the emulator and a fake of 
     expect(JSON.stringify(plan)).not.toContain("somebody-else");
   });
 
-  it("counts as unknown where the key is refused, and does not fail", async () => {
-    const emulator = await startService({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
+  it("fails where the key is refused, as up would, and says so of each workspace and in sum", async () => {
+    const emulator = await startService({
+      workspaces: ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY })),
+    });
+    const { context, onEvent, events } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
+
+    const plan = await planFleet(context, { onEvent });
+
+    expect(plan).toMatchObject({ outcome: "failed", creates: { free: 0, unknown: 2 } });
+    expect(plan.unknownReasons).toEqual([
+      { reason: "unauthorized (HTTP 401)", code: "unauthorized", count: 2 },
+    ]);
+    expect(new Set(plan.failures.map(({ workspace }) => workspace))).toEqual(new Set(["acme", "globex"]));
+    expect(plan.stacks.flatMap(({ failures }) => failures)).toHaveLength(2);
+    expect(events.filter(({ type }) => type === "failure")).toHaveLength(2);
+    expect(JSON.stringify(plan)).not.toContain("another-key");
+  });
+
+  it("asks no further when the keys that are refused are too many", async () => {
+    const emulator = await startService({
+      workspaces: NAMES.map((name) => ({ name, apiKey: API_KEY })),
+    });
     const { context } = await openTestFleet(listAt(emulator, { apiKey: "another-key" }));
+
+    const plan = await planFleet(context, { stopAfterFailures: 2, callsPerOrigin: 1 });
+
+    expect(plan).toMatchObject({ outcome: "failed", creates: { unknown: NAMES.length } });
+    expect(plan.stoppedBy).toContain("--stop-after-failures");
+    expect(plan.calls["get-webhook"]).toBeLessThan(NAMES.length);
+    expect(plan.unknownReasons.map(({ reason }) => reason)).toContain("not looked at: the plan was stopped");
+  });
+
+  it("says why it is unknown what stands there, without a URL", async () => {
+    const emulator = await startService({
+      workspaces: [{ name: "acme", apiKey: API_KEY }],
+      faults: [{ operation: "get-webhook", fault: { status: 400 } }],
+    });
+    const { context } = await openTestFleet(listAt(emulator));
 
     const plan = await planFleet(context, {});
 
-    expect(plan).toMatchObject({ outcome: "done", creates: { free: 0, unknown: 1 } });
-    expect(JSON.stringify(plan)).not.toContain("another-key");
+    expect(plan.outcome).toBe("done");
+    expect(plan.unknownReasons).toEqual([{ reason: "rejected (HTTP 400)", code: "rejected", count: 1 }]);
   });
 
   it("takes the API key of the environment for workspaces without one", async () => {

@@ -95,7 +95,53 @@ describe("the watch of a fleet, on a fake of the worker processes", () => {
     see(fleet, { change: "create" });
     expect(repairOf(await watchFleet(fleet.context))).toBe("node fleet.ts up");
     see(fleet, { change: "update", drift: takenOver });
-    expect(repairOf(await watchFleet(fleet.context))).toContain('onExisting: "replace"');
+    const repair = repairOf(await watchFleet(fleet.context));
+    expect(repair).toContain('onExisting: "replace"');
+    expect(repair).toMatch(
+      /apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and node fleet\.ts up --refresh;/,
+    );
+  });
+
+  it("tells of a resource that is no webhook: that is drift too", async () => {
+    const fleet = await openDeployed();
+    const other = { name: "responder", type: "pulumi-nodejs:dynamic/apichat:HandshakeResponder" } as const;
+    fleet.workers.scripts.set(stackAt(0), () => ({
+      webhooks: namesIn(fleet, 0).map(same),
+      others: [{ ...other, change: "create" }],
+    }));
+
+    const report = await watchFleet(fleet.context);
+
+    expect(report).toMatchObject({ outcome: "drift", workspaces: [], checked: NAMES.length });
+    expect(report.others).toEqual([
+      { ...other, change: "create", stack: stackAt(0), kind: "other", repair: "node fleet.ts up --refresh" },
+    ]);
+  });
+
+  it("repairs with up --refresh what a responder that is gone changes in webhooks", async () => {
+    const fleet = await openDeployed();
+    see(fleet, { change: "update" });
+    const seen = fleet.workers.scripts.get(stackAt(0));
+    fleet.workers.scripts.set(stackAt(0), async (options, task) => ({
+      ...(await seen?.(options, task)),
+      others: [{ name: "responder", type: "t", change: "create" }],
+    }));
+
+    expect(repairOf(await watchFleet(fleet.context))).toBe("node fleet.ts up --refresh");
+  });
+
+  it("does not tell twice of a workspace that is not deployed, whose key is missing too", async () => {
+    const fleet = await openDeployed();
+    const [name = "", ...others] = namesIn(fleet, 0);
+    fleet.workers.scripts.set(stackAt(0), () => ({
+      webhooks: [{ workspace: name, change: "create" }, ...others.map(same)],
+      others: [{ name, type: "pulumi-nodejs:dynamic/apichat:VerificationKey", change: "create" }],
+    }));
+
+    const report = await watchFleet(fleet.context);
+
+    expect(report.workspaces).toMatchObject([{ workspace: name, kind: "not-deployed" }]);
+    expect(report.others).toEqual([]);
   });
 
   it("makes no stack that does not exist: its workspaces are not deployed", async () => {

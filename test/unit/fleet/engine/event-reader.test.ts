@@ -59,7 +59,7 @@ const programBegins = event({
 describe("reading the events of an up", () => {
   const reader = createEventReader({ stack: "s1", action: "up", rotation: "2026-12" });
   const told = readAll(reader, recorded("up"));
-  const { webhooks, failures, notes } = reader.result();
+  const { webhooks, others = [], failures, notes } = reader.result();
 
   test("each webhook is told as it is done, and all of them by name in the end", () => {
     expect(told.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "webhook"));
@@ -73,6 +73,12 @@ describe("reading the events of an up", () => {
       webhookUrl: "http://127.0.0.1:34737/a",
       isRotated: false,
     });
+  });
+
+  test("a key is told beside the webhooks", () => {
+    expect(others).toEqual([
+      { name: "a", type: "pulumi-nodejs:dynamic/apichat:VerificationKey", change: "create" },
+    ]);
   });
 
   test("what the engine says for those who debug it is left out", () => {
@@ -114,6 +120,30 @@ describe("reading the events of a preview with refresh", () => {
 
   test("a line that the provider prints twice is one note", () => {
     expect(notes.filter((line) => line.startsWith("b: webhookUrl changes"))).toHaveLength(1);
+  });
+});
+
+const ofType = (type: string, op: string, name: string): EngineEvent => {
+  const urn = `urn:pulumi:s1::exp::${type}::${name}`;
+  return event({ resOutputsEvent: { metadata: { op, urn, type, old: null, new: null }, planning: true } });
+};
+
+describe("other resources", () => {
+  const RESPONDER = "pulumi-nodejs:dynamic/apichat:ResponderProcess";
+
+  test("are told if they change; the stack and its providers are the engine's", () => {
+    const events = [
+      ofType("pulumi:pulumi:Stack", "create", "exp-s1"),
+      ofType("pulumi:providers:pulumi-nodejs", "create", "default"),
+      ofType(RESPONDER, "refresh", "responder"),
+      ofType(RESPONDER, "create", "responder"),
+      ofType(RESPONDER, "same", "another"),
+    ];
+    expect(read(events).others).toEqual([{ name: "responder", type: RESPONDER, change: "create" }]);
+  });
+
+  test("are left out if none changes", () => {
+    expect(read([ofType(RESPONDER, "same", "another")])).not.toHaveProperty("others");
   });
 });
 

@@ -8,6 +8,7 @@ const driftReport = (more: Partial<DriftReport> = {}): DriftReport => ({
   seconds: 4,
   outcome: "drift",
   checked: 60,
+  others: [],
   failures: [],
   skipped: [],
   calls: { "get-webhook": 60 },
@@ -56,6 +57,15 @@ Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
 
 Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
 `);
+  });
+
+  test("shows what drifted besides the webhooks, by the name of its class", () => {
+    const type = "pulumi-nodejs:dynamic/apichat:HandshakeResponder";
+    const place = { name: "responder", type, stack: "s", kind: "other", repair: "up --refresh" } as const;
+    const report = driftReport({ workspaces: [], others: [{ ...place, change: "create" }] });
+    const shown = renderDrift(report, "text");
+    expect(shown).toContain("; 0 with drift, and 1 other resource to change.\n");
+    expect(shown).toContain("responder  s      HandshakeResponder  there     missing  up --refresh\n");
   });
 
   test("says how to mend what could not be looked at", () => {

@@ -11,7 +11,7 @@ production-0-of-2  done  3       0       0       1     0
 production-1-of-2  done  0       2       1       0     0
 total                    3       2       1       1     0
 
-To be created: 1 free, 1 adopted (your URL stands there), 1 taken by another URL, 0 unknown (no answer, or an unclear one).
+To be created: 1 free, 1 adopted (your URL stands there), 1 taken by another URL, 0 unknown.
 Which one it is: apichat webhook plan --file LIST
 1 workspace left the list and would lose the webhook: initech
 Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
@@ -27,7 +27,7 @@ Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
 | \`production-1-of-2\` | done | 0 | 2 | 1 | 0 | 0 |
 | total |  | 3 | 2 | 1 | 1 | 0 |
 
-To be created: 1 free, 1 adopted (your URL stands there), 1 taken by another URL, 0 unknown (no answer, or an unclear one).
+To be created: 1 free, 1 adopted (your URL stands there), 1 taken by another URL, 0 unknown.
 
 Which one it is: \`apichat webhook plan --file LIST\`
 
@@ -42,11 +42,39 @@ Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
     expect(JSON.parse(renderPlan(plan, "json"))).toEqual(plan);
   });
 
+  test("says why it is unknown what stands there, the three most frequent reasons, and what to do about a refused key", () => {
+    const creates = { free: 0, adopted: 0, taken: 0, unknown: 16 };
+    const unknownReasons = [
+      { reason: "unauthorized (HTTP 401)", code: "unauthorized", count: 12 },
+      { reason: "unavailable (HTTP 503)", code: "unavailable", count: 2 },
+      { reason: "timeout", code: "timeout", count: 1 },
+      { reason: "protocol (HTTP 200)", code: "protocol", count: 1 },
+    ] as const;
+    const plan = fleetPlan({ creates, unknownReasons: [...unknownReasons], outcome: "failed" });
+    const shown = renderPlan(plan, "text", { program: "node prod.ts" });
+    expect(shown).toContain(
+      "16 unknown: 12 unauthorized (HTTP 401), 2 unavailable (HTTP 503), 1 timeout and 1 other reason.\n",
+    );
+    expect(shown).toContain(
+      "The service refuses an API key, so up would fail. Give the key of today as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node prod.ts plan\n",
+    );
+    expect(renderPlan(plan, "markdown")).toContain("16 unknown: 12 unauthorized (HTTP 401), ");
+  });
+
+  test("counts the other resources that change, and says that the index stack is stale", () => {
+    const shown = renderPlan(fleetPlan({ others: 15, index: "stale" }), "text");
+    expect(shown).toContain("Besides the webhooks: 15 other resources to change.\n");
+    expect(shown).toContain("The index stack is stale: up writes it.\n");
+  });
+
   test("leaves out what does not apply", () => {
     const totals = { create: 0, update: 0, delete: 0, same: 7 };
     const shown = renderPlan(fleetPlan({ totals, removals: [] }), "text");
     expect(shown).not.toContain("To be created");
     expect(shown).not.toContain("left the list");
+    expect(shown).not.toContain("Besides");
+    expect(shown).not.toContain("stale");
+    expect(shown).not.toContain("refuses");
   });
 
   test("names the first twenty who left the list, and says how many more there are", () => {

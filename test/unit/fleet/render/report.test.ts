@@ -51,6 +51,26 @@ When it is mended, this does what is left: node my-fleet.ts up --resume
 `);
   });
 
+  test("makes one row of failures that differ in the name and the path alone, in whatever stack, and cuts the names", () => {
+    const failures = Array.from({ length: 23 }, (_, index) => ({
+      workspace: `w${index}`,
+      stack: `s${index % 5}`,
+      message: `get-webhook at https://platform.example/w${index}/apichat: HTTP 401. See w${index}`,
+    }));
+    const other = {
+      workspace: "w0",
+      stack: "s0",
+      message: "get-webhook at https://other.example/w0: HTTP 401",
+    };
+    const shown = renderReport(fleetReport({ outcome: "failed", failures: [...failures, other] }), "text");
+    const rows = shown.split("\n").filter((line) => line.includes("HTTP 401"));
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatch(
+      /^w0, w1, .*, w19 and 3 more +s0, s1, s2 and 2 more +get-webhook at https:\/\/platform\.example\/…: HTTP 401\. See …$/,
+    );
+    expect(rows[1]).toContain("https://other.example/w0: HTTP 401");
+  });
+
   test.each([
     ["up", "up --resume"],
     ["rotate", "rotate --resume"],
