@@ -28,8 +28,10 @@ const build = {
   inputs: ["provider", "schema", "tools/page", "tsconfig.json", "package.json"].map((name) =>
     join(root, name),
   ),
-  outputs: [join(root, "dist", "provider", "emulator", "page", "app.js")],
+  outputs: [join(root, "dist", "provider", "emulator", "page", "app.js"), join(binaries, "apichat")],
 };
+
+const LINK_COMMANDS = ["rebuild", "pulumi-apichat", "--ignore-scripts"];
 
 /** Is there while npm runs. */
 const installing = join(stamps, "installing");
@@ -84,6 +86,8 @@ async function compile() {
   await withProgress("Compiling dist/: some seconds", async () => {
     await execute(join(binaries, "tsc"), ["-p", "tsconfig.json"], advice);
     await execute(node, [join(root, "tools", "page", "main.ts")], advice);
+    // npm links a command only if its file is there, and it was not when npm installed.
+    if (!existsSync(join(binaries, "apichat"))) await execute("npm", LINK_COMMANDS, advice);
   });
   const dist = join(root, "dist");
   for (const name of await readdir(dist, { recursive: true })) {

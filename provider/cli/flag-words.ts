@@ -7,6 +7,10 @@ export interface Places {
   slow: string | undefined;
 }
 
+/** As the clients' errors say it. */
+const GIVE_API_KEY =
+  "Give it as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
+
 /** On the command line. */
 const OF_FLAGS: Places = {
   apiKey: "with --api-key-file or APICHAT_API_KEY",
@@ -30,10 +34,7 @@ export const OF_DOCTOR: Places = { ...OF_FLAGS, slow: undefined };
  */
 export const inFlagWords = (message: string, { apiKey, baseUrl, slow }: Places = OF_FLAGS): string =>
   message
-    .replace(
-      "Give it as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey",
-      () => `Give it ${apiKey}`,
-    )
+    .replace(GIVE_API_KEY, () => `Give it ${apiKey}`)
     .replace(/(?<=[.?] )Check baseUrl/, () => `Check ${baseUrl}`)
     .replace(/; raise (timeouts\.)?requestSeconds if the service is slow/, () =>
       slow === undefined ? "" : `; ${slow}`,
@@ -55,7 +56,9 @@ const FLAGS: Partial<Record<string, string>> = {
 
 /** An error of a fleet, which names the options of a run as a program does. */
 export const inFleetWords = (message: string): string =>
-  message.replace(FLEET_OPTIONS, (name) => FLEET_FLAGS[name] ?? name);
+  message
+    .replace(GIVE_API_KEY, "Give it as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list")
+    .replace(FLEET_OPTIONS, (name) => FLEET_FLAGS[name] ?? name);
 
 const FLEET_FLAGS: Partial<Record<string, string>> = {
   stacksAtOnce: "--stacks-at-once",

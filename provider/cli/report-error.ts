@@ -34,7 +34,9 @@ export function reportAsOthers(command: Command): void {
 
 /** Says what commander refuses of a command, which calls it with the line that it would print. */
 const reportWrongUse = (command: Command, line: string): void => {
-  const flaw = hideValues(line.replace(/^error: /, "").trimEnd());
+  const flaw = hideValues(line.replace(/^error: /, "").trimEnd())
+    .replace(/\n\(/, " (")
+    .replace(/\.$/, "");
   sayError({ code: "wrong_use", message: `${flaw}; see ${nameOf(command)} --help` });
 };
 

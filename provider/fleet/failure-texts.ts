@@ -1,15 +1,17 @@
+import { inFleetWords } from "../cli/flag-words.js";
 import type { Failure } from "./reports.js";
 
 /** What the first line says is all that a table or a live line has room for. */
 export const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
-/** The provider begins a message with the name of the resource, which a report shows beside it. */
+/** The provider begins a message with the name of the resource, and the engine may say before it what it was at. */
 export function withoutName(failure: Failure): Failure {
-  const { workspace, message } = failure;
+  const { workspace } = failure;
+  const message = inFleetWords(failure.message.replace(/^Preview failed: /, ""));
   const prefix = `${workspace ?? ""}: `;
   return workspace !== undefined && message.startsWith(prefix)
     ? { ...failure, message: message.slice(prefix.length) }
-    : failure;
+    : { ...failure, message };
 }
 
 /** What failures of one cause share: their first line without the workspace's name, paths of URLs and numbers of attempts. */

@@ -15,6 +15,8 @@ const journalShape = z.strictObject({
   version: z.literal(1),
   action: z.enum(["up", "rotate"]),
   rotation: z.string().optional(),
+  /** Whether the run looks at the service first: the one that resumes it does too. */
+  refresh: z.boolean().optional(),
   salt: z.string(),
   /** By stack. The bot URLs are for the index stack, which is written when a run ends. */
   done: z.record(
@@ -30,6 +32,8 @@ export interface JournalOptions {
   /** Goes on with the run that is noted; if none is, begins one. */
   resume?: boolean;
   rotation?: string;
+  /** Looks at the service first. A run that did so goes on doing so. */
+  refresh?: boolean;
 }
 
 /** Notes which stacks a run has done, so that another one can go on where it was killed. */
@@ -49,6 +53,11 @@ export class Journal {
   /** The rotation that the run began with. */
   get rotation(): string | undefined {
     return this.#content.rotation;
+  }
+
+  /** Whether the run looks at the service first. */
+  get refresh(): boolean {
+    return this.#content.refresh ?? false;
   }
 
   /** Whether the run has done this very task: same workspaces, same options, same program. */
@@ -79,7 +88,8 @@ export class Journal {
 export async function openJournal(fleet: ResolvedFleet, options: JournalOptions): Promise<Journal> {
   const path = journalPathOf(fleet);
   const earlier = options.resume === true ? await readResumable(path, options) : undefined;
-  const content = earlier ?? newContent(options);
+  const content = { ...(earlier ?? newContent(options)) };
+  if (options.refresh === true) content.refresh = true;
   const journal = new Journal(path, content, await readSeed(fleet.program, content.salt));
   await mkdir(fleet.dataDir, { recursive: true });
   await journal.write();

@@ -41,6 +41,8 @@ export interface FleetPlan extends Pick<
   others: number;
   /** What stands at the service where a webhook would be created. */
   creates: CreateCounts;
+  /** How many workspaces somebody else has taken over, as a look with `refresh` shows: `up` fails there. */
+  takenOver: number;
   /** Why some of those are unknown, by how many. */
   unknownReasons: UnknownReason[];
   /** The workspaces that left the list, by name. */
@@ -79,6 +81,7 @@ export function planFleet(context: FleetContext, options: PlanOptions): Promise<
       seconds: secondsSince(run.startedAt),
       stacks,
       totals: countChanges(webhooks),
+      takenOver: webhooks.filter(({ drift }) => drift?.kind === "taken-over").length,
       others: stacks.reduce((sum, { others }) => sum + others, 0),
       removals: [...new Set([...gone, ...deleted])].toSorted(),
       index: isStale(index, previewed.stacks) ? "stale" : "current",

@@ -22,8 +22,8 @@ const REPAIRS: Record<RepairKind, (command: string) => string> = {
   gone: (command) => `${command} up --refresh`,
   "taken-over": (command) =>
     `${command} up --refresh stops with a conflict: find out whose the other webhook is, then ` +
-    `apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and ${command} up --refresh; or set ` +
-    'onExisting: "replace" in the program, or take the workspace out of the list',
+    `apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and ${command} up --refresh; ` +
+    "or take the workspace out of the list",
   other: (command) => `${command} up --refresh`,
   "not-deployed": (command) => `${command} up`,
   "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,

@@ -16,9 +16,9 @@ export function upFleet(context: FleetContext, options: UpOptions): Promise<Flee
     const existing = await listExisting(run);
     const before = await readIndex(run);
     requireFewRemovals(await findRemovals(fleet, before), mostRemovals);
-    const journal = await openJournal(fleet, { action: "up", resume });
+    const journal = await openJournal(fleet, { action: "up", resume, refresh });
     const tasks = findDeployable(fleet, existing).map((stack) =>
-      programTask(fleet, stack, { action: "up", refresh }),
+      programTask(fleet, stack, { action: "up", refresh: journal.refresh }),
     );
     const left = tasks.filter((task) => !journal.isDone(task));
     tellStart(run, left, options);

@@ -112,6 +112,14 @@ describe("the command line of a fleet, with a fake fleet", () => {
     expect(said.calls).toContainEqual({ name: "watch", options: { command: "node fleet.ts" } });
   });
 
+  test("plan fails where up would refuse so many removals", async () => {
+    const removals = Array.from({ length: 11 }, (_, index) => `workspace-${index}`);
+    const refused = await run(["plan"], { removals });
+    expect(refused).toMatchObject({ exitCode: 2 });
+    expect(refused.stderr).toContain("--most-removals 11");
+    expect(await run(["plan", "--most-removals", "11"], { removals })).toMatchObject({ exitCode: 0 });
+  });
+
   test("bot-urls prints a table, JSON or lines of an environment", async () => {
     const botUrls = { acme: "https://bots.example/a", globex: "https://bots.example/g" };
     const table = await run(["bot-urls"], { botUrls });
@@ -124,10 +132,10 @@ describe("the command line of a fleet, with a fake fleet", () => {
     );
   });
 
-  test("bot-urls before the first up says so, and prints nothing", async () => {
+  test("bot-urls before the first up fails and says so, and prints nothing", async () => {
     const said = await run(["bot-urls", "--env"]);
     expect(said).toMatchObject({
-      exitCode: 0,
+      exitCode: 1,
       stdout: "",
       stderr: "no bot URLs yet: node fleet.ts up writes them",
     });

@@ -53,6 +53,7 @@ export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   ],
   totals: { create: 3, update: 2, delete: 1, same: 1 },
   others: 0,
+  takenOver: 0,
   creates: { free: 1, adopted: 1, taken: 1, unknown: 0 },
   unknownReasons: [],
   removals: ["initech"],

@@ -26,12 +26,13 @@ ${STOPPING}
 Examples:
   $ ${name} plan
   $ ${name} plan --refresh --markdown-file plan.md
-${ENDINGS} Changes to come are 0 too.`;
+${ENDINGS} Changes to come are 0 too; more removals than up allows are 2.`;
 
 export const ofUp = (name: string): string => `
 The plan comes first, on stderr, and then a question. ${QUESTION}
 With nothing to do it asks nothing. One failing workspace does not stop the others. A run that did not end, or had
-failures, goes on with --resume: stacks that are done are left out, and so are plan and question.
+failures, goes on with --resume: stacks that are done are left out, and so are plan and question. It looks
+at the service first (--refresh) if that run did.
 ${STOPPING}
 
 Examples:

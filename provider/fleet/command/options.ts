@@ -14,13 +14,13 @@ export interface RunCommandOptions extends OutputOptions, FleetLimits {}
 
 export interface PlanCommandOptions extends RunCommandOptions {
   refresh?: boolean;
+  mostRemovals?: number;
 }
 
 export interface UpCommandOptions extends PlanCommandOptions {
   resume?: boolean;
   skipPlan?: boolean;
   yes?: boolean;
-  mostRemovals?: number;
 }
 
 export interface RotateCommandOptions extends RunCommandOptions {

@@ -42,11 +42,17 @@ export const fleetProgram = (source: FleetSource): Command =>
 
 const JSON_FLAG = ["--json", "print the report as JSON"] as const;
 const YES_FLAG = ["--yes", "do not ask"] as const;
+const MOST_REMOVALS_FLAG = [
+  "--most-removals <n>",
+  `how many workspaces that left the list may be removed (default ${DEFAULT_MOST_REMOVALS})`,
+  parseCountOrNone,
+] as const;
 
 const planCommand = (source: FleetSource): Command =>
   addFileOptions(addLimitOptions(new Command("plan")))
     .description("tell what each stack would do, and what is registered where a webhook would be created")
     .option("--refresh", "look at the service first, so that drift shows too")
+    .option(...MOST_REMOVALS_FLAG)
     .option(...JSON_FLAG)
     .addHelpText("after", help.ofPlan(source.name))
     .action((options: PlanCommandOptions) =>
@@ -63,11 +69,7 @@ const upCommand = (source: FleetSource): Command =>
     .option("--resume", "go on with a run that did not end: no plan, no question")
     .option("--skip-plan", "ask without a plan")
     .option(...YES_FLAG)
-    .option(
-      "--most-removals <n>",
-      `how many workspaces that left the list may be removed (default ${DEFAULT_MOST_REMOVALS})`,
-      parseCountOrNone,
-    )
+    .option(...MOST_REMOVALS_FLAG)
     .option(...JSON_FLAG)
     .addHelpText("after", help.ofUp(source.name))
     .action((options: UpCommandOptions) =>

@@ -15,4 +15,4 @@ export async function printStacks({ fleet }: Session, { json }: { json?: boolean
 
 /** A stack without workspaces has a row too. */
 const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>
-  workspaces.length === 0 ? [[stack, ""]] : workspaces.map((workspace) => [stack, workspace]);
+  workspaces.length === 0 ? [[stack, "(none)"]] : workspaces.map((workspace) => [stack, workspace]);

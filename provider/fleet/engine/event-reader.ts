@@ -113,7 +113,8 @@ export function createEventReader(
   const readLine = (line: string): StackEvent[] => {
     const hidden = readHiddenUrl(line);
     if (hidden && isRefreshing) hiddenUrls.set(hidden.workspace, hidden.change);
-    if (notes.has(line)) return [];
+    // The SDK prints the error of a read too, which comes as an error of its own.
+    if (notes.has(line) || line.startsWith("ApiChatError: ")) return [];
     notes.add(line);
     return [{ type: "note", line }];
   };

@@ -20,7 +20,7 @@ export function readHolders(text: string): LockHolder[] {
 }
 
 /** Somebody else works on the stack. */
-export class StackLockedError extends Error {}
+class StackLockedError extends Error {}
 
 /**
  * Runs a command. If the stack is locked by processes of this machine, it waits until they have ended, removes the lock that a

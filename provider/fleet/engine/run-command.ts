@@ -26,7 +26,7 @@ export interface CommandResult {
 }
 
 /** The command was not begun, because the run was to stop before. */
-export class NotBegunError extends Error {}
+class NotBegunError extends Error {}
 
 /** Runs one command of the engine, and tells its events as they come. It waits for a lock, and asks once to stop. */
 export async function runCommand(run: CommandRun): Promise<CommandResult> {

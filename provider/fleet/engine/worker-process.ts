@@ -22,7 +22,7 @@ export interface JobOptions {
 }
 
 /** The worker ended in the middle of a job. */
-export class WorkerEndedError extends Error {}
+class WorkerEndedError extends Error {}
 
 /** A worker process. It runs one job at a time. */
 export interface WorkerProcess {

@@ -11,12 +11,13 @@ export const renderPlan = (plan: FleetPlan, format: Format, options?: RenderOpti
   renderAs(plan, format, describePlan, options);
 
 /** Also for `up`, which shows it first. */
-export function describePlan(plan: FleetPlan, program: string): Block[] {
+function describePlan(plan: FleetPlan, program: string): Block[] {
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
     ...describeStacks(plan),
     ...describeCreates(plan),
     ...describeRefusedKeys(plan, program),
+    ...describeTakenOver(plan, program),
     ...describeRemovals(plan.removals),
     ...describeOthers(plan),
     ...describeFailures(plan.failures),
@@ -90,6 +91,12 @@ function describeRefusedKeys({ unknownReasons }: FleetPlan, program: string): Bl
       code(`${program} plan`),
     ),
   ];
+}
+
+function describeTakenOver({ takenOver }: FleetPlan, program: string): Block[] {
+  if (takenOver === 0) return [];
+  const what = `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: `;
+  return [line(what, code(`${program} watch`))];
 }
 
 function describeOthers({ others, index }: FleetPlan): Block[] {

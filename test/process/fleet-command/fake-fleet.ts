@@ -17,6 +17,8 @@ export interface Wishes {
   /** So many other resources change. */
   others?: number;
   planFails?: boolean;
+  /** The workspaces that left the list. */
+  removals?: string[];
   upFails?: boolean;
   /** `up` waits for the signal, or does not even end then. */
   up?: "until-stopped" | "for-ever";
@@ -85,7 +87,8 @@ const fleet: Fleet = {
     called("plan", options);
     if (wishes.planFails) return Promise.resolve(fleetPlan({ outcome: "failed" }));
     const totals = { create: 0, update: 0, delete: 0, same: 4 };
-    const { others = 0, indexIsStale = false } = wishes;
+    const { others = 0, indexIsStale = false, removals } = wishes;
+    if (removals) return Promise.resolve(fleetPlan({ removals }));
     const index = indexIsStale ? "stale" : "current";
     return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [], others, index } : {}));
   },

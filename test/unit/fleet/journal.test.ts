@@ -61,6 +61,19 @@ describe("a run that goes on where another ended, on a fake of the worker proces
     await abandoned;
   });
 
+  it("goes on looking at the service if the run that did not end did so", async () => {
+    const fleet = await openTestFleet();
+    fleet.workers.scripts.set(stackAt(3), failing(1));
+    await upFleet(fleet.context, { refresh: true });
+    fleet.workers.scripts.clear();
+    fleet.workers.takeBegun();
+
+    const report = await upFleet(fleet.context, { resume: true });
+
+    expect(report.skipped).toHaveLength(3);
+    expect(fleet.workers.begun).toMatchObject([{ stack: stackAt(3), refresh: true }]);
+  });
+
   it("forgets a run when it is done", async () => {
     const fleet = await failInLastStack();
     expect(await readJournal(fleet)).toContain(stackAt(0));

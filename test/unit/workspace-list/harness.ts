@@ -10,7 +10,7 @@ export const SECRET = "secret-word-0123456789";
 export const ADDRESS = "https://platform.example";
 
 /** Writes a file that is removed after the test, and gives its path. */
-export async function writeList(fileName: string, content: string | Uint8Array): Promise<string> {
+async function writeList(fileName: string, content: string | Uint8Array): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-list-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, fileName);

@@ -3,7 +3,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { findProcesses } from "../../start/leftovers.ts";
 
-const SAMPLE_EVERY_MS = 200;
+const SAMPLE_EVERY_MS = 1_000;
 
 export interface Watched<Result> {
   result: Result;

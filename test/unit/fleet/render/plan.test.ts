@@ -77,6 +77,13 @@ Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
     expect(shown).not.toContain("refuses");
   });
 
+  test("counts what somebody else has taken over, and says where it is named", () => {
+    expect(renderPlan(fleetPlan({ takenOver: 2 }), "text")).toContain(
+      "2 workspaces taken over by somebody else: up fails there. Which: node fleet.ts watch",
+    );
+    expect(renderPlan(fleetPlan(), "text")).not.toContain("taken over");
+  });
+
   test("names the first twenty who left the list, and says how many more there are", () => {
     const removals = Array.from({ length: 23 }, (_, index) => `workspace-${index}`);
     const shown = renderPlan(fleetPlan({ removals }), "text");
