@@ -89,11 +89,11 @@ describe("wrong use of a fleet's command line ends with 2", () => {
     ["up --frob", "unknown option '--frob'; see node fleet.ts up --help"],
     [
       "watch --stacks-at-once 0",
-      "option '--stacks-at-once <n>' argument '0' is invalid. It must be a whole number from 1.; see node fleet.ts watch --help",
+      "option '--stacks-at-once <n>' argument '0' is invalid. It must be a whole number from 1; see node fleet.ts watch --help",
     ],
     [
       "up --most-removals=-1",
-      "option '--most-removals <n>' argument '-1' is invalid. It must be a whole number from 0.; see node fleet.ts up --help",
+      "option '--most-removals <n>' argument '-1' is invalid. It must be a whole number from 0; see node fleet.ts up --help",
     ],
     [
       "bot-urls --env --json",
