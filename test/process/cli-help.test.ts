@@ -1,18 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { makeFolder, runCli } from "./cli-harness.ts";
-
-/** Writes each package that is loaded on stderr. */
-const TELL_PACKAGES = `
-import { writeSync } from "node:fs";
-import { registerHooks } from "node:module";
-registerHooks({
-  load(url, context, next) {
-    const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url) ?? [];
-    if (name !== undefined) writeSync(2, name + "\\n");
-    return next(url, context);
-  },
-});
-`;
+import { TELL_PACKAGES } from "./tell-packages.ts";
 
 let hook: string;
 beforeAll(async () => {

@@ -10,11 +10,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startEmulator, type FaultRule } from "../../dist/provider/emulator/index.js";
-import {
-  startCallGate,
-  type CallGate,
-  type CallGateOptions,
-} from "../../dist/provider/fleet/gate/call-gate.js";
+import { startGate } from "../unit/fleet/gate/harness.ts";
 
 const API_KEY = "api-key-of-the-gate-test";
 const dist = (module: string): string => new URL(`../../dist/provider/${module}`, import.meta.url).href;
@@ -65,17 +61,6 @@ const startCallers = (count: number, ...caller: Parameters<typeof startCaller>):
 
 const resultsOf = async (callers: readonly Caller[]): Promise<string[]> =>
   (await Promise.all(callers.map(({ results }) => results))).flat();
-
-async function startGate(options: Partial<CallGateOptions> = {}): Promise<CallGate> {
-  const gate = await startCallGate({
-    callsPerOrigin: 1,
-    most429: 100,
-    onBudgetSpent: () => undefined,
-    ...options,
-  });
-  onTestFinished(() => gate.close());
-  return gate;
-}
 
 interface Front {
   baseUrl: string;

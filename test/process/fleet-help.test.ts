@@ -3,22 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TELL_PACKAGES } from "./tell-packages.ts";
 
 const command = new URL("../../dist/provider/fleet/command.js", import.meta.url).href;
 const index = new URL("../../dist/provider/fleet/index.js", import.meta.url).href;
-
-/** Writes each package that is loaded on stderr. */
-const TELL_PACKAGES = `
-import { writeSync } from "node:fs";
-import { registerHooks } from "node:module";
-registerHooks({
-  load(url, context, next) {
-    const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url) ?? [];
-    if (name !== undefined) writeSync(2, name + "\\n");
-    return next(url, context);
-  },
-});
-`;
 
 const fleetOf = (workspaces: string): string => `
 import { runFleetCommand } from "${command}";

@@ -160,11 +160,11 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * The flags of node that a worker takes over. A debugger's port cannot be shared; and with the program text of `node -e` a worker
+ * The flags of node that a worker takes over: it neither watches files nor tests. A debugger's port cannot be shared; and with the program text of `node -e` a worker
  * would be one more main process, which starts workers, without end.
  */
 function inheritedFlags(flags: readonly string[]): string[] {
   const text = flags.findIndex((flag) => /^(-e|-p|-pe|--eval|--print)$/.test(flag));
   const kept = text < 0 ? flags : flags.toSpliced(text, 2);
-  return kept.filter((flag) => !/^--(inspect|input-type|eval=|print=)/.test(flag));
+  return kept.filter((flag) => !/^--(inspect|input-type|watch|test|eval=|print=)/.test(flag));
 }

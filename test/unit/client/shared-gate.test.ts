@@ -7,11 +7,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { MessageClient } from "../../../provider/client/index.js";
-import {
-  startCallGate,
-  type CallGate,
-  type CallGateOptions,
-} from "../../../provider/fleet/gate/call-gate.js";
+import type { CallGate } from "../../../provider/fleet/gate/call-gate.js";
+import { startGate } from "../fleet/gate/harness.js";
 import {
   answerOk,
   API_KEY,
@@ -25,18 +22,7 @@ import {
 
 afterEach(() => vi.unstubAllEnvs());
 
-/** A gate of one place an origin, as the environment names it to this process. */
-async function startGate(options: Partial<CallGateOptions> = {}): Promise<CallGate> {
-  const gate = await startCallGate({
-    callsPerOrigin: 1,
-    most429: 100,
-    onBudgetSpent: () => undefined,
-    ...options,
-  });
-  onTestFinished(() => gate.close());
-  return gate;
-}
-
+/** As the environment names it to a process. */
 const useGate = ({ environment }: CallGate): void =>
   void vi.stubEnv("APICHAT_CALL_GATE", environment["APICHAT_CALL_GATE"]);
 
