@@ -160,8 +160,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * The flags of node that a worker takes over: it neither watches files nor tests. A debugger's port cannot be shared; and with the program text of `node -e` a worker
- * would be one more main process, which starts workers, without end.
+ * The flags of node that a worker takes over: it neither watches files nor tests. A debugger's port cannot be shared; and with
+ * the program text of `node -e` a worker would be one more main process, which starts workers, without end.
  */
 function inheritedFlags(flags: readonly string[]): string[] {
   const text = flags.findIndex((flag) => /^(-e|-p|-pe|--eval|--print)$/.test(flag));
