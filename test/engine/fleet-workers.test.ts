@@ -260,15 +260,6 @@ describe("a run that is ended in the middle", () => {
     ]);
     await expectConverged();
   });
-
-  test("kill -9 of the worker alone: the engine ends by itself, and the next run waits for it", async () => {
-    const { done } = await startHeld(2_000);
-    const all = await ofThisRun();
-    const worker = all.find(({ commandLine }) => commandLine.some((word) => word.endsWith("worker.js")));
-    process.kill(worker?.pid ?? Number.NaN, "SIGKILL");
-    expect(await done).toMatchObject({ outcome: "failed" });
-    await expectConverged();
-  });
 });
 
 describe("the main process ends", () => {
