@@ -4,9 +4,6 @@ import { countInName } from "./placement.js";
 import type { ResolvedFleet, ResolvedStack } from "./resolve.js";
 import type { FleetContext } from "./run-context.js";
 
-/** One stack of a fleet, whether it exists or not. */
-export type FleetStackPlace = ResolvedStack;
-
 /** The stacks of the fleet's project that the backend holds. Throws `invalid_config` if there are some of another split. */
 export async function listExisting({ fleet, workers }: FleetContext): Promise<ReadonlySet<string>> {
   const names = await workers.listStacks(fleet.project);

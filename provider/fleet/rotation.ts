@@ -1,9 +1,9 @@
 import { ApiChatError } from "../errors.js";
-import { listExisting, type FleetStackPlace } from "./existing-stacks.js";
+import { listExisting } from "./existing-stacks.js";
 import { readIndex } from "./index-stack.js";
 import { openJournal, removeJournal, unfinishedRotation, type Journal } from "./journal.js";
 import type { FleetReport } from "./reports.js";
-import type { ResolvedFleet } from "./resolve.js";
+import type { ResolvedFleet, ResolvedStack } from "./resolve.js";
 import { requireDeployed } from "./rotation/deployed.js";
 import { sortByKey, type KeysByWorkspace } from "./rotation/keys.js";
 import { rotationTask, type RotationRun } from "./rotation/wave.js";
@@ -85,7 +85,7 @@ async function rotateStacks(run: RunContext, rotation: RotationRun): Promise<Rot
 
 function toRotationReport(
   run: RunContext,
-  { rotation, done, ran }: { rotation: string; done: readonly FleetStackPlace[]; ran: WavesRun },
+  { rotation, done, ran }: { rotation: string; done: readonly ResolvedStack[]; ran: WavesRun },
 ): RotationReport {
   const { waves, begun, notBegun, ...end } = ran;
   const stacks = begun.map(({ report }) => report);
@@ -102,7 +102,7 @@ function toRotationReport(
 }
 
 const skip = (
-  places: readonly FleetStackPlace[],
+  places: readonly ResolvedStack[],
   why: FleetReport["skipped"][number]["why"],
 ): FleetReport["skipped"] =>
   places.map(({ name, workspaces }) => ({ stack: name, workspaces: workspaces.length, why }));

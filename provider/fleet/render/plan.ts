@@ -10,7 +10,6 @@ const MOST_REASONS = 3;
 export const renderPlan = (plan: FleetPlan, format: Format, options?: RenderOptions): string =>
   renderAs(plan, format, describePlan, options);
 
-/** Also for `up`, which shows it first. */
 function describePlan(plan: FleetPlan, program: string): Block[] {
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),

@@ -1,5 +1,5 @@
-import type { FleetStackPlace } from "../existing-stacks.js";
 import type { StackReport, WebhookReport } from "../reports.js";
+import type { ResolvedStack } from "../resolve.js";
 
 /** Which key workspaces have, by their names. Those that accept only the old key are safe: the program keeps it. */
 export interface KeysByWorkspace {
@@ -13,7 +13,7 @@ export interface KeysByWorkspace {
 
 /** A stack whose rotation was begun. */
 export interface BegunStack {
-  place: FleetStackPlace;
+  place: ResolvedStack;
   report: StackReport;
   /** Whom the `up` gave the new key. */
   rotated: ReadonlySet<string>;
@@ -32,9 +32,9 @@ export function findRotated({ webhooks, failures }: StackReport): Set<string> {
 
 /** Sorts the workspaces of the fleet by the key that they have. */
 export function sortByKey(stacks: {
-  done: readonly FleetStackPlace[];
+  done: readonly ResolvedStack[];
   begun: readonly BegunStack[];
-  notBegun: readonly FleetStackPlace[];
+  notBegun: readonly ResolvedStack[];
 }): KeysByWorkspace {
   const begun = stacks.begun.flatMap(({ place, rotated }) =>
     namesOf([place]).map((name) => ({ name, isNew: rotated.has(name) })),
@@ -48,5 +48,5 @@ export function sortByKey(stacks: {
   };
 }
 
-const namesOf = (places: readonly FleetStackPlace[]): string[] =>
+const namesOf = (places: readonly ResolvedStack[]): string[] =>
   places.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));

@@ -1,16 +1,16 @@
-import type { FleetStackPlace } from "../existing-stacks.js";
 import type { Failure, StackReport, WebhookReport } from "../reports.js";
 import { hasNewKey } from "./keys.js";
+import type { ResolvedStack } from "../resolve.js";
 
 const NOT_ROTATED =
   "its key was not rotated: the program must pass the rotation on, as in new VerificationKey(name, { rotation: stack.rotation })";
 
 /** What the `up` of a rotation left undone in a stack. */
-export const findUnrotated = (place: FleetStackPlace, up: StackReport): Failure[] =>
+export const findUnrotated = (place: ResolvedStack, up: StackReport): Failure[] =>
   judge(place, up, (webhook) => (hasNewKey(webhook) ? undefined : NOT_ROTATED));
 
 /** What a look at the service finds wrong after the `up` of a rotation. */
-export const findUnverified = (place: FleetStackPlace, seen: StackReport): Failure[] =>
+export const findUnverified = (place: ResolvedStack, seen: StackReport): Failure[] =>
   judge(
     place,
     seen,
@@ -18,7 +18,7 @@ export const findUnverified = (place: FleetStackPlace, seen: StackReport): Failu
   );
 
 function judge(
-  { name: stack, workspaces }: FleetStackPlace,
+  { name: stack, workspaces }: ResolvedStack,
   { webhooks }: StackReport,
   describe: (webhook: WebhookReport) => string | undefined,
 ): Failure[] {

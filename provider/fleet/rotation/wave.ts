@@ -1,8 +1,8 @@
 import type { ProgramTask } from "../engine/task.js";
-import { programTask, type FleetStackPlace } from "../existing-stacks.js";
+import { programTask } from "../existing-stacks.js";
 import type { Journal } from "../journal.js";
 import type { Failure, Outcome, StackReport } from "../reports.js";
-import type { ResolvedFleet } from "../resolve.js";
+import type { ResolvedFleet, ResolvedStack } from "../resolve.js";
 import type { RunContext } from "../run-context.js";
 import type { RotateOptions } from "../run-options.js";
 import { runStacks, type StacksRun } from "../run-stacks.js";
@@ -27,18 +27,18 @@ export interface WaveRun {
 }
 
 /** The task that rotates a stack. Without a refresh: whatever drifted is overwritten, and the verification looks. */
-export const rotationTask = (fleet: ResolvedFleet, place: FleetStackPlace, rotation: string): ProgramTask =>
+export const rotationTask = (fleet: ResolvedFleet, place: ResolvedStack, rotation: string): ProgramTask =>
   programTask(fleet, place, { action: "up", rotation, refresh: false });
 
 /** Without the rotation, which `VerificationKey` remembers: so runs whatever comes next. */
-const verificationTask = (fleet: ResolvedFleet, place: FleetStackPlace): ProgramTask =>
+const verificationTask = (fleet: ResolvedFleet, place: ResolvedStack): ProgramTask =>
   programTask(fleet, place, { action: "preview", refresh: true, expectNoChanges: true });
 
 /** Rotates the stacks of a wave, looks at the service if that went well, and notes the stacks that are verified. */
 export async function runWave(
   run: RunContext,
   rotation: RotationRun,
-  places: readonly FleetStackPlace[],
+  places: readonly ResolvedStack[],
 ): Promise<WaveRun> {
   const up = await rotate(run, rotation, places);
   const isDone = up.outcome === "done" && up.found.length === 0;
@@ -67,7 +67,7 @@ interface Judged extends StacksRun {
 async function rotate(
   run: RunContext,
   { rotation, options }: RotationRun,
-  places: readonly FleetStackPlace[],
+  places: readonly ResolvedStack[],
 ): Promise<Judged> {
   const tasks = places.map((place) => rotationTask(run.fleet, place, rotation));
   const up = await runStacks(run, tasks, options);
@@ -78,7 +78,7 @@ async function rotate(
 async function verify(
   run: RunContext,
   { options }: RotationRun,
-  { places, up }: { places: readonly FleetStackPlace[]; up: StacksRun },
+  { places, up }: { places: readonly ResolvedStack[]; up: StacksRun },
 ): Promise<Judged> {
   const tasks = places.map((place) => verificationTask(run.fleet, place));
   const seen = await runStacks(run, tasks, options);
@@ -94,9 +94,9 @@ const reportOf = ({ stacks }: Pick<StacksRun, "stacks">, name: string): StackRep
 
 /** What ended badly has its own failures. */
 function judgeStack(
-  place: FleetStackPlace,
+  place: ResolvedStack,
   run: StacksRun,
-  judge: (place: FleetStackPlace, report: StackReport) => Failure[],
+  judge: (place: ResolvedStack, report: StackReport) => Failure[],
 ): Failure[] {
   const report = reportOf(run, place.name);
   return report?.outcome === "done" ? judge(place, report) : [];
@@ -114,7 +114,7 @@ function fillStatus(report: StackReport, up: StackReport | undefined): StackRepo
 
 /** One report of a stack: what `up` did, the drift that the look saw, and what is wrong of both. */
 function mergeReports(
-  place: FleetStackPlace,
+  place: ResolvedStack,
   { up, seen, failures }: { up: StacksRun; seen: StacksRun | undefined; failures: readonly Failure[] },
 ): BegunStack[] {
   const first = reportOf(up, place.name);

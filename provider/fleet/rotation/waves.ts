@@ -1,8 +1,8 @@
-import type { FleetStackPlace } from "../existing-stacks.js";
 import type { Failure, Outcome } from "../reports.js";
 import type { RunContext } from "../run-context.js";
 import type { BegunStack } from "./keys.js";
 import { runWave, type RotationRun, type WaveRun } from "./wave.js";
+import type { ResolvedStack } from "../resolve.js";
 
 /** One wave of a rotation. */
 export interface RotationWave {
@@ -19,16 +19,16 @@ export interface WavesRun {
   outcome: Outcome;
   waves: RotationWave[];
   begun: BegunStack[];
-  notBegun: FleetStackPlace[];
+  notBegun: ResolvedStack[];
   failures: Failure[];
   stoppedBy?: string;
 }
 
 /** One stack alone, unless an earlier run has some done, and then so many at a time. */
 export function splitIntoWaves(
-  places: readonly FleetStackPlace[],
+  places: readonly ResolvedStack[],
   { waveSize, isBegun }: { waveSize: number; isBegun: boolean },
-): FleetStackPlace[][] {
+): ResolvedStack[][] {
   const first = isBegun ? [] : places.slice(0, 1);
   const rest = places.slice(first.length);
   const others = Array.from({ length: Math.ceil(rest.length / waveSize) }, (_, index) =>
@@ -41,7 +41,7 @@ export function splitIntoWaves(
 export async function runWaves(
   run: RunContext,
   rotation: RotationRun,
-  planned: readonly (readonly FleetStackPlace[])[],
+  planned: readonly (readonly ResolvedStack[])[],
 ): Promise<WavesRun> {
   const { onEvent } = rotation.options;
   const ran: WaveRun[] = [];
@@ -56,7 +56,7 @@ export async function runWaves(
   return sumUp(planned, ran);
 }
 
-function sumUp(planned: readonly (readonly FleetStackPlace[])[], ran: readonly WaveRun[]): WavesRun {
+function sumUp(planned: readonly (readonly ResolvedStack[])[], ran: readonly WaveRun[]): WavesRun {
   const begun = ran.flatMap((wave) => wave.begun);
   const names = new Set(begun.map(({ place }) => place.name));
   const stoppedBy = ran.at(-1)?.stoppedBy ?? describeStop(ran, planned.length);
@@ -70,7 +70,7 @@ function sumUp(planned: readonly (readonly FleetStackPlace[])[], ran: readonly W
   };
 }
 
-const toWave = (places: readonly FleetStackPlace[], ran: WaveRun | undefined): RotationWave => ({
+const toWave = (places: readonly ResolvedStack[], ran: WaveRun | undefined): RotationWave => ({
   stacks: places.map(({ name }) => name),
   outcome: ran?.outcome ?? "stopped",
   rotated: ran?.changed ?? 0,
