@@ -12,6 +12,7 @@ import type { WebhookInputs } from "./webhook/inputs.js";
 import { readWebhook, type ReadResult } from "./webhook/read.js";
 import { configure } from "./webhook/settings.js";
 import { compactState, expandState, type StoredState } from "./webhook/state.js";
+import { nameOf } from "./webhook/managed.js";
 import { updateWebhook } from "./webhook/update.js";
 
 export { ResponderProcess } from "./handshake-responder/lifecycle.js";
@@ -21,10 +22,8 @@ export { VerificationKey } from "./verification-key/lifecycle.js";
 export const ApiChatWebhook = {
   configure,
 
-  check: (
-    olds: unknown,
-    news: WebhookInputs & Record<string, unknown>,
-  ): Promise<CheckResult<WebhookInputs>> => report(news.name, async () => check(olds, news)),
+  check: (olds: object, news: WebhookInputs & Record<string, unknown>): Promise<CheckResult<WebhookInputs>> =>
+    report(news.name, async () => check(olds, news)),
 
   diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
     report(news.name, async () => diffWebhook(expandState(olds), news)),
@@ -37,7 +36,7 @@ export const ApiChatWebhook = {
 
   /** An empty result tells the engine that the resource is gone. */
   read: (_id: string, props: StoredState): Promise<StoredReadResult | Record<string, never>> =>
-    report(props.name, async () => {
+    report(nameInRun(props), async () => {
       const result = await readWebhook(expandState(props));
       return result ? { ...result, props: compactState(result.props) } : {};
     }),
@@ -49,8 +48,11 @@ export const ApiChatWebhook = {
     }),
 
   delete: (_id: string, props: StoredState): Promise<void> =>
-    report(props.name, () => deleteWebhook(expandState(props))),
+    report(nameInRun(props), () => deleteWebhook(expandState(props))),
 };
+
+/** A read by id gives the inputs alone. */
+const nameInRun = (props: StoredState): string => (props.applied ? nameOf(expandState(props)) : props.name);
 
 interface StoredReadResult extends Omit<ReadResult, "props"> {
   props: StoredState;

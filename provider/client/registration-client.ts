@@ -9,6 +9,7 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
+import type { ApiChatError, ApiChatOperation } from "../errors.js";
 import { quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
 import { describeIssues, inOurWords } from "../zod-flaws.js";
@@ -21,7 +22,7 @@ import {
   requestSecondsFlaws,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
-import { runOperation, type Hints, type Pass } from "./operation.js";
+import { runOperation, type Pass } from "./operation.js";
 import type { Retry } from "./retry.js";
 import type { SharedGate } from "./shared-gate.js";
 
@@ -141,7 +142,7 @@ export class RegistrationClient {
       },
       judge: (failure) => failure,
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
-      hints: HINTS,
+      hints: { onTimeout: () => TIMEOUT_HINT, onFailure: (failure) => hintFor(operation, failure) },
     });
   }
 
@@ -179,13 +180,23 @@ function requireOptions({ baseUrl, apiKey, requestSeconds }: RegistrationClientO
   if (flaws.length > 0) throw invalidConfig("RegistrationClient", flaws, "check");
 }
 
-const HINTS: Hints = {
-  onTimeout: () => "; raise timeouts.requestSeconds if the service is slow",
-  onFailure: hintFor,
-};
+const TIMEOUT_HINT = "; raise timeouts.requestSeconds if the service is slow";
 
-function hintFor({ code, httpStatus }: AttemptFailure): string {
+/**
+ * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
+ * a key with HTTP 200 and another envelope status than `ok`, and a read has little else to refuse.
+ */
+export const mayMeanWrongKey = ({ code, operation, httpStatus }: ApiChatError): boolean =>
+  code === "unauthorized" || isRefusedRead(operation, { code, httpStatus });
+
+const isRefusedRead = (
+  operation: ApiChatOperation,
+  { code, httpStatus }: Pick<ApiChatError, "code"> & { httpStatus?: number | undefined },
+): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
+
+function hintFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): string {
   if (code === "unauthorized") return `. ${KEY_HINT}`;
+  if (isRefusedRead(operation, { code, httpStatus })) return `. Is the API key right? ${KEY_HINT}`;
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
     return ". Is this the address of the registration interface? Check baseUrl";
   }

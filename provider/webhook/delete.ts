@@ -1,25 +1,30 @@
 import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
-import type { WebhookState } from "./inputs.js";
-import { managedAs } from "./managed.js";
+import { UNKNOWN } from "../resource/unknown.js";
+import type { WebhookInputs, WebhookState } from "./inputs.js";
+import { managedAs, nameOf, replacementOf } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
+import { tryEndpoint } from "./register.js";
 import { removeRegistration } from "./remove.js";
 import { say } from "../resource/progress.js";
 import { apiKeyCandidates } from "./settings.js";
 
 /**
- * Removes the registration while it is ours. Nothing registered is done; somebody else's is left alone, with a warning; one
- * that the program still manages under another name is left alone too. Each repetition looks again first.
+ * Removes the registration while it is ours. If nothing is registered, it succeeds; somebody else's stays, with a warning; one
+ * that the program still manages under another name stays too. Each repetition looks again first. Where the program replaces
+ * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
  */
 export async function deleteWebhook(state: WebhookState): Promise<void> {
-  const managed = managedNameOf(state);
+  const managed = managedAs(state, apiKeyCandidates(state));
   if (managed !== undefined) {
-    say(state.name, `the webhook stays: it is still managed by this program, as "${managed}"`);
+    say(nameOf(state), `the webhook stays: it is still managed by this program, as "${managed}"`);
     return;
   }
   const observed = await observe(state);
   if (!isOursToDelete(observed, state)) return;
+  const replacement = replacementOf(state);
+  if (replacement && isKnown(replacement)) await tryEndpoint({ inputs: replacement });
   await removeRegistration({
     client: observed.client,
     baseUrl: state.baseUrl,
@@ -27,10 +32,9 @@ export async function deleteWebhook(state: WebhookState): Promise<void> {
   });
 }
 
-function managedNameOf(state: WebhookState): string | undefined {
-  const names = apiKeyCandidates(state).map((apiKey) => managedAs({ ...state, ...state.applied, apiKey }));
-  return names.find((name) => name !== undefined);
-}
+/** What it is replaced with may depend on something that is replaced too. */
+const isKnown = ({ webhookUrl, webhookVerificationKey }: WebhookInputs): boolean =>
+  webhookUrl !== UNKNOWN && webhookVerificationKey !== UNKNOWN;
 
 function isOursToDelete(observed: Observed, state: WebhookState): boolean {
   const { seen } = observed;
@@ -38,19 +42,28 @@ function isOursToDelete(observed: Observed, state: WebhookState): boolean {
   if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
   say(
-    state.name,
-    `warning: ${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it is left alone`,
+    nameOf(state),
+    `warning: ${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it stays`,
   );
   return false;
 }
 
-/** Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. */
+/**
+ * Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. A
+ * replacement goes on where nothing is registered: the program says where the webhook is now.
+ */
 function requireOurWorkspace({ seen, apiKey }: Observed, state: WebhookState): void {
   if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
+  if (!seen && replacementOf(state)) {
+    return say(
+      nameOf(state),
+      `warning: ${printUrl(state.baseUrl)} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,
+    );
+  }
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   throw new ApiChatError(
     "conflict",
-    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key, or, if the webhook is gone for good, run pulumi state delete <urn>`,
+    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key; if the webhook no longer exists, run pulumi state delete <urn>`,
     { operation: "delete-webhook" },
   );
 }

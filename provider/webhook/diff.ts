@@ -1,10 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { isSameUrl } from "./fence.js";
+import { isLastApiKey, isOurUrl, isSameUrl } from "./fence.js";
 import { formatHiddenUrl } from "./hidden-url.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { say } from "../resource/progress.js";
+import { removalCommand } from "./removal-command.js";
+import { defaultApiKey } from "./settings.js";
+import { OF_PROGRAM } from "./wording.js";
 
 export interface DiffResult {
   changes: boolean;
@@ -13,6 +16,7 @@ export interface DiffResult {
 }
 
 const COMPARED = [
+  "name",
   "baseUrl",
   "webhookUrl",
   "webhookVerificationKey",
@@ -24,7 +28,8 @@ const COMPARED = [
 
 /**
  * Says whether update has something to do. Nothing ever replaces: one changed variable would delete every production
- * webhook. A secret that changes is named in a line of its own, because a preview does not mark it.
+ * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
+ * alias, is recorded, so that a destroy names the resource that the program knows.
  */
 export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
   claimBot(state.applied.botUrl, { name: inputs.name, since: state.applied.since });
@@ -34,22 +39,30 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
   }
   if (changed.includes("webhookVerificationKey")) say(inputs.name, "webhookVerificationKey changes");
   if (state.keyDrifted) say(inputs.name, describeDriftedKey(state, inputs));
+  const hasNewApiKey = isNewApiKey(state, inputs);
   if (changed.includes("apiKey")) say(inputs.name, "apiKey changes");
-  const isUnfinished = state.status !== VERIFIED || state.keyDrifted === true;
+  else if (hasNewApiKey) say(inputs.name, "the API key is not the one last used; pulumi up tries it");
+  const isUnfinished =
+    state.status !== VERIFIED || state.keyDrifted === true || state.applied.attempted !== undefined;
   const hasMovedBot = state.botUrl !== state.applied.botUrl;
   return {
-    changes: changed.length > 0 || isUnfinished || hasMovedBot,
+    changes: changed.length > 0 || hasNewApiKey || isUnfinished || hasMovedBot,
     replaces: [],
     deleteBeforeReplace: true,
   };
 }
 
+/** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */
+function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookInputs): boolean {
+  return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
+}
+
 /** The same rule as in update.ts: another URL with another key is somebody else's. */
 function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
-  const isForeign = state.webhookUrl !== state.applied.url && !isSameUrl(state.webhookUrl, webhookUrl);
-  return isForeign && onExisting !== "replace"
-    ? 'the service holds another URL and another key, so somebody else\'s webhook: pulumi up stops with a conflict, unless onExisting is "replace"'
-    : "webhookVerificationKey: the service holds another key; pulumi up sets ours again";
+  const isOurs = isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
+  return isOurs || onExisting === "replace"
+    ? "webhookVerificationKey: the service holds another key; pulumi up sets ours again"
+    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state.baseUrl, state.webhookUrl)}; then ${OF_PROGRAM.again}`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */

@@ -1,9 +1,11 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError } from "../errors.js";
+import { say } from "../resource/progress.js";
 import { printUrl } from "../url.js";
 import { isSameUrl } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs } from "./inputs.js";
-import { register, rememberBefore, type Registered } from "./register.js";
+import { register, rememberBefore } from "./register.js";
+import { removalCommand } from "./removal-command.js";
 import { OF_PROGRAM, type Wording } from "./wording.js";
 
 /**
@@ -22,7 +24,7 @@ export async function firstLook(
     if (showsNothing(error)) return undefined;
     if (error.code !== "rejected" && error.code !== "protocol") throw error;
     if (onExisting === "replace") return undefined;
-    error.message += `. Nothing was written, because it is not known what stands there; ${wording.replaceUnseen}`;
+    error.message += `. Nothing was written, because it is not known what is registered. If address and API key are right, ${wording.replaceUnseen}`;
     throw error;
   }
 }
@@ -42,22 +44,29 @@ export function refuseForeign(
   throw new ApiChatError(
     "conflict",
     `${printUrl(baseUrl)} has a webhook already, ${printUrl(seen.webhookUrl)}, and nothing was written. ` +
-      `If it may go, ${wording.replace}`,
+      `If it may go: ${removalCommand(baseUrl, seen.webhookUrl)}; then ${wording.again}`,
     { operation: "set-webhook" },
   );
 }
 
-/** Sets the webhook, unless what was seen is as wanted: a lost answer of an earlier run, or an import. */
+/** Says once that `onExisting: "replace"` has done its work: left in, it would replace the next foreign webhook too. */
+export const sayReplaced = (name: string, seen: Registration): void =>
+  say(name, `replaced ${printUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
+
+/**
+ * Sets the webhook, unless what was seen is as wanted: a lost answer of an earlier run, or an import. Throws
+ * `UnconfirmedError` where it may have been set all the same.
+ */
 export async function registerIfNeeded(options: {
   inputs: WebhookInputs;
   client: RegistrationClient;
   seen: Registration | undefined;
   wording?: Wording;
   refusedRounds?: number;
-}): Promise<Registered & { wasSet: boolean }> {
+}): Promise<{ registration: Registration; wasSet: boolean }> {
   const { seen, ...rest } = options;
-  if (isAsWanted(seen, options.inputs)) return { seen, wasSet: false };
-  return { ...(await register({ ...rest, before: rememberBefore(seen) })), wasSet: true };
+  if (isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
+  return { registration: await register({ ...rest, before: rememberBefore(seen) }), wasSet: true };
 }
 
 /** Nothing is left to set: our URL, our key in clear, verified, and a bot URL. */

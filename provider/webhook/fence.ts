@@ -32,11 +32,14 @@ export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === bot
 /** The URL that get-webhook shows while nothing has changed since we set or adopted it. */
 export const expectedUrl = (applied: Applied): string => applied.echoUrl ?? applied.url;
 
-/** Whether a registration is the one that we last set or adopted: by its URL and its bot. */
-export function isOurs(seen: Registration, applied: Applied): boolean {
-  const sameUrl = seen.webhookUrl === expectedUrl(applied) || isSameUrl(seen.webhookUrl, applied.url);
-  return sameUrl && isSameBot(seen.botUrl, applied.botUrl);
-}
+/** Whether a registration is the one that we last set, tried to set, or adopted: by its URL and its bot. */
+export const isOurs = (seen: Registration, applied: Applied): boolean =>
+  isOurUrl(seen.webhookUrl, applied) && isSameBot(seen.botUrl, applied.botUrl);
+
+/** Whether a URL is the one that we last set or adopted, or one that we tried to set since. */
+export const isOurUrl = (url: string, applied: Applied): boolean =>
+  url === expectedUrl(applied) ||
+  [applied.url, ...(applied.attempted ?? [])].some((our) => isSameUrl(url, our));
 
 /** Whether the service still shows the key as it did when we last set or adopted it. */
 export function showsOurKey(

@@ -15,6 +15,12 @@ export const DEFAULT_ON_EXISTING: OnExisting = "fail";
 export const DEFAULT_PREFLIGHT: Preflight = "require";
 const DEFAULT_READY_SECONDS = 60;
 
+/** Where a setting comes from that the program does not give. */
+export const SETTINGS = {
+  baseUrl: { config: "apichat:baseUrl", environment: "APICHAT_BASE_URL" },
+  apiKey: { config: "apichat:apiKey", environment: "APICHAT_API_KEY" },
+} as const;
+
 /** The only `webhook_status` of the specification that says that all is well (section 3). */
 export const VERIFIED = "verified";
 
@@ -47,6 +53,8 @@ export interface Applied {
   echoUrl?: string;
   /** Digest of the key as the service shows it, where it does not show the key itself. */
   echoKey?: string;
+  /** URLs whose set-webhook may have taken effect, though nobody saw it: they are ours too. */
+  attempted?: string[];
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
   /** Tells this state apart from another one of the same workspace: see managed.ts. */

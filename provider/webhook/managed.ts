@@ -1,62 +1,59 @@
 import { ApiChatError } from "../errors.js";
 import { botCodeOf, canonicalUrl } from "./fence.js";
+import type { WebhookInputs, WebhookState } from "./inputs.js";
 
 /**
- * What this run's program declares and what lives in its state. The provider is one process for a whole run, so this
- * table sees two resources for one workspace, and it sees that the resource to be deleted is only the old name of one
- * that lives: the engine creates a renamed resource first and deletes the old one last.
+ * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these
+ * tables see two resources for one workspace, and they see that the resource to be deleted is only the old name of one
+ * that lives: the engine creates a renamed resource first and deletes the old one last. An alias leaves the old name in the
+ * outputs, so the name that counts is the one that the program gives a state.
  */
 interface Declared {
-  name: string;
-  baseUrl: string;
+  inputs: WebhookInputs;
+  /** The API key in force: the argument or the default. */
   apiKey: string;
 }
 
-interface Alive {
+interface Claim {
   name: string;
   since: string;
 }
 
 const declaredByName = new Map<string, Declared>();
 const namesByAddress = new Map<string, Set<string>>();
-const aliveByBotCode = new Map<string, Alive>();
+const claimsByBotCode = new Map<string, Claim>();
+const claimedNames = new Set<string>();
 
-const addressOf = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }): string =>
+const addressOf = (baseUrl: string, apiKey: string): string =>
   JSON.stringify([canonicalUrl(baseUrl), apiKey]);
 
 /** Notes that the program declares a workspace. Gives the name of another resource that declares the same one. */
-export function declare(declared: Declared): string | undefined {
-  const before = declaredByName.get(declared.name);
-  if (before) namesByAddress.get(addressOf(before))?.delete(before.name);
-  declaredByName.set(declared.name, declared);
-  const address = addressOf(declared);
+export function declare(inputs: WebhookInputs, apiKey: string): string | undefined {
+  const { name, baseUrl } = inputs;
+  const before = declaredByName.get(name);
+  if (before) namesByAddress.get(addressOf(before.inputs.baseUrl, before.apiKey))?.delete(name);
+  declaredByName.set(name, { inputs, apiKey });
+  const address = addressOf(baseUrl, apiKey);
   const names = namesByAddress.get(address) ?? new Set();
-  namesByAddress.set(address, names.add(declared.name));
-  return otherDeclaration(declared);
+  namesByAddress.set(address, names.add(name));
+  return otherNameAt(address, name);
 }
 
-function otherDeclaration(workspace: Declared): string | undefined {
-  const names = [...(namesByAddress.get(addressOf(workspace)) ?? [])];
-  return names.find((name) => name !== workspace.name);
-}
-
-/** The API key with which this run's program declares a resource at an address. */
-export function managedApiKey({ name, baseUrl }: { name: string; baseUrl: string }): string | undefined {
-  const declared = declaredByName.get(name);
-  return declared && canonicalUrl(declared.baseUrl) === canonicalUrl(baseUrl) ? declared.apiKey : undefined;
-}
+const otherNameAt = (address: string, name: string): string | undefined =>
+  [...(namesByAddress.get(address) ?? [])].find((other) => other !== name);
 
 /** Notes that a resource holds a bot. Throws `conflict` if another resource of this program holds the same one. */
-export function claimBot(botUrl: string, alive: Alive): void {
-  const holder = aliveByBotCode.get(botCodeOf(botUrl));
-  if (holder && holder.name !== alive.name && declaredByName.has(holder.name)) {
+export function claimBot(botUrl: string, claim: Claim): void {
+  const holder = claimsByBotCode.get(botCodeOf(botUrl));
+  if (holder && holder.name !== claim.name && declaredByName.has(holder.name)) {
     throw new ApiChatError(
       "conflict",
-      `${quoteNames([holder.name, alive.name])} reach the same workspace, and a workspace has one webhook; give one of them its own base URL or API key`,
+      `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook; give one of them its own base URL or API key`,
       { operation: "set-webhook" },
     );
   }
-  aliveByBotCode.set(botCodeOf(botUrl), alive);
+  claimsByBotCode.set(botCodeOf(botUrl), claim);
+  claimedNames.add(claim.name);
 }
 
 /** Two resources in a fixed order: the engine asks for them in any. */
@@ -66,16 +63,38 @@ export const quoteNames = (names: readonly string[]): string =>
     .map((name) => `"${name}"`)
     .join(" and ");
 
+/** Whether diff has seen a resource of this name in this run: a check without old inputs is then that of its replacement. */
+export const isInState = (name: string): boolean => claimedNames.has(name);
+
+/** The claim that was made with this very state. */
+function claimOf({ applied }: WebhookState): Claim | undefined {
+  const claim = claimsByBotCode.get(botCodeOf(applied.botUrl));
+  return claim?.since === applied.since ? claim : undefined;
+}
+
+/** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
+export const nameOf = (state: WebhookState): string => claimOf(state)?.name ?? state.name;
+
+/** What the program of this run declares for a state; undefined for one that it has dropped, and in a destroy. */
+export const declaredFor = (state: WebhookState): Declared | undefined => declaredByName.get(nameOf(state));
+
+/** What a state is about to be replaced with: it is deleted although the program declares it. */
+export const replacementOf = (state: WebhookState): WebhookInputs | undefined =>
+  claimOf(state) && declaredFor(state)?.inputs;
+
 /** The name under which the program still manages the registration of a resource that is about to be deleted. */
-export function managedAs(deleted: Declared & { botUrl: string; since: string }): string | undefined {
-  const alive = aliveByBotCode.get(botCodeOf(deleted.botUrl));
-  if (alive && alive.since !== deleted.since) return alive.name;
-  return otherDeclaration(deleted);
+export function managedAs(state: WebhookState, apiKeys: readonly string[]): string | undefined {
+  const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
+  if (claim && claim.since !== state.applied.since) return claim.name;
+  if (claim && declaredByName.has(claim.name)) return undefined;
+  const names = apiKeys.map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
+  return names.find((name) => name !== undefined);
 }
 
 /** Forgets everything. For tests, which run many programs in one process. */
 export function forgetManaged(): void {
   declaredByName.clear();
   namesByAddress.clear();
-  aliveByBotCode.clear();
+  claimsByBotCode.clear();
+  claimedNames.clear();
 }

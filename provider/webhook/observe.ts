@@ -1,6 +1,7 @@
 import type { RegistrationAction } from "../../schema/index.js";
 import {
   RegistrationClient,
+  mayMeanWrongKey,
   type CallOptions,
   type Registration,
   type RegistrationClientOptions,
@@ -55,7 +56,7 @@ export interface Observed {
   apiKey: string;
 }
 
-/** Looks at a resource's workspace with the first API key that the service takes: after a rotation that is not the recorded one. */
+/** Reads a resource's workspace with the first API key that the service takes: after a rotation that is not the recorded one. */
 export async function observe(state: WebhookState): Promise<Observed> {
   const [first = "", ...others] = apiKeyCandidates(state);
   let observed = await tryKey(state, first);
@@ -79,7 +80,7 @@ async function tryKey(state: WebhookState, apiKey: string): Promise<Observed | A
   try {
     return { seen: await client.getWebhook(), client, apiKey };
   } catch (error) {
-    if (error instanceof ApiChatError && error.code === "unauthorized") return error;
+    if (error instanceof ApiChatError && mayMeanWrongKey(error)) return error;
     throw error;
   }
 }

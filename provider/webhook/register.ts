@@ -26,17 +26,37 @@ export interface RegisterOptions {
   refusedRounds?: number;
 }
 
-/** A registration as it stands after set-webhook; `unfinished` says why it is not done yet. */
-export interface Registered {
-  seen: Registration;
-  unfinished?: string;
+/** set-webhook may have taken effect, or did, and it is not confirmed that all is as wanted. */
+export class UnconfirmedError extends ApiChatError {
+  /** What is registered now, of our URL and with a bot URL; undefined if that is not known. */
+  readonly seen: Registration | undefined;
+
+  constructor(failure: ApiChatError, message: string, seen?: Registration) {
+    const { code, operation, httpStatus, attempts, cause } = failure;
+    super(code, message, { operation, attempts, cause, ...(httpStatus === undefined ? {} : { httpStatus }) });
+    this.seen = seen;
+  }
 }
 
-/** Preflight, set-webhook, and a look at what stands there afterwards. Everything within `readySeconds`. */
-export async function register(options: RegisterOptions): Promise<Registered> {
-  const { inputs, wording, refusedRounds } = options;
-  const deadline = performance.now() + readySecondsOf(inputs) * 1000;
-  await preflight({
+/**
+ * Preflight, set-webhook, and a get-webhook that confirms it; gives what is registered then. Everything within
+ * `readySeconds`. Throws `UnconfirmedError` where the webhook may be registered all the same.
+ */
+export async function register(options: RegisterOptions): Promise<Registration> {
+  const deadline = deadlineOf(options.inputs);
+  await tryEndpoint(options, deadline);
+  return confirm(options, await setUntilAccepted(options, deadline), deadline);
+}
+
+/** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
+const deadlineOf = (inputs: WebhookInputs): number => performance.now() + readySecondsOf(inputs) * 1000;
+
+/** Performs the handshake as the inputs ask for it. */
+export function tryEndpoint(
+  { inputs, wording, refusedRounds }: Pick<RegisterOptions, "inputs" | "wording" | "refusedRounds">,
+  deadline = deadlineOf(inputs),
+): Promise<void> {
+  return preflight({
     name: inputs.name,
     url: inputs.webhookUrl,
     verificationKey: inputs.webhookVerificationKey,
@@ -46,8 +66,6 @@ export async function register(options: RegisterOptions): Promise<Registered> {
     ...(wording === undefined ? {} : { wording }),
     ...(refusedRounds === undefined ? {} : { refusedRounds }),
   });
-  const answer = await setUntilAccepted(options, deadline);
-  return confirm(options, answer, deadline);
 }
 
 /** Refusals of the address or the form of a request: repeating it changes nothing. */
@@ -72,7 +90,9 @@ async function setUntilAccepted(
         try {
           return await client.setWebhook(inputs);
         } catch (error) {
-          if (!(error instanceof ApiChatError) || !mayBeAccepted(error)) throw error;
+          if (!(error instanceof ApiChatError)) throw error;
+          if (mayHaveTakenEffect(error)) return await recoverAnswer(options, error);
+          if (!mayBeAccepted(error)) throw error;
           const pauseMs = backOffMs(attempt);
           if (performance.now() + pauseMs > deadline) throw await refusedForGood(options, error, attempt);
           await sleep(pauseMs);
@@ -82,6 +102,32 @@ async function setUntilAccepted(
   );
 }
 
+/** Without an answer to set-webhook nobody knows; a refusal has its own look at what is left. */
+const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
+  attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol");
+
+/** Looks for the effect of a set-webhook whose answer is lost; gives what is registered if it is ours. */
+async function recoverAnswer(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
+  const { client, wording = OF_PROGRAM } = options;
+  const now = await client.getWebhook().catch(ignoreFailure);
+  if (now && showsEffect(now, options)) return now;
+  throw new UnconfirmedError(
+    lost,
+    `${lost.message}. The change may have been made all the same${now ? `, although ${describe(now)} is registered so far` : ""}; ${wording.again}`,
+  );
+}
+
+/** The failure to report is that of set-webhook. */
+function ignoreFailure(error: unknown): undefined {
+  if (!(error instanceof ApiChatError)) throw error;
+}
+
+function showsEffect(now: Registration, { inputs, before }: RegisterOptions): boolean {
+  if (!isSameUrl(now.webhookUrl, inputs.webhookUrl) || now.botUrl === "") return false;
+  const hadOurUrl = before !== undefined && isSameUrl(before.url, inputs.webhookUrl);
+  return !hadOurUrl || now.webhookVerificationKey === inputs.webhookVerificationKey;
+}
+
 async function refusedForGood(
   options: RegisterOptions,
   refusal: ApiChatError,
@@ -89,18 +135,29 @@ async function refusedForGood(
 ): Promise<ApiChatError> {
   const { preflight: mode = DEFAULT_PREFLIGHT } = options.inputs;
   const passed = mode === "require" ? ", although the preflight passed" : "";
-  const standing = await restore(options);
-  const message = `${refusal.message}; the service refused the webhook ${attempts} times${passed}. ${standing}`;
-  return new ApiChatError("rejected", message, {
+  const { text, isOurs, seen } = await restore(options);
+  const message = `${refusal.message}; the service refused the webhook ${attempts} times${passed}. ${text}`;
+  const details = {
     operation: "set-webhook",
     attempts,
     ...(refusal.httpStatus === undefined ? {} : { httpStatus: refusal.httpStatus }),
     cause: refusal,
-  });
+  } as const;
+  const error = new ApiChatError("rejected", message, details);
+  return isOurs ? new UnconfirmedError(error, message, seen) : error;
 }
 
-/** Puts back what stood there before, once, if the refused set-webhook took it away. Says what stands now. */
-async function restore({ client, inputs, before }: RegisterOptions): Promise<string> {
+/** What a refused set-webhook has left behind. */
+interface Leftover {
+  text: string;
+  /** It is, or may be, what we tried to set. */
+  isOurs: boolean;
+  /** What is registered now, if it is ours. */
+  seen?: Registration;
+}
+
+/** Puts back what was registered before, once, if the refused set-webhook took it away. */
+async function restore({ client, inputs, before }: RegisterOptions): Promise<Leftover> {
   try {
     const now = await client.getWebhook();
     const isLeftOver = now === undefined || isSameUrl(now.webhookUrl, inputs.webhookUrl);
@@ -109,14 +166,19 @@ async function restore({ client, inputs, before }: RegisterOptions): Promise<str
       now !== undefined &&
       isSameUrl(now.webhookUrl, before.url) &&
       now.status === VERIFIED;
-    if (!before || isIntact || !isLeftOver) return `Now stands: ${describe(now)}`;
+    const text = `Registered now: ${describe(now)}`;
+    if (isIntact || !isLeftOver) return { text, isOurs: false };
+    const left = now && now.botUrl !== "" ? { isOurs: true, seen: now } : { isOurs: false };
+    if (!before) return { text, ...left };
     if (before.key === undefined) {
-      return `Now stands: ${describe(now)}. ${printUrl(before.url)} stood there before and could not be put back, because its key is not known`;
+      const was = `${printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
+      return { text: `${text}. ${was}`, ...left };
     }
     const restored = await client.setWebhook({ webhookUrl: before.url, webhookVerificationKey: before.key });
-    return `Put back: ${describe(restored)}`;
+    return { text: `Put back: ${describe(restored)}`, isOurs: false };
   } catch (error) {
-    return `What stands now is not known: ${error instanceof Error ? error.message : String(error)}`;
+    const reason = error instanceof Error ? error.message : String(error);
+    return { text: `What is registered now is not known: ${reason}`, isOurs: true };
   }
 }
 
@@ -124,41 +186,56 @@ function describe(seen: Registration | undefined): string {
   return seen ? `${printUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
 }
 
-/** Looks until the service says `verified`. The first look must show our URL and a bot URL. */
+/** Looks until the service says `verified`. Each look must show our URL and a bot URL. */
 async function confirm(
-  { client, inputs, wording = OF_PROGRAM }: RegisterOptions,
+  options: RegisterOptions,
   answer: Registration | undefined,
   deadline: number,
-): Promise<Registered> {
-  const { name } = inputs;
-  let seen = requireOurs(await client.getWebhook(), answer, { inputs, wording });
+): Promise<Registration> {
+  const { inputs, wording = OF_PROGRAM } = options;
+  let seen = await confirmOnce(options, answer);
   await sayIfSlow(
-    name,
+    inputs.name,
     () => `waiting for status "${VERIFIED}", now "${seen.status}"`,
     async () => {
       for (let look = 1; seen.status !== VERIFIED && performance.now() < deadline; look += 1) {
         await sleep(Math.min(backOffMs(look), Math.max(0, deadline - performance.now())));
-        seen = requireOurs(await client.getWebhook(), answer, { inputs, wording });
+        seen = await confirmOnce(options, seen);
       }
     },
   );
-  if (seen.status === VERIFIED) return { seen };
-  return {
+  if (seen.status === VERIFIED) return seen;
+  const message = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s; ${wording.again}, or ${wording.waitLonger}`;
+  throw new UnconfirmedError(
+    new ApiChatError("timeout", message, { operation: "get-webhook" }),
+    message,
     seen,
-    unfinished: `${name}: the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s; ${wording.again}, or ${wording.waitLonger}`,
-  };
+  );
+}
+
+/** One look. Where it fails, what the service showed last is what there is to keep. */
+async function confirmOnce(
+  { client, inputs, wording = OF_PROGRAM }: RegisterOptions,
+  shown: Registration | undefined,
+): Promise<Registration> {
+  try {
+    return requireOurs(await client.getWebhook(), shown, inputs);
+  } catch (error) {
+    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    const known = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
+    const message = `set-webhook succeeded, and could not be confirmed: ${error.message}; ${wording.again}`;
+    throw new UnconfirmedError(error, message, known ? shown : undefined);
+  }
 }
 
 function requireOurs(
   seen: Registration | undefined,
   answer: Registration | undefined,
-  { inputs: { webhookUrl, baseUrl }, wording }: { inputs: WebhookInputs; wording: Wording },
+  { webhookUrl, baseUrl }: WebhookInputs,
 ): Registration {
   const at = printUrl(baseUrl);
   if (seen === undefined) {
-    throw new ApiChatError("protocol", `set-webhook succeeded, but ${at} shows nothing registered`, {
-      operation: "get-webhook",
-    });
+    throw new ApiChatError("protocol", `${at} shows nothing registered`, { operation: "get-webhook" });
   }
   // The service may write the URL in a way of its own; its answer to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== answer?.webhookUrl) {
@@ -169,7 +246,7 @@ function requireOurs(
     );
   }
   if (seen.botUrl === "") {
-    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url; ${wording.again}`, {
+    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url`, {
       operation: "get-webhook",
     });
   }

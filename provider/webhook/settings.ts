@@ -1,15 +1,12 @@
 import { ApiChatError } from "../errors.js";
-import { managedApiKey } from "./managed.js";
+import { canonicalUrl } from "./fence.js";
+import { SETTINGS, type WebhookState } from "./inputs.js";
+import { declaredFor } from "./managed.js";
 
 /** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
 export interface ConfigureRequest {
   config: { get(key: string): string | undefined };
 }
-
-const NAMES = {
-  baseUrl: { config: "apichat:baseUrl", environment: "APICHAT_BASE_URL" },
-  apiKey: { config: "apichat:apiKey", environment: "APICHAT_API_KEY" },
-} as const;
 
 let config: ConfigureRequest["config"] | undefined;
 
@@ -25,12 +22,12 @@ const fromConfig = (key: string): string | undefined => config?.get(key) || unde
 
 /** The base URL of a resource that names none: from the stack's configuration, then from the environment. */
 export function defaultBaseUrl(): string | undefined {
-  return fromConfig(NAMES.baseUrl.config) ?? (process.env[NAMES.baseUrl.environment] || undefined);
+  return fromConfig(SETTINGS.baseUrl.config) ?? (process.env[SETTINGS.baseUrl.environment] || undefined);
 }
 
 /** The API key of a resource that names none: from the environment, then from the stack's configuration. */
 export function defaultApiKey(): string | undefined {
-  return (process.env[NAMES.apiKey.environment] || undefined) ?? fromConfig(NAMES.apiKey.config);
+  return (process.env[SETTINGS.apiKey.environment] || undefined) ?? fromConfig(SETTINGS.apiKey.config);
 }
 
 /** The one API key to write with: the program's, or the default. */
@@ -44,12 +41,15 @@ export function apiKeyFor(apiKey: string | undefined): string {
  * The API keys to read and delete with, most likely first: the recorded one, the environment's, the configuration's, and
  * the one that the program of this run declares. After a rotation only some of them are good.
  */
-export function apiKeyCandidates(state: { apiKey?: string; name: string; baseUrl: string }): string[] {
+export function apiKeyCandidates(state: WebhookState): string[] {
+  const declared = declaredFor(state);
+  const isHere =
+    declared !== undefined && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
   const keys = [
     state.apiKey,
-    process.env[NAMES.apiKey.environment],
-    fromConfig(NAMES.apiKey.config),
-    managedApiKey(state),
+    process.env[SETTINGS.apiKey.environment],
+    fromConfig(SETTINGS.apiKey.config),
+    isHere ? declared.apiKey : undefined,
   ];
   const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
   if (found.length === 0) throw new ApiChatError("invalid_config", API_KEY_MISSING, { operation: "check" });

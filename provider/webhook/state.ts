@@ -59,7 +59,8 @@ export class UnfinishedError extends Error {
   readonly properties: StoredState;
   readonly reasons: string[];
 
-  constructor(id: string, properties: WebhookState, reason: string) {
+  constructor(id: string, properties: WebhookState, { message }: Error) {
+    const reason = `${properties.name}: ${message}`;
     super(reason);
     this.id = id;
     this.properties = compactState(properties);

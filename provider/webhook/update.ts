@@ -1,13 +1,16 @@
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors.js";
 import { hideQuery, printUrl } from "../url.js";
+import { sayReplaced } from "./ensure.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
-import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
+import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { createClient, requireSameWorkspace } from "./observe.js";
-import { register, rememberBefore } from "./register.js";
+import { UnconfirmedError, register, rememberBefore } from "./register.js";
+import { removalCommand } from "./removal-command.js";
 import { apiKeyFor } from "./settings.js";
 import { UnfinishedError, toState } from "./state.js";
+import { OF_PROGRAM } from "./wording.js";
 
 /**
  * Brings the registration to what the program says, and calls set-webhook only if URL, key or status differ from what
@@ -24,40 +27,50 @@ export async function updateWebhook(
   const seen = await client.getWebhook();
   requireSameWorkspace({ seen, apiKey }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
   claimBot(state.applied.botUrl, { name: inputs.name, since });
-  if (seen) refuseTakenOver(seen, state, inputs);
-  if (isStillAsWanted(seen, state, inputs)) return { outs: toState(inputs, seen, { apiKey, since }) };
-  const registered = await register({ inputs, client, before: rememberBefore(seen, state) });
-  const outs = toState(inputs, registered.seen, { apiKey, since });
-  if (registered.unfinished !== undefined) throw new UnfinishedError(id, outs, registered.unfinished);
-  return { outs };
+  const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
+  if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
+  if (seen && isStillAsWanted(seen, state, inputs)) return { outs: toState(inputs, seen, { apiKey, since }) };
+  try {
+    const registration = await register({ inputs, client, before: rememberBefore(seen, state) });
+    if (isTakenOver) sayReplaced(inputs.name, seen);
+    return { outs: toState(inputs, registration, { apiKey, since }) };
+  } catch (error) {
+    if (!(error instanceof UnconfirmedError)) throw error;
+    const outs = error.seen ? toState(inputs, error.seen, { apiKey, since }) : withAttempt(state, inputs);
+    throw new UnfinishedError(id, outs, error);
+  }
+}
+
+/** The state as it was, and the URL that may be registered by now: it is ours too. */
+function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): WebhookState {
+  const attempted = [...new Set([...(state.applied.attempted ?? []), webhookUrl])];
+  return { ...state, name, applied: { ...state.applied, attempted } };
 }
 
 /**
  * Another URL with another key is somebody else's registration. Another URL with our key is ours, changed by hand: it is
  * repaired once a refresh has shown it, because then the preview named it.
  */
-function refuseTakenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): void {
+function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
   const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);
   const isShownDrift = hideQuery(seen.webhookUrl) === state.webhookUrl && showsOurKey(seen, state);
-  const mayReplace = (inputs.onExisting ?? DEFAULT_ON_EXISTING) === "replace";
-  if (isOurs(seen, state.applied) || isWanted || isShownDrift || mayReplace) return;
-  const mend = showsOurKey(seen, state)
+  return !isOurs(seen, state.applied) && !isWanted && !isShownDrift;
+}
+
+function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): ApiChatError {
+  const hint = showsOurKey(seen, state)
     ? "Run pulumi refresh to see it, and pulumi up to set it right"
-    : 'Its key is not ours either, so it is somebody else\'s. If it may go, set onExisting: "replace"';
-  throw new ApiChatError(
+    : `Its key is not ours either, so it is somebody else's. If it may go: ${removalCommand(inputs.baseUrl, seen.webhookUrl)}; then ${OF_PROGRAM.again}`;
+  return new ApiChatError(
     "conflict",
-    `${printUrl(inputs.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(state.applied.url)}, and nothing was written. ${mend}`,
+    `${printUrl(inputs.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(state.applied.url)}, and nothing was written. ${hint}`,
     { operation: "set-webhook" },
   );
 }
 
 /** Compared with how the service showed it when we last set it: it may write URLs in its own way and mask keys. */
-function isStillAsWanted(
-  seen: Registration | undefined,
-  state: WebhookState,
-  inputs: WebhookInputs,
-): seen is Registration {
-  if (!seen || seen.status !== VERIFIED) return false;
+function isStillAsWanted(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
+  if (seen.status !== VERIFIED) return false;
   const { applied, webhookVerificationKey: ourKey } = state;
   const isWantedUrl =
     seen.webhookUrl === inputs.webhookUrl ||

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { OnExisting, Preflight } from "./inputs.js";
+import { SETTINGS, type OnExisting, type Preflight } from "./inputs.js";
 import { refuseImport, refuseUnknownArgs } from "../resource/args.js";
 import { providerSource } from "../resource/provider-source.js";
 import { keepQuerySecret, mayHoldQuery } from "../resource/secret-url.js";
@@ -68,9 +68,10 @@ export class ApiChatWebhook extends pulumi.CustomResource {
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
     refuseUnknownArgs(name, args, KNOWN_ARGS);
-    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, args), {
+    const known = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
+    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, known), {
       ...opts,
-      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(args)],
+      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(known)],
       deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
     });
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
@@ -97,9 +98,26 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
   };
 }
 
+/** The base URL that the program does not give, where it must be kept secret. The others are resolved by check, which cannot do that. */
+function secretBaseUrl(): pulumi.Output<string> | undefined {
+  const { config, environment } = SETTINGS.baseUrl;
+  const configured = pulumi.runtime.getConfig(config);
+  const url = configured || process.env[environment];
+  if (!url) return undefined;
+  // Not in the SDK's types. Without it nobody knows, so it is kept.
+  const { isConfigSecret = () => true } = pulumi.runtime as { isConfigSecret?: (key: string) => boolean };
+  const isSecret = (configured && isConfigSecret(config)) || mayHoldQuery(url);
+  return isSecret ? pulumi.secret(url) : undefined;
+}
+
 /** The state's own record of what was set repeats the webhook URL. */
-function secretOutputsOf({ webhookUrl }: ApiChatWebhookArgs): string[] {
-  return ["webhookVerificationKey", "apiKey", ...(mayHoldQuery(webhookUrl) ? ["applied"] : [])];
+function secretOutputsOf({ webhookUrl, baseUrl }: ApiChatWebhookArgs): string[] {
+  return [
+    "webhookVerificationKey",
+    "apiKey",
+    ...(mayHoldQuery(webhookUrl) ? ["applied"] : []),
+    ...(baseUrl === undefined || !mayHoldQuery(baseUrl) ? [] : ["baseUrl"]),
+  ];
 }
 
 const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {

@@ -1,8 +1,6 @@
 /** How the mend of a failure names what can be set: in the words of a program or of a command line. */
 export interface Wording {
-  /** Follows "If it may go, ". */
-  replace: string;
-  /** Goes on where the look at what stands there failed. */
+  /** Follows "If the API key is right, ": goes on although nobody knows what is registered. */
   replaceUnseen: string;
   /** Follows a comma: has a failed handshake of our own only said. */
   warnOnly: string;
@@ -15,8 +13,7 @@ export interface Wording {
 }
 
 export const OF_PROGRAM: Wording = {
-  replace: 'set onExisting: "replace"; if this resource was renamed, give it an alias',
-  replaceUnseen: 'onExisting: "replace" goes on without this look',
+  replaceUnseen: 'onExisting: "replace" goes on all the same',
   warnOnly: 'set preflight: "warn"',
   again: "run pulumi up again",
   waitLonger: "raise timeouts.readySeconds",

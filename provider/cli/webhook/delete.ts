@@ -1,6 +1,7 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { hideQuery, printUrl } from "../../url.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
+import { removalCommand } from "../../webhook/removal-command.js";
 import { removeRegistration } from "../../webhook/remove.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
@@ -28,10 +29,11 @@ async function refuseForeign(
 ): Promise<void> {
   if (replace) return;
   await refuseOtherBot(seen, access, "delete-webhook");
-  if (isSameUrl(seen.webhookUrl, webhookUrl)) return;
+  // A URL as our messages show it: without the values of its query.
+  if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it is left alone. If it may go, ${OF_COMMAND.replace}`,
+    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it stays. If it may go: ${removalCommand(access.baseUrl, seen.webhookUrl)}`,
     { operation: "delete-webhook" },
   );
 }

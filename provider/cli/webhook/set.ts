@@ -1,4 +1,4 @@
-import { ApiChatError, type Registration } from "../../client/index.js";
+import type { Registration } from "../../client/index.js";
 import { hideQuery, printUrl } from "../../url.js";
 import { check } from "../../webhook/check.js";
 import { firstLook, refuseForeign, registerIfNeeded } from "../../webhook/ensure.js";
@@ -33,7 +33,7 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs, OF_COMMAND);
   }
-  const { seen, unfinished, wasSet } = await registerIfNeeded({
+  const { registration: seen, wasSet } = await registerIfNeeded({
     inputs,
     client,
     seen: before,
@@ -43,7 +43,6 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
   // Where nothing stood nobody knew the bot before. After a look that failed --replace goes on all the same.
   const mayTakeBack = isLooked || inputs.onExisting === "fail";
   if (before === undefined) await refuseOtherBotAfterSet(seen, access, mayTakeBack);
-  if (unfinished !== undefined) throw new ApiChatError("timeout", unfinished, { operation: "set-webhook" });
   printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
   return EXIT.done;
 }
@@ -53,16 +52,19 @@ const REFUSED_ROUNDS = 3;
 
 async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
   const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
-  const { inputs, failures } = check(undefined, {
-    name: "webhook",
-    baseUrl: access.baseUrl,
-    apiKey: access.apiKey,
-    webhookUrl,
-    webhookVerificationKey: await credentials.secret("verificationKey"),
-    onExisting: replace ? "replace" : "fail",
-    preflight,
-    timeouts: { readySeconds, requestSeconds },
-  });
+  const { inputs, failures } = check(
+    {},
+    {
+      name: "webhook",
+      baseUrl: access.baseUrl,
+      apiKey: access.apiKey,
+      webhookUrl,
+      webhookVerificationKey: await credentials.secret("verificationKey"),
+      onExisting: replace ? "replace" : "fail",
+      preflight,
+      timeouts: { readySeconds, requestSeconds },
+    },
+  );
   if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => inFlagWords(reason)).join("\n"));
   return inputs;
 }

@@ -2,8 +2,7 @@ import type { Wording } from "../../webhook/wording.js";
 
 /** How mends name what can be set on the command line. */
 export const OF_COMMAND: Wording = {
-  replace: "use --replace",
-  replaceUnseen: "--replace goes on without this look",
+  replaceUnseen: "--replace goes on all the same",
   warnOnly: "use --preflight warn",
   again: "run it again",
   waitLonger: "raise --ready-seconds",

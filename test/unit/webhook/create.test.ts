@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
+import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { BeforeFirstSet, Fault } from "../../../provider/emulator/index.js";
 import type { OnExisting, WebhookState } from "../../../provider/webhook/inputs.js";
+import { removalCommand } from "../../../provider/webhook/removal-command.js";
 import { UnfinishedError, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -122,9 +124,8 @@ describe("create is a conflict, and writes nothing, where there stands", () => {
     const before = started.acme.registration;
     const error = await failureOf(createOver(started, onExisting));
     expect(error.code).toBe("conflict");
-    expect(error.message).toMatch(
-      /^acme: .*\/foreign, and nothing was written.*onExisting: "replace".*alias/,
-    );
+    expect(error.message).toMatch(/^acme: .*\/foreign, and nothing was written/);
+    expect(error.message).toContain(removalCommand(started.args.baseUrl, FOREIGN.webhook_url));
     expect(started.actions()).toEqual(["get-webhook"]);
     expect(started.acme.registration).toEqual(before);
   });
@@ -261,7 +262,7 @@ describe("a set-webhook that the service refuses for good", () => {
     const error = await failureOf(create({ ...args, timeouts: once }));
     expect(error).toMatchObject({ code: "rejected", operation: "set-webhook", httpStatus: 422, attempts: 1 });
     expect(error.message).toContain("although the preflight passed");
-    expect(error.message).toContain("Now stands: nothing");
+    expect(error.message).toContain("Registered now: nothing");
     expect(acme.registration).toBeUndefined();
   });
 
@@ -292,7 +293,7 @@ describe("a set-webhook that the service refuses for good", () => {
     acme.takeOver(FOREIGN);
     emulator.injectFault(refuseHandshake);
     const error = await failureOf(create({ ...args, onExisting: "replace", timeouts: once }));
-    expect(error.message).toContain("Now stands: http://127.0.0.1:9/foreign");
+    expect(error.message).toContain("Registered now: http://127.0.0.1:9/foreign");
     expect(actions()).toEqual(["get-webhook", "set-webhook", "get-webhook"]);
   });
 
@@ -316,6 +317,58 @@ test("a preflight that fails keeps set-webhook from being called", async () => {
   expect(acme.registration).toBeUndefined();
 });
 
+/** The first look finds what to do, the second is to confirm what was done. */
+const secondLookFails = { operation: "get-webhook", every: 2, times: 1, fault: { status: 422 } } as const;
+
+async function unfinishedBy(work: Promise<unknown>): Promise<UnfinishedError> {
+  const error = await errorOf(work);
+  expect(error).toBeInstanceOf(UnfinishedError);
+  return error as UnfinishedError;
+}
+
+test("a set-webhook that cannot be confirmed is kept in the state, so that destroy removes it", async () => {
+  const { acme, args, emulator } = await startAcme();
+  emulator.injectFault(secondLookFails);
+  const { id, properties, reasons } = await unfinishedBy(create(args));
+  expect(id).toBe(acme.botUrl);
+  expect(reasons).toEqual([
+    expect.stringMatching(/^acme: set-webhook succeeded, and could not be confirmed/),
+  ]);
+  startRun();
+  await ApiChatWebhook.delete(id, properties);
+  expect(acme.registration).toBeUndefined();
+});
+
+test("what a refused set-webhook leaves registered is kept in the state", async () => {
+  const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
+  emulator.injectFault({ operation: "handshake", fault: { status: 500 } });
+  const timeouts = { requestSeconds: 3, readySeconds: 0 };
+  const { properties } = await unfinishedBy(create({ ...args, timeouts }));
+  expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+  startRun();
+  await ApiChatWebhook.delete(properties.botUrl, properties);
+  expect(acme.registration).toBeUndefined();
+});
+
+describe("create prints one line where it", () => {
+  test.each<[string, Stands, OnExisting | undefined, RegExp]>([
+    ["adopted", ours, undefined, /^acme: adopted .*; nothing was written$/],
+    ["adopted and set again", oursWithOtherKey, undefined, /^acme: adopted .*; .* it was set again$/],
+    [
+      "replaced",
+      foreign,
+      "replace",
+      /^acme: replaced .*\/foreign; onExisting: "replace" may be removed now$/,
+    ],
+    ["registered", nothing, "replace", /^$/],
+  ])("%s", async (_, stand, onExisting, line) => {
+    const started = await startAcme();
+    stand(started);
+    await createOver(started, onExisting);
+    expect(lines.join("\n")).toMatch(line);
+  });
+});
+
 describe("an answer that gets lost", () => {
   const faults: Fault[] = ["close-before", "close-after", "truncated", { status: 503, afterChange: true }];
   test.each(faults)("to set-webhook (%j) is repeated", async (fault) => {
@@ -325,14 +378,39 @@ describe("an answer that gets lost", () => {
     expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
   });
 
-  test("for good is adopted by the next create", async () => {
+  test.each([{}, { maskKey: true }])("for good is made up for by a look (%j)", async (options) => {
+    const { acme, args, emulator, actions } = await startAcme(options);
+    emulator.injectFault({ operation: "set-webhook", fault: "html" });
+    expect((await create(args)).id).toBe(acme.botUrl);
+    expect(actions()).toEqual(["get-webhook", "set-webhook", "get-webhook", "get-webhook"]);
+  });
+
+  test("with the look after it is said, and adopted by the next create", async () => {
     const { acme, args, emulator, actions } = await startAcme();
     emulator.injectFault({ operation: "set-webhook", fault: "html" });
-    expect((await failureOf(create(args))).code).toBe("protocol");
+    emulator.injectFault(secondLookFails);
+    const error = await failureOf(create(args));
+    expect(error.code).toBe("protocol");
+    expect(error.message).toContain("may have been made all the same");
     actions();
     startRun();
+    lines.length = 0;
     expect((await create(args)).id).toBe(acme.botUrl);
     expect(actions()).toEqual(["get-webhook"]);
+    expect(lines).toEqual([expect.stringMatching(/^acme: adopted .*nothing was written$/)]);
+  });
+
+  test("with the look after it leaves a workspace in the state whose bot was known", async () => {
+    const { acme, args, emulator } = await startAcme();
+    acme.takeOver(FOREIGN);
+    emulator.injectFault({ operation: "set-webhook", fault: "html" });
+    emulator.injectFault(secondLookFails);
+    const { id, properties } = await unfinishedBy(create({ ...args, onExisting: "replace" }));
+    expect(id).toBe(acme.botUrl);
+    expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+    startRun();
+    await ApiChatWebhook.delete(id, properties);
+    expect(acme.registration).toBeUndefined();
   });
 });
 

@@ -144,6 +144,7 @@ describe("diff", () => {
   });
 
   test.each<Partial<WebhookInputs>>([
+    { name: "renamed-with-an-alias" },
     { baseUrl: "https://moved.example/" },
     { webhookUrl: "https://moved.example/" },
     { webhookVerificationKey: "another-key-0123456" },
@@ -158,9 +159,8 @@ describe("diff", () => {
     expect(found).toMatchObject({ changes: true, replaces: [] });
   });
 
-  test.each<Partial<WebhookInputs>>([{ name: "renamed" }, { __provider: "of another version" }])(
-    "ignores %j",
-    (change) => expect(diffWebhook(stateAfter(), { ...INPUTS, ...change }).changes).toBe(false),
+  test.each<Partial<WebhookInputs>>([{ __provider: "of another version" }])("ignores %j", (change) =>
+    expect(diffWebhook(stateAfter(), { ...INPUTS, ...change }).changes).toBe(false),
   );
 
   test("compares timeouts by value", () => {
@@ -197,8 +197,8 @@ describe("diff", () => {
   });
 
   test("fails if another resource that the program declares holds the same bot", () => {
-    declare({ name: "acme", baseUrl: "https://platform.example/", apiKey: "one" });
-    declare({ name: "again", baseUrl: "https://platform.example/", apiKey: "two" });
+    declare(INPUTS, "one");
+    declare({ ...INPUTS, name: "again" }, "two");
     diffWebhook(stateAfter(), INPUTS);
     expect(() => diffWebhook(stateAfter(), { ...INPUTS, name: "again" })).toThrow(/"acme" and "again"/);
   });

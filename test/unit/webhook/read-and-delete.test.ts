@@ -1,7 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { KEY_DRIFTED, inputsOf, type WebhookState } from "../../../provider/webhook/inputs.js";
+import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import {
+  KEY_DRIFTED,
+  inputsOf,
+  type WebhookInputs,
+  type WebhookState,
+} from "../../../provider/webhook/inputs.js";
+import { compactState } from "../../../provider/webhook/state.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
@@ -12,6 +19,7 @@ import {
   read,
   refresh,
   startAcme,
+  startEndpoint,
   startRun,
   type Acme,
 } from "./harness.js";
@@ -144,7 +152,7 @@ describe("delete", () => {
     expect(actions()).toEqual(states.map(() => "get-webhook"));
     expect(acme.registration).toEqual(before);
     expect(lines).toHaveLength(states.length);
-    for (const line of lines) expect(line).toMatch(/^acme: warning: .* is not ours; it is left alone$/);
+    for (const line of lines) expect(line).toMatch(/^acme: warning: .* is not ours; it stays$/);
   });
 
   test("with another API key that reaches another workspace is a conflict, and deletes nothing", async () => {
@@ -183,7 +191,7 @@ describe("delete", () => {
     await removed;
     expect(acme.registration).toMatchObject(FOREIGN);
     expect(actions()).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
-    expect(lines).toEqual([expect.stringContaining("is not ours; it is left alone")]);
+    expect(lines).toEqual([expect.stringContaining("is not ours; it stays")]);
   });
 
   test("that the service refuses is an error", async () => {
@@ -199,6 +207,7 @@ describe("delete within a run of the program", () => {
     const { state, args, acme, actions } = await startCreated();
     await create({ ...args, name: "renamed" });
     actions();
+    lines.length = 0;
     await remove(state);
     expect(actions()).toEqual([]);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
@@ -230,6 +239,73 @@ describe("delete within a run of the program", () => {
   });
 });
 
+describe("a resource whose name an alias changed", () => {
+  /** The state of acme, which the program of this run declares as beta. */
+  async function startRenamed(): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
+    const started = await startCreated();
+    const inputs = await checked({ ...started.args, name: "beta" });
+    const found = await ApiChatWebhook.diff(started.state.botUrl, compactState(started.state), inputs);
+    expect(found.changes).toBe(true);
+    return { ...started, inputs };
+  }
+
+  test("is replaced as any other: delete removes it, create sets it", async () => {
+    const { state, inputs, acme } = await startRenamed();
+    const moved = await startEndpoint(VERIFICATION_KEY, "/moved");
+    await checked({ ...inputs, webhookUrl: moved.url });
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
+    await create({ ...inputs, webhookUrl: moved.url });
+    expect(acme.registration?.webhook_url).toBe(moved.url);
+  });
+
+  test("is named as the program names it in every error", async () => {
+    const { state, emulator } = await startRenamed();
+    emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });
+    expect((await failureOf(read(state))).message).toMatch(/^beta: /);
+    expect((await failureOf(remove(state))).message).toMatch(/^beta: /);
+  });
+
+  test("has its new name in the state after the update", async () => {
+    const { state, inputs, actions } = await startRenamed();
+    const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), inputs);
+    expect(outs.name).toBe("beta");
+    expect(actions()).toEqual(["get-webhook"]);
+  });
+});
+
+describe("a replacement that the program declares", () => {
+  async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
+    const started = await startCreated();
+    const inputs = await checked({ ...started.args, ...change });
+    await ApiChatWebhook.diff(started.state.botUrl, compactState(started.state), inputs);
+    await ApiChatWebhook.check({}, { ...inputs });
+    return started;
+  }
+  const timeouts = { requestSeconds: 3, readySeconds: 0 };
+
+  test("is announced, and tried before the live webhook is removed", async () => {
+    const { state, acme } = await startReplacing({ webhookUrl: "http://127.0.0.1:9/", timeouts });
+    expect(lines.at(-1)).toMatch(/^acme: a replacement removes the live webhook/);
+    expect((await failureOf(remove(state))).code).toBe("handshake_failed");
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+  });
+
+  test("is not tried while it is unknown", async () => {
+    const { state, acme } = await startReplacing({ webhookUrl: UNKNOWN, timeouts });
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("goes on where nothing is registered for another API key than the last used", async () => {
+    const { state, acme } = await startReplacing({ apiKey: "ak-rotated-0123456789" });
+    acme.apiKey = "ak-rotated-0123456789";
+    acme.remove();
+    await remove(state);
+    expect(lines.at(-1)).toMatch(/^acme: warning: .* nothing registered, for another API key/);
+  });
+});
+
 describe("the API key to read and delete with is the first that the service takes:", () => {
   const ROTATED = "ak-rotated-0123456789";
   const WRONG = "ak-wrong-0123456789";
@@ -256,6 +332,19 @@ describe("the API key to read and delete with is the first that the service take
     acme.apiKey = ROTATED;
     await checked({ ...args, apiKey: ROTATED });
     expect(await refresh(state)).toEqual(state);
+  });
+
+  test("also where a service refuses a key with HTTP 200", async () => {
+    const { state, acme, emulator } = await startCreated();
+    emulator.injectFault({ operation: "get-webhook", fault: { statusField: "error" } });
+    vi.stubEnv("APICHAT_API_KEY", ROTATED);
+    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ owner: "acme" });
+    expect(await refresh(state)).toEqual(state);
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    emulator.injectFault({ operation: "get-webhook", fault: { statusField: "error" }, times: 2 });
+    const error = await failureOf(read(state));
+    expect(error.code).toBe("rejected");
+    expect(error.message.indexOf("API key")).toBeGreaterThan(0);
   });
 
   test("none: the refusal of the recorded one is told, with what to do", async () => {

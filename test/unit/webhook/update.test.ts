@@ -1,10 +1,16 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { ApiChatWebhook } from "../../../provider/dynamic.js";
+import type { Fault } from "../../../provider/emulator/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inputs.js";
+import { removalCommand } from "../../../provider/webhook/removal-command.js";
+import { UnfinishedError, compactState, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
+  checked,
   create,
+  errorOf,
   failureOf,
   isolateRuns,
   parametersOf,
@@ -160,7 +166,7 @@ describe("what changed behind our back", () => {
     for (const seen of [state, await refresh(state)]) {
       const error = await failureOf(update(seen, args));
       expect(error.code).toBe("conflict");
-      expect(error.message).toContain('onExisting: "replace"');
+      expect(error.message).toContain(removalCommand(args.baseUrl, FOREIGN.webhook_url));
       expect(acme.registration).toMatchObject(FOREIGN);
     }
     const replacing = { ...args, onExisting: "replace" } as const;
@@ -240,6 +246,116 @@ describe("a changed address or API key", () => {
     const after = await update(state, { ...args, apiKey: "ak-rotated-0123456789" });
     expect(after.apiKey).toBe("ak-rotated-0123456789");
     expect(actions()).toEqual(GET);
+  });
+});
+
+describe("a set-webhook whose answer is lost", () => {
+  /** The first look finds what to do, the second is to recover what was lost. */
+  const secondLookFails = { operation: "get-webhook", every: 2, times: 1, fault: { status: 422 } } as const;
+
+  /** URL and key changed, and nobody has seen whether it worked. */
+  async function startLost(fault: Fault): Promise<Acme & { state: WebhookState; lost: WebhookState }> {
+    const started = await startCreated();
+    const { emulator, state, args } = started;
+    const moved = await startEndpoint(NEXT_KEY, "/moved");
+    emulator.injectFault({ operation: "set-webhook", fault, times: 9 });
+    emulator.injectFault(secondLookFails);
+    const change = { webhookUrl: moved.url, webhookVerificationKey: NEXT_KEY };
+    const timeouts = { requestSeconds: 1 };
+    const error = await errorOf(update(state, { ...args, ...change, timeouts }));
+    expect(error).toBeInstanceOf(UnfinishedError);
+    expect(error.message).toContain("may have been made all the same");
+    emulator.clearFaults();
+    startRun();
+    return { ...started, lost: expandState((error as UnfinishedError).properties) };
+  }
+  const NEXT_KEY = "the-next-key-0123456789";
+  const LOST: Fault[] = ["html", { status: 503, afterChange: true }, { delayMs: 60_000, afterChange: true }];
+
+  test.each(LOST)("(%j) is ours for delete", async (fault) => {
+    const { acme, lost } = await startLost(fault);
+    expect(acme.registration?.webhook_verification_key).toBe(NEXT_KEY);
+    await ApiChatWebhook.delete(lost.botUrl, compactState(lost));
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("is ours for update, with and without a refresh, where the program is taken back", async () => {
+    for (const refreshes of [false, true]) {
+      const { acme, args, state, lost } = await startLost("html");
+      const seen = refreshes ? await refresh(lost) : lost;
+      expect((await ApiChatWebhook.diff(seen.botUrl, compactState(seen), await checked(args))).changes).toBe(
+        true,
+      );
+      expect(await update(seen, args)).toEqual(state);
+      expect(acme.registration).toMatchObject({ webhook_url: args.webhookUrl, webhook_status: "verified" });
+    }
+  });
+
+  test("is completed by the same program", async () => {
+    const { acme, args, lost } = await startLost("html");
+    const wanted = { webhookUrl: acme.registration?.webhook_url ?? "", webhookVerificationKey: NEXT_KEY };
+    const after = await update(await refresh(lost), { ...args, ...wanted });
+    expect(after).toMatchObject({ ...wanted, applied: { url: wanted.webhookUrl } });
+    expect(after.applied.attempted).toBeUndefined();
+  });
+
+  test("and whose effect shows is done", async () => {
+    const { state, args, emulator, actions } = await startCreated();
+    const moved = await startEndpoint(VERIFICATION_KEY, "/moved");
+    emulator.injectFault({ operation: "set-webhook", fault: "html" });
+    expect(await update(state, { ...args, webhookUrl: moved.url })).toMatchObject({
+      applied: { url: moved.url },
+    });
+    expect(actions()).toEqual([...SET, "get-webhook"]);
+  });
+});
+
+test('onExisting "replace" that has replaced something may be removed, which is said once', async () => {
+  const { state, args, acme } = await startCreated();
+  acme.takeOver(FOREIGN);
+  const replacing = { ...args, onExisting: "replace" } as const;
+  const after = await update(state, replacing);
+  startRun();
+  await update(after, replacing);
+  expect(lines).toEqual([expect.stringMatching(/^acme: replaced .*may be removed now$/)]);
+});
+
+describe("an API key of the environment that is not the last used", () => {
+  /** Registered with the environment's key, which is then another one. */
+  async function startRotated(next: string): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
+    const started = await startAcme();
+    const { apiKey, ...args } = started.args;
+    vi.stubEnv("APICHAT_API_KEY", apiKey);
+    const { outs: state } = await create(args);
+    vi.stubEnv("APICHAT_API_KEY", next);
+    startRun();
+    started.actions();
+    return { ...started, state, inputs: await checked(args) };
+  }
+  const ROTATED = "ak-rotated-0123456789";
+
+  test("is a change, tried and recorded with one get-webhook; after that a removed webhook is only gone", async () => {
+    const { state, inputs, acme, actions } = await startRotated(ROTATED);
+    acme.apiKey = ROTATED;
+    expect(await ApiChatWebhook.diff(state.botUrl, compactState(state), inputs)).toMatchObject({
+      changes: true,
+    });
+    const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), inputs);
+    expect(actions()).toEqual(GET);
+    expect(await ApiChatWebhook.diff(state.botUrl, outs, inputs)).toMatchObject({ changes: false });
+    acme.remove();
+    startRun();
+    expect(await ApiChatWebhook.read(state.botUrl, outs)).toEqual({});
+    await ApiChatWebhook.delete(state.botUrl, outs);
+  });
+
+  test("and wrong fails in the same up", async () => {
+    const { state, inputs } = await startRotated("ak-wrong-0123456789");
+    expect(await ApiChatWebhook.diff(state.botUrl, compactState(state), inputs)).toMatchObject({
+      changes: true,
+    });
+    const failed = ApiChatWebhook.update(state.botUrl, compactState(state), inputs);
+    expect((await failureOf(failed)).code).toBe("unauthorized");
   });
 });
 
