@@ -22,8 +22,10 @@ export { VerificationKey } from "./verification-key/lifecycle.js";
 export const ApiChatWebhook = {
   configure,
 
-  check: (olds: object, news: WebhookInputs & Record<string, unknown>): Promise<CheckResult<WebhookInputs>> =>
-    report(news.name, async () => check(olds, news)),
+  check: (
+    olds: unknown,
+    news: WebhookInputs & Record<string, unknown>,
+  ): Promise<CheckResult<WebhookInputs>> => report(news.name, async () => check(olds, news)),
 
   diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
     report(news.name, async () => diffWebhook(expandState(olds), news)),

@@ -15,7 +15,7 @@ import { say } from "../resource/progress.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import { printUrl } from "../url.js";
 import { VERIFIED, type WebhookInputs } from "./inputs.js";
-import { declare, isInState, quoteNames } from "./managed.js";
+import { declare, quoteNames } from "./managed.js";
 import { API_KEY_MISSING, BASE_URL_MISSING, defaultApiKey, defaultBaseUrl } from "./settings.js";
 
 const LONGEST_SECONDS = 3600;
@@ -28,7 +28,7 @@ const LEAST_SECONDS = new Map([
  * Resolves the defaults and says everything that is wrong at once. No I/O. Values that a preview does not know pass.
  * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
-export function check(olds: object, news: RawInputs): CheckResult<WebhookInputs> {
+export function check(_olds: unknown, news: RawInputs): CheckResult<WebhookInputs> {
   const inputs = { ...news, status: VERIFIED } as RawInputs & { status: string };
   if (inputs["baseUrl"] === undefined) {
     const baseUrl = defaultBaseUrl();
@@ -46,12 +46,6 @@ export function check(olds: object, news: RawInputs): CheckResult<WebhookInputs>
   const checked = inputs as unknown as WebhookInputs;
   if (failures.length > 0) return { inputs: checked, failures };
   warnOfWeakness(checked);
-  if (Object.keys(olds).length === 0 && isInState(checked.name)) {
-    say(
-      checked.name,
-      "a replacement removes the live webhook and registers it again: in between the service delivers nothing. The handshake of the new one is tried first",
-    );
-  }
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
 

@@ -5,7 +5,7 @@ import { printUrl } from "../url.js";
 import { firstLook, refuseForeign, registerIfNeeded, sayReplaced } from "./ensure.js";
 import { isSameUrl } from "./fence.js";
 import type { WebhookInputs, WebhookState } from "./inputs.js";
-import { claimBot } from "./managed.js";
+import { claimBot, isHandedOver } from "./managed.js";
 import { createClient } from "./observe.js";
 import { UnconfirmedError } from "./register.js";
 import { apiKeyFor } from "./settings.js";
@@ -27,7 +27,7 @@ export async function createWebhook(inputs: WebhookInputs): Promise<CreateResult
   const since = randomBytes(6).toString("base64url");
   const seen = await firstLook(inputs, () => client.getWebhook());
   if (seen && seen.botUrl !== "") claimBot(seen.botUrl, { name, since });
-  if (seen) refuseForeign(seen, inputs);
+  if (seen && !isHandedOver(seen)) refuseForeign(seen, inputs);
   try {
     const { registration, wasSet } = await registerIfNeeded({ inputs, client, seen });
     const outs = toState(inputs, registration, { apiKey, since });
@@ -52,6 +52,7 @@ function sayWhatWasThere(
   wasSet: boolean,
 ): void {
   if (!seen) return;
+  if (isHandedOver(seen)) return;
   if (!isSameUrl(seen.webhookUrl, webhookUrl)) return sayReplaced(name, seen);
   const what = wasSet ? "its key or status differed, so it was set again" : "nothing was written";
   say(name, `adopted ${printUrl(webhookUrl)}, which was registered already; ${what}`);

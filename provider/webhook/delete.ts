@@ -3,7 +3,7 @@ import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import type { WebhookInputs, WebhookState } from "./inputs.js";
-import { managedAs, nameOf, replacementOf } from "./managed.js";
+import { declaredFor, handOver, managedAs, nameOf } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
 import { tryEndpoint } from "./register.js";
 import { removeRegistration } from "./remove.js";
@@ -18,17 +18,18 @@ import { apiKeyCandidates } from "./settings.js";
 export async function deleteWebhook(state: WebhookState): Promise<void> {
   const managed = managedAs(state, apiKeyCandidates(state));
   if (managed !== undefined) {
+    handOver(state);
     say(nameOf(state), `the webhook stays: it is still managed by this program, as "${managed}"`);
     return;
   }
+  const replacement = declaredFor(state)?.inputs;
   const observed = await observe(state);
-  if (!isOursToDelete(observed, state)) return;
-  const replacement = replacementOf(state);
+  if (!isOursToDelete(observed, state, replacement)) return;
   if (replacement && isKnown(replacement)) await tryEndpoint({ inputs: replacement });
   await removeRegistration({
     client: observed.client,
     baseUrl: state.baseUrl,
-    mayGo: (seen) => isOursToDelete({ ...observed, seen }, state),
+    mayGo: (seen) => isOursToDelete({ ...observed, seen }, state, replacement),
   });
 }
 
@@ -36,9 +37,13 @@ export async function deleteWebhook(state: WebhookState): Promise<void> {
 const isKnown = ({ webhookUrl, webhookVerificationKey }: WebhookInputs): boolean =>
   webhookUrl !== UNKNOWN && webhookVerificationKey !== UNKNOWN;
 
-function isOursToDelete(observed: Observed, state: WebhookState): boolean {
+function isOursToDelete(
+  observed: Observed,
+  state: WebhookState,
+  replacement: WebhookInputs | undefined,
+): boolean {
   const { seen } = observed;
-  requireOurWorkspace(observed, state);
+  requireOurWorkspace(observed, state, replacement);
   if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
   say(
@@ -52,9 +57,13 @@ function isOursToDelete(observed: Observed, state: WebhookState): boolean {
  * Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. A
  * replacement goes on where nothing is registered: the program says where the webhook is now.
  */
-function requireOurWorkspace({ seen, apiKey }: Observed, state: WebhookState): void {
+function requireOurWorkspace(
+  { seen, apiKey }: Observed,
+  state: WebhookState,
+  replacement: WebhookInputs | undefined,
+): void {
   if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
-  if (!seen && replacementOf(state)) {
+  if (!seen && replacement) {
     return say(
       nameOf(state),
       `warning: ${printUrl(state.baseUrl)} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,

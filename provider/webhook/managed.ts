@@ -1,12 +1,13 @@
+import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors.js";
-import { botCodeOf, canonicalUrl } from "./fence.js";
-import type { WebhookInputs, WebhookState } from "./inputs.js";
+import { botCodeOf, canonicalUrl, isOurs } from "./fence.js";
+import type { Applied, WebhookInputs, WebhookState } from "./inputs.js";
 
 /**
  * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these
  * tables see two resources for one workspace, and they see that the resource to be deleted is only the old name of one
  * that lives: the engine creates a renamed resource first and deletes the old one last. An alias leaves the old name in the
- * outputs, so the name that counts is the one that the program gives a state.
+ * outputs until the next update, so the name that counts is the one that the program gives a state.
  */
 interface Declared {
   inputs: WebhookInputs;
@@ -22,7 +23,7 @@ interface Claim {
 const declaredByName = new Map<string, Declared>();
 const namesByAddress = new Map<string, Set<string>>();
 const claimsByBotCode = new Map<string, Claim>();
-const claimedNames = new Set<string>();
+const handedOver = new Map<string, Applied>();
 
 const addressOf = (baseUrl: string, apiKey: string): string =>
   JSON.stringify([canonicalUrl(baseUrl), apiKey]);
@@ -53,7 +54,6 @@ export function claimBot(botUrl: string, claim: Claim): void {
     );
   }
   claimsByBotCode.set(botCodeOf(botUrl), claim);
-  claimedNames.add(claim.name);
 }
 
 /** Two resources in a fixed order: the engine asks for them in any. */
@@ -63,32 +63,32 @@ export const quoteNames = (names: readonly string[]): string =>
     .map((name) => `"${name}"`)
     .join(" and ");
 
-/** Whether diff has seen a resource of this name in this run: a check without old inputs is then that of its replacement. */
-export const isInState = (name: string): boolean => claimedNames.has(name);
-
-/** The claim that was made with this very state. */
-function claimOf({ applied }: WebhookState): Claim | undefined {
+/** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
+export function nameOf({ name, applied }: WebhookState): string {
   const claim = claimsByBotCode.get(botCodeOf(applied.botUrl));
-  return claim?.since === applied.since ? claim : undefined;
+  return claim?.since === applied.since ? claim.name : name;
 }
 
-/** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
-export const nameOf = (state: WebhookState): string => claimOf(state)?.name ?? state.name;
-
-/** What the program of this run declares for a state; undefined for one that it has dropped, and in a destroy. */
+/** What the program of this run declares under the name of a state; undefined for one that it has dropped, and in a destroy. */
 export const declaredFor = (state: WebhookState): Declared | undefined => declaredByName.get(nameOf(state));
-
-/** What a state is about to be replaced with: it is deleted although the program declares it. */
-export const replacementOf = (state: WebhookState): WebhookInputs | undefined =>
-  claimOf(state) && declaredFor(state)?.inputs;
 
 /** The name under which the program still manages the registration of a resource that is about to be deleted. */
 export function managedAs(state: WebhookState, apiKeys: readonly string[]): string | undefined {
   const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
   if (claim && claim.since !== state.applied.since) return claim.name;
-  if (claim && declaredByName.has(claim.name)) return undefined;
+  if (declaredFor(state)) return undefined;
   const names = apiKeys.map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
   return names.find((name) => name !== undefined);
+}
+
+/** Leaves the registration of a deleted resource to the one that manages it from now on, which may be created only later. */
+export const handOver = ({ applied }: WebhookState): void =>
+  void handedOver.set(botCodeOf(applied.botUrl), applied);
+
+/** Whether a registration was left to whoever manages it from now on. */
+export function isHandedOver(seen: Registration): boolean {
+  const applied = handedOver.get(botCodeOf(seen.botUrl));
+  return applied !== undefined && isOurs(seen, applied);
 }
 
 /** Forgets everything. For tests, which run many programs in one process. */
@@ -96,5 +96,5 @@ export function forgetManaged(): void {
   declaredByName.clear();
   namesByAddress.clear();
   claimsByBotCode.clear();
-  claimedNames.clear();
+  handedOver.clear();
 }

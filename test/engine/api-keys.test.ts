@@ -54,11 +54,14 @@ describe("the API key comes from the argument, the environment or the configurat
     expect(inputNamesOf(state, "configured")).not.toContain("apiKey");
   });
 
-  test("the environment wins over the configuration", async () => {
+  test("the environment wins over the configuration, also where that is wrong: the same up says so", async () => {
     stack.setEnvironment({ APICHAT_API_KEY: ENVIRONMENT_KEY });
-    stack.run(declareWebhooks(scene, ["argument", fromDefault("configured"), fromDefault("environment")]));
+    const { ok, output } = await stack.up();
+    expect(ok).toBe(false);
+    expect(output).toMatch(UNAUTHORIZED);
+    stack.run(declareWebhooks(scene, ["argument", fromDefault("environment")]));
     requireSuccess(await stack.up());
-    expect(registeredWorkspaces(scene)).toEqual(["argument", "environment", "configured"]);
+    expect(registeredWorkspaces(scene)).toEqual(["argument", "environment"]);
     expect(callsOf(scene, "set-webhook", "environment")).toMatchObject([
       { body: { ChaveApi: ENVIRONMENT_KEY } },
     ]);

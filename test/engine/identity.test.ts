@@ -90,6 +90,47 @@ describe("a webhook outlives the names that a program gives it", () => {
     expectAllAlive();
   });
 
+  test("up --replace of one that is renamed with an alias sets the new URL in place", async () => {
+    const moved = {
+      workspace: "globex",
+      name: "globex-again",
+      options: { aliases: [{ name: "globex-renamed" }] },
+      args: { webhookUrl: `${scene.endpoint.url}/moved` },
+    };
+    stack.run(
+      declareWebhooks(scene, [
+        { workspace: "acme", name: "acme-renamed" },
+        moved,
+        { workspace: "initech", name: "initech-renamed" },
+        "umbrella",
+      ]),
+    );
+    const { output, changes } = requireSuccess(await stack.up({ replace: ["**globex-again"] }));
+    expect(changes).toMatchObject({ replace: 1 });
+    expect(output).toContain('still managed by this program, as "globex-again"');
+    expect(registeredWorkspaces(scene)).toEqual(names);
+    expect(scene.emulator.workspace("globex").registration).toMatchObject({
+      webhook_url: moved.args.webhookUrl,
+    });
+  });
+
+  test("up --replace leaves a live webhook alone whose replacement fails the handshake", async () => {
+    const { registration } = scene.emulator.workspace("umbrella");
+    const args = { webhookUrl: "http://127.0.0.1:9/nobody", timeouts: { readySeconds: 0 } };
+    stack.run(
+      declareWebhooks(scene, [
+        { workspace: "acme", name: "acme-renamed" },
+        { workspace: "globex", name: "globex-again", args: { webhookUrl: `${scene.endpoint.url}/moved` } },
+        { workspace: "initech", name: "initech-renamed" },
+        { workspace: "umbrella", args },
+      ]),
+    );
+    const { ok, output } = await stack.up({ replace: ["**umbrella"] });
+    expect(ok).toBe(false);
+    expect(output).toContain("the handshake with http://127.0.0.1:9/nobody failed");
+    expect(scene.emulator.workspace("umbrella").registration).toEqual(registration);
+  });
+
   test("two resources for one workspace are one failure that names both, and nothing is called", async () => {
     const requestsBefore = scene.emulator.requests.length;
     stack.run(

@@ -1,3 +1,4 @@
+import { removalCommand } from "../../dist/provider/webhook/removal-command.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   declareWebhooks,
@@ -67,7 +68,8 @@ describe("a registration that somebody else took over is left alone", () => {
     expect(up.output).toMatch(
       /now has the webhook https:\/\/somebody-else\.example\/hook.*nothing was written/,
     );
-    expect(up.output).toContain('If it may go, set onExisting: "replace"');
+    const removal = removalCommand(scene.emulator.workspace("taken").baseUrl, foreign.webhook_url);
+    expect(up.output).toContain(`If it may go: ${removal}; then run pulumi up again`);
     expectLeftAlone();
     const destroy = await stack.destroy();
     expect(destroy.ok, destroy.output).toBe(true);

@@ -52,19 +52,16 @@ const REFUSED_ROUNDS = 3;
 
 async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
   const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
-  const { inputs, failures } = check(
-    {},
-    {
-      name: "webhook",
-      baseUrl: access.baseUrl,
-      apiKey: access.apiKey,
-      webhookUrl,
-      webhookVerificationKey: await credentials.secret("verificationKey"),
-      onExisting: replace ? "replace" : "fail",
-      preflight,
-      timeouts: { readySeconds, requestSeconds },
-    },
-  );
+  const { inputs, failures } = check(undefined, {
+    name: "webhook",
+    baseUrl: access.baseUrl,
+    apiKey: access.apiKey,
+    webhookUrl,
+    webhookVerificationKey: await credentials.secret("verificationKey"),
+    onExisting: replace ? "replace" : "fail",
+    preflight,
+    timeouts: { readySeconds, requestSeconds },
+  });
   if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => inFlagWords(reason)).join("\n"));
   return inputs;
 }

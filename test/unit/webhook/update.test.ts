@@ -320,18 +320,19 @@ test('onExisting "replace" that has replaced something may be removed, which is 
   expect(lines).toEqual([expect.stringMatching(/^acme: replaced .*may be removed now$/)]);
 });
 
+/** Registered with the environment's key, which is then another one. */
+async function startRotated(next: string): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
+  const started = await startAcme();
+  const { apiKey, ...args } = started.args;
+  vi.stubEnv("APICHAT_API_KEY", apiKey);
+  const { outs: state } = await create(args);
+  vi.stubEnv("APICHAT_API_KEY", next);
+  startRun();
+  started.actions();
+  return { ...started, state, inputs: await checked(args) };
+}
+
 describe("an API key of the environment that is not the last used", () => {
-  /** Registered with the environment's key, which is then another one. */
-  async function startRotated(next: string): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
-    const started = await startAcme();
-    const { apiKey, ...args } = started.args;
-    vi.stubEnv("APICHAT_API_KEY", apiKey);
-    const { outs: state } = await create(args);
-    vi.stubEnv("APICHAT_API_KEY", next);
-    startRun();
-    started.actions();
-    return { ...started, state, inputs: await checked(args) };
-  }
   const ROTATED = "ak-rotated-0123456789";
 
   test("is a change, tried and recorded with one get-webhook; after that a removed webhook is only gone", async () => {
