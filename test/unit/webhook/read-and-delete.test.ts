@@ -239,16 +239,16 @@ describe("delete within a run of the program", () => {
   });
 });
 
-describe("a resource whose name an alias changed", () => {
-  /** The state of acme, which the program of this run declares as beta. */
-  async function startRenamed(): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
-    const started = await startCreated();
-    const inputs = await checked({ ...started.args, name: "beta" });
-    const found = await ApiChatWebhook.diff(started.state.botUrl, compactState(started.state), inputs);
-    expect(found.changes).toBe(true);
-    return { ...started, inputs };
-  }
+/** The state of acme, which the program of this run declares as beta. */
+async function startRenamed(): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
+  const started = await startCreated();
+  const inputs = await checked({ ...started.args, name: "beta" });
+  const found = await ApiChatWebhook.diff(started.state.botUrl, compactState(started.state), inputs);
+  expect(found.changes).toBe(true);
+  return { ...started, inputs };
+}
 
+describe("a resource whose name an alias changed", () => {
   test("is replaced in place: delete leaves the webhook to create, which sets the new URL", async () => {
     const { state, args, acme } = await startCreated();
     const moved = await startEndpoint(VERIFICATION_KEY, "/moved");
@@ -275,13 +275,14 @@ describe("a resource whose name an alias changed", () => {
   });
 });
 
+async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
+  const started = await startCreated();
+  const args = { ...started.args, ...change };
+  await checked(args);
+  return started;
+}
+
 describe("a replacement that the program declares", () => {
-  async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
-    const started = await startCreated();
-    const args = { ...started.args, ...change };
-    await checked(args);
-    return started;
-  }
   const timeouts = { requestSeconds: 3, readySeconds: 0 };
 
   test("is tried before the live webhook is removed", async () => {
