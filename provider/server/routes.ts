@@ -110,10 +110,14 @@ function toAccepted(
   };
 }
 
-/** The conversation's digits; the responder has kept them all. Of a message that is none of section 2.4 it may be absent. */
+/** What is kept of a `conv_id`. Longer ones that begin alike wait for each other, which harms nothing. */
+const CONVERSATION_CHARACTERS = 100;
+
+/** The conversation's digits. Of a message that is none of section 2.4 it may be absent. */
 function conversationOf(message: unknown): string | undefined {
   const { conv_id: id } = (message ?? {}) as { conv_id?: unknown };
-  return typeof id === "number" || typeof id === "bigint" || typeof id === "string" ? String(id) : undefined;
+  const isId = typeof id === "number" || typeof id === "bigint" || typeof id === "string";
+  return isId ? String(id).slice(0, CONVERSATION_CHARACTERS) : undefined;
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");

@@ -71,6 +71,7 @@ describe("the routes of a responder", () => {
     ['{"conv_id":7}', "7"],
     ['{"conv_id":-9007199254740993}', "-9007199254740993"],
     ['{"conv_id":"7"}', "7"],
+    [`{"conv_id":${"7".repeat(100)}}`, "7".repeat(100)],
     ['{"conv_id":null}', undefined],
     ['{"conv_id":[7]}', undefined],
     ["{}", undefined],
@@ -81,6 +82,17 @@ describe("the routes of a responder", () => {
     expect((await send(await delivery("/acme", { body }))).status).toBe(200);
     expect(accepted.map((one) => one.conversation)).toEqual([conversation]);
   });
+
+  it.each(["9".repeat(1_000_000), `"${"é".repeat(400_000)}"`])(
+    "store a delivery whose conv_id is far too long, with its bytes and a short conversation",
+    async (id) => {
+      const { send, accepted } = setUp();
+      const body = `{"conv_id":${id}}`;
+      expect((await send(await delivery("/acme", { body }))).status).toBe(200);
+      expect(accepted.map((one) => Buffer.from(one.body).equals(Buffer.from(body)))).toEqual([true]);
+      expect(accepted[0]?.conversation?.length).toBeLessThanOrEqual(100);
+    },
+  );
 
   it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
     const { send, lines } = setUp({ failure: new Error("database or disk is full") });
