@@ -4,6 +4,7 @@ import { parseMessage, type Delivery } from "./delivery.js";
 import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./fetch.js";
 import {
   findHandshake,
+  HANDSHAKE_LIMIT_BYTES,
   hasDottedNames,
   judgeHandshake,
   withoutHandshake,
@@ -188,8 +189,8 @@ interface Signed {
 const decoder = new TextDecoder();
 
 async function answerBody(request: RequestHead, { body, keys, exchange }: Signed): Promise<Answer> {
-  const text = decoder.decode(body);
-  const handshake = findHandshake(request.url, text);
+  const shortText = body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
+  const handshake = findHandshake(request.url, shortText);
   if (handshake !== undefined) return answerHandshake(request, { handshake, keys, exchange });
 
   const signature = request.header(SIGNATURE_HEADER);
@@ -197,9 +198,9 @@ async function answerBody(request: RequestHead, { body, keys, exchange }: Signed
   // Node finds it at once, and then waits for nothing: that is a good part of what a request costs.
   const keyIndex = typeof signer === "number" ? signer : await signer;
   if (keyIndex < 0)
-    return answerError("invalid_signature", describeBadSignature(request, { signature, text }));
+    return answerError("invalid_signature", describeBadSignature(request, { signature, shortText }));
 
-  const tagged = parseMessage(text);
+  const tagged = parseMessage(shortText || decoder.decode(body));
   if (tagged === undefined) return answerError("invalid_json", "the delivery's body is not JSON");
   const flowNs = request.header("x-flow-ns");
   const action = request.header("x-action");
@@ -250,12 +251,12 @@ function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
 
 function describeBadSignature(
   { url }: RequestHead,
-  { signature, text }: { signature: string | undefined; text: string },
+  { signature, shortText }: { signature: string | undefined; shortText: string },
 ): string {
   if (signature !== undefined) {
     return "X-Hub-Signature-256 is not the signature of this body under any verification key of this endpoint";
   }
-  if (hasDottedNames(url, text)) {
+  if (hasDottedNames(url, shortText)) {
     return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
   }
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";

@@ -15,6 +15,7 @@ import { loadingRow } from "./loading.ts";
 import { describeMachine, formatMachine, type Machine } from "./machine.ts";
 import { isReached, type Measurement } from "./measurement.ts";
 import { parseOptions, USAGE, type BenchOptions } from "./options.ts";
+import { refusedBodiesRow } from "./refused-bodies.ts";
 import { responderRow } from "./responder.ts";
 import { signatureRow } from "./signature.ts";
 import { slowConnectionsRow } from "./slow-connections.ts";
@@ -35,6 +36,7 @@ const ROWS = [
   heapRow,
   spoolRow,
   slowConnectionsRow,
+  refusedBodiesRow,
   emulatorRow,
   commandLineRow,
   loadingRow,

@@ -7,6 +7,8 @@ export interface ServerReport {
   url: string;
   /** After a collection, if the process can be told to collect. */
   heapBytes: number;
+  /** What its process has computed so far, in milliseconds. */
+  cpuMs: number;
 }
 
 /** Listens on a free loopback port, and reports to the parent. */
@@ -16,7 +18,8 @@ export function serveBench(server: Server): void {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     serveParent((): ServerReport => {
       globalThis.gc?.();
-      return { url, heapBytes: process.memoryUsage().heapUsed };
+      const { user, system } = process.cpuUsage();
+      return { url, heapBytes: process.memoryUsage().heapUsed, cpuMs: (user + system) / 1000 };
     });
   });
 }
