@@ -1,10 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { BodyFailure } from "./body.js";
 import type { Answer, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 /** How long the rest of a body is read and thrown away after an early answer, so that the sender can read the answer. */
 const LINGER_MS = 2_000;
+
+/**
+ * Connections whose last answer is decided. A request behind it would never be answered, so it is not processed
+ * (RFC 9112, 9.6): its sender sends it again.
+ */
+const ending = new WeakSet<Socket>();
 
 /** What `http.createServer` takes, and Express as a handler. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
@@ -18,7 +25,11 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
  * http.createServer(toNodeListener(responder)).listen(8080);
  */
 export function toNodeListener(responder: Pick<Responder, "answer">): NodeListener {
-  return (req, res) => void answerRequest(responder, req, res);
+  return (req, res) => {
+    if (ending.has(req.socket)) return;
+    if (res.getHeader("connection") === "close") ending.add(req.socket);
+    void answerRequest(responder, req, res);
+  };
 }
 
 /** What frameworks add to the request. */
@@ -124,7 +135,10 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   // A sender that leaves while it is answered must not end the server.
   res.on("error", () => res.destroy());
   res.writeHead(status, { ...headers, ...length, connection: "close" });
-  res.write(body, () => req.socket.end());
+  ending.add(req.socket);
+  // The answer to HEAD has no body, and writing one would not send its head.
+  if (req.method === "HEAD") res.flushHeaders();
+  else res.write(body, () => req.socket.end());
   discardRest(req, res);
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { request as startRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:net";
@@ -222,6 +223,36 @@ describe("the node listener", () => {
     expect(answer).toMatch(/^HTTP\/1\.1 405 /);
     expect(answer.toLowerCase()).toContain("allow: post");
     expect(answer.endsWith("\r\n\r\n")).toBe(true);
+  });
+
+  it.each([
+    ["whole", "hello"],
+    ["that never comes", ""],
+  ])("answers HEAD with a body %s, with 405", async (_, body) => {
+    const port = await serve(keepDeliveries().responder);
+    const answer = await sendRaw(port, head("HEAD / HTTP/1.1", ["content-length: 5"]) + body);
+    expect(answer).toMatch(/^HTTP\/1\.1 405 /);
+    expect(answer.toLowerCase()).toContain("connection: close");
+    expect(answer.endsWith("\r\n\r\n")).toBe(true);
+  });
+
+  it("processes nothing behind an answer that ends the connection: its sender will send it again", async () => {
+    const { responder, deliveries } = keepDeliveries(10);
+    const listener = toNodeListener(responder);
+    const urls: (string | undefined)[] = [];
+    const port = await listen((req, res) => {
+      urls.push(req.url);
+      listener(req, res);
+    });
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.write(head("POST /1 HTTP/1.1", ["content-length: 20"]));
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 .*connection: close/is);
+    const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
+    socket.end(`${"x".repeat(20)}${head("POST /2 HTTP/1.1", [signature, "content-length: 2"])}{}`);
+    await once(socket.resume(), "close");
+    expect(urls).toEqual(["/1", "/2"]);
+    expect(deliveries).toEqual([]);
   });
 
   it("answers 500 when the responder itself rejects, and reports it", async () => {

@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { request, Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Answer } from "../../../provider/responder/index.js";
+import { toNodeListener } from "../../../provider/responder/node.js";
 import { listen, type Listener } from "../../../provider/server/listener.js";
 import { MovableListener } from "../../../provider/server/movable-listener.js";
 
@@ -147,6 +149,28 @@ describe("a graceful close", () => {
     setImmediate(() => first.end("early"));
     expect(await text(socket)).toMatch(/early.*connection: close.*late$/is);
     await closed;
+  });
+
+  it("processes nothing behind the last answer on an open connection", async () => {
+    const seen: string[] = [];
+    const began = Promise.withResolvers<() => void>();
+    const answer = async ({ url }: { url: string }): Promise<Answer> => {
+      seen.push(url);
+      if (url === "/1") await new Promise<void>((resolve) => began.resolve(resolve));
+      return { status: 200, headers: {}, body: url };
+    };
+    const listener = await start(toNodeListener({ answer }));
+    const socket = connect(listener.port, "127.0.0.1");
+    const post = (path: string): string => head(path, "content-length: 0\r\n");
+    socket.write(post("/1"));
+    const endFirst = await began.promise;
+    const closed = listener.close();
+    socket.write(post("/2") + post("/3"));
+    await vi.waitFor(() => expect(seen).toContain("/2"));
+    endFirst();
+    expect(await text(socket)).toMatch(/\/1.*connection: close.*\/2$/is);
+    await closed;
+    expect(seen).toEqual(["/1", "/2"]);
   });
 
   it("cuts off what is not through in time", async () => {
