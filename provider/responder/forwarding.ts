@@ -51,7 +51,7 @@ export type ForwardVerdict =
   | { kind: "retry"; retryAfterSeconds: number };
 
 /** With these the target refuses the delivery itself. Anything else may be mended: a deployment, a password, a route. */
-const REFUSALS = new Set([400, 413, 415, 422]);
+const REFUSALS = new Set([400, 413, 415, 422, 431]);
 
 /** Judges the answer of the target that a delivery was forwarded to, by its status and its header `Retry-After`. */
 export function judgeForward(status: number, retryAfter?: string | null): ForwardVerdict {

@@ -33,6 +33,9 @@ export interface TimeLimits {
 /** Enough for a delivery over a bad line, and an end to those who send a byte a second. */
 const LIMITS: TimeLimits = { headMs: 10_000, requestMs: 20_000, checkEveryMs: 1_000, drainMs: 5_000 };
 
+/** A delivery is forwarded with headers of ours, and most servers take 16 KiB: what is accepted must leave room for them. */
+const HEAD_BYTES = 15 * 1024;
+
 /** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
@@ -65,6 +68,7 @@ const toServerOptions = ({ headMs, requestMs, checkEveryMs }: TimeLimits): Serve
   requestTimeout: requestMs,
   connectionsCheckingInterval: checkEveryMs,
   keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: HEAD_BYTES,
 });
 
 async function bind(server: Server, { host, port }: Address): Promise<void> {

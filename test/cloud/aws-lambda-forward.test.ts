@@ -137,7 +137,7 @@ describe(`The forwarding function, run by ${client.name}`, () => {
     },
   );
 
-  test.each([400, 413, 415, 422])(
+  test.each([400, 413, 415, 422, 431])(
     "after status %i it is a dead letter at once, and the next goes on",
     async (status) => {
       target.answerWith = ({ id }) => ({ status: id === "d1" ? status : 200 });

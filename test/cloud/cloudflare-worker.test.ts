@@ -202,7 +202,7 @@ describe("the bundle in workerd", () => {
     });
   });
 
-  test.each([400, 413, 415, 422])("gives up at once when the target refuses with %i", async (status) => {
+  test.each([400, 413, 415, 422, 431])("gives up at once when the target refuses with %i", async (status) => {
     target.answers.push({ status });
     expect((await deliver("{}")).status).toBe(200);
     await arrivalsAt("/dead-letters", 1);

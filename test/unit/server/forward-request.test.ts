@@ -102,7 +102,7 @@ test.each([200, 201, 202, 204, 299])("HTTP %i is delivered", async (status) => {
   expect(await forwardTo((_, response) => response.writeHead(status).end())).toEqual({ kind: "delivered" });
 });
 
-test.each([400, 413, 415, 422])("HTTP %i refuses this message", async (status) => {
+test.each([400, 413, 415, 422, 431])("HTTP %i refuses this message", async (status) => {
   expect(await forwardTo((_, response) => response.writeHead(status).end("why"))).toEqual({
     kind: "refused",
     failure: `HTTP ${status}`,

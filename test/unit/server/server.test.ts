@@ -4,7 +4,7 @@ import { connect, createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { createHandshake, signBody } from "../../../provider/responder/index.js";
+import { createDelivery, createHandshake, signBody } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
 import { openSpool } from "../../../provider/server/spool.js";
 import { startReceiver } from "../../support/receiver.js";
@@ -60,6 +60,24 @@ describe("a responder as a server", () => {
     expect(await deliver(`${origin()}/acme`)).toBe(200);
     await expect.poll(() => receiver.received.length).toBe(1);
     await expect.poll(() => server.status().workspaces["acme"]).toMatchObject({ forwards: true, pending: 0 });
+  });
+
+  it("takes no more headers than it can forward", async () => {
+    const receiver = await startReceiver();
+    afterTests(() => receiver.close());
+    const { origin } = await startTestServer({
+      workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } },
+    });
+    const statuses: number[] = [];
+    const lengths = [14_000, ...Array.from({ length: 30 }, (_, step) => 15_700 + step * 20)];
+    for (const bytes of lengths) {
+      const request = await createDelivery("text", { url: `${origin()}/acme`, verificationKey: KEY });
+      request.headers.set("x-long", "x".repeat(bytes));
+      statuses.push((await fetch(request)).status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200, 431]));
+    const taken = statuses.filter((status) => status === 200).length;
+    await expect.poll(() => receiver.received.length).toBe(taken);
   });
 
   it("keeps its files for the owner only", async () => {
