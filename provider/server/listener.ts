@@ -18,8 +18,8 @@ export interface Listener extends Address {
   close(): Promise<void>;
 }
 
-/** How long things may take, in milliseconds. */
-export interface TimeLimits {
+/** How long things may take, in milliseconds, and how many connections there may be. */
+export interface ListenerLimits {
   /** The head of a request. */
   headMs: number;
   /** All of a request. */
@@ -28,10 +28,21 @@ export interface TimeLimits {
   checkEveryMs: number;
   /** What is under way at the end. */
   drainMs: number;
+  /** One more is closed without an answer. */
+  connections: number;
 }
 
-/** Enough for a delivery over a bad line, and an end to those who send a byte a second. */
-const LIMITS: TimeLimits = { headMs: 10_000, requestMs: 20_000, checkEveryMs: 1_000, drainMs: 5_000 };
+/**
+ * Enough for a delivery over a bad line, and an end to those who send a byte a second. Each connection may hold a body in
+ * memory, and the proxy before a responder needs few.
+ */
+const LIMITS: ListenerLimits = {
+  headMs: 10_000,
+  requestMs: 20_000,
+  checkEveryMs: 1_000,
+  drainMs: 5_000,
+  connections: 2_000,
+};
 
 /** A delivery is forwarded with headers of ours, and most servers take 16 KiB: what is accepted must leave room for them. */
 const HEAD_BYTES = 15 * 1024;
@@ -44,13 +55,14 @@ const LOOK_EVERY_MS = 20;
 export async function listen(
   address: Address,
   listener: NodeListener,
-  limits: TimeLimits = LIMITS,
+  limits: ListenerLimits = LIMITS,
 ): Promise<Listener> {
   let isClosing = false;
   const server = createServer(toServerOptions(limits), (req, res) => {
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
   });
+  server.maxConnections = limits.connections;
   await bind(server, address);
   let closed: Promise<void> | undefined;
   return {
@@ -63,7 +75,7 @@ export async function listen(
   };
 }
 
-const toServerOptions = ({ headMs, requestMs, checkEveryMs }: TimeLimits): ServerOptions => ({
+const toServerOptions = ({ headMs, requestMs, checkEveryMs }: ListenerLimits): ServerOptions => ({
   headersTimeout: headMs,
   requestTimeout: requestMs,
   connectionsCheckingInterval: checkEveryMs,

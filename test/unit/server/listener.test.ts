@@ -16,7 +16,7 @@ afterEach(async () => {
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
 /** Shorter than those of a real responder. */
-const LIMITS = { headMs: 600, requestMs: 1_500, checkEveryMs: 50, drainMs: 500 };
+const LIMITS = { headMs: 600, requestMs: 1_500, checkEveryMs: 50, drainMs: 500, connections: 3 };
 
 async function start(handle: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
   const listener = await listen(LOOPBACK, handle, LIMITS);
@@ -85,6 +85,16 @@ describe("a listener", () => {
       `${head("/3", "content-length: 1\r\nconnection: close\r\n")}c`,
     );
     expect(answers.match(/\/\d \w/g)).toEqual(["/1 a", "/2 b", "/3 c"]);
+  });
+
+  it("takes only so many connections at once", async () => {
+    const { port } = await start((_req, res) => void res.end("here"));
+    const sockets = Array.from({ length: LIMITS.connections }, () => connect(port, "127.0.0.1"));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    await expect(get(port)).rejects.toMatchObject({ code: "ECONNRESET" });
+    sockets.pop()?.destroy();
+    await vi.waitFor(async () => expect(await get(port)).toBe("here"));
+    for (const socket of sockets) socket.destroy();
   });
 
   it("refuses what is no HTTP", async () => {
