@@ -29,7 +29,10 @@ export interface ServerConfig {
   /** The folder of the spool, the log and the announcement of the running process; absolute. */
   dataDir: string;
   workspaces: Record<string, WorkspaceConfig>;
-  /** How old a delivery may get before it becomes a dead letter, in seconds. Default: a day. */
+  /**
+   * How long a delivery is tried before it becomes a dead letter, in seconds. Time behind another of its conversation, or in
+   * which no responder ran, does not count. Default: a day.
+   */
   forwardWithinSeconds?: number;
   /** How large a request's body may be, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;

@@ -10,7 +10,10 @@ export interface Head {
 
 /** A delivery under way to its target. */
 export interface ForwardableDelivery extends KeptDelivery {
-  /** From when its age counts, in milliseconds since 1970: accepted, replayed, or its workspace first forwarded. */
+  /**
+   * From when its age counts, in milliseconds since 1970: the first of its conversation, replayed, or its workspace first
+   * forwarded; later by the time in which no forwarder ran.
+   */
   ageFromMs: number;
 }
 
@@ -51,11 +54,18 @@ export class ForwardQueue {
     return row === undefined ? undefined : Number(row.due_ms);
   }
 
-  /** The delivery with its body; undefined if another process has removed it. */
-  read(position: number): ForwardableDelivery | undefined {
+  /**
+   * The delivery with its body; undefined if another process has removed it. If it was due before `startedMs`, when the
+   * forwarder started, nobody has tried it in between.
+   */
+  read(position: number, startedMs = 0): ForwardableDelivery | undefined {
     const row = this.#statements.read.get(position);
     if (row === undefined) return undefined;
-    return { ...toKeptDelivery(row), ageFromMs: Math.max(Number(row.age_from_ms), Number(row.since_ms)) };
+    const offMs = Math.max(0, startedMs - Number(row.due_ms ?? startedMs));
+    return {
+      ...toKeptDelivery(row),
+      ageFromMs: Math.max(Number(row.age_from_ms) + offMs, Number(row.since_ms)),
+    };
   }
 
   /** Deletes a forwarded delivery. */
@@ -64,9 +74,9 @@ export class ForwardQueue {
   }
 
   /** Counts a failed attempt, and leaves the delivery and those behind it alone until `dueMs`. */
-  reschedule({ position }: KeptDelivery, { failure, dueMs }: Rescheduling): Promise<void> {
+  reschedule({ position, ageFromMs }: ForwardableDelivery, { failure, dueMs }: Rescheduling): Promise<void> {
     return this.#commits.write("frees", () => {
-      this.#statements.reschedule.run(failure, dueMs, position);
+      this.#statements.reschedule.run(failure, ageFromMs, dueMs, position);
     });
   }
 
@@ -102,7 +112,8 @@ export class ForwardQueue {
 
   #removeHead({ position, workspace, conversation }: KeptDelivery): void {
     this.#statements.remove.run(position);
-    if (conversation !== undefined) this.#statements.promote.run(Date.now(), workspace, conversation);
+    if (conversation !== undefined)
+      this.#statements.promote.run({ nowMs: Date.now(), workspace, conversation });
   }
 }
 
@@ -121,12 +132,12 @@ function prepareStatements(database: DatabaseSync) {
     ),
     remove: database.prepare("DELETE FROM deliveries WHERE position = ?"),
     promote: database.prepare(
-      `UPDATE deliveries SET due_ms = coalesce(due_ms, ?) WHERE position =
-       (SELECT min(position) FROM deliveries WHERE workspace = ? AND conversation = ?)`,
+      `UPDATE deliveries SET due_ms = :nowMs, age_from_ms = :nowMs WHERE due_ms IS NULL AND position =
+       (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
     ),
     // A replay may have put another delivery before this one while it was under way: then that one is due, not this.
     reschedule: database.prepare(
-      `UPDATE deliveries SET attempts = attempts + 1, failure = ?, due_ms = iif(due_ms IS NULL, NULL, ?)
+      `UPDATE deliveries SET attempts = attempts + 1, failure = ?, age_from_ms = ?, due_ms = iif(due_ms IS NULL, NULL, ?)
        WHERE position = ?`,
     ),
     bury: database.prepare(

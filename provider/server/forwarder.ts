@@ -21,7 +21,7 @@ export interface ForwarderOptions {
   /** By workspace. One that is missing has its deliveries kept. */
   targets: ReadonlyMap<string, ForwardTarget>;
   log: Log;
-  /** How long a delivery is tried, from its acceptance. */
+  /** How long a delivery is tried. Time behind another of its conversation, or in which no forwarder ran, does not count. */
   maxAgeMs: number;
   /** For one attempt. Default 30 seconds. */
   attemptTimeoutMs?: number;
@@ -63,6 +63,7 @@ export class Forwarder {
   readonly #forwardings = new Map<string, WorkspaceForwarding>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abandoning = new AbortController();
+  readonly #startedMs = Date.now();
   #maxAgeMs: number;
   #configuring: Promise<void> = Promise.resolve();
   #look: NodeJS.Immediate | undefined;
@@ -189,7 +190,7 @@ export class Forwarder {
   #begin(forwarding: WorkspaceForwarding, head: Head): void {
     const { queue } = this.#spool;
     const { target: url } = forwarding;
-    const delivery = queue.read(head.position);
+    const delivery = queue.read(head.position, this.#startedMs);
     // Another process may have taken it away.
     if (delivery === undefined || url === undefined) return;
     forwarding.begin(head);

@@ -18,6 +18,7 @@ const PAGE_BYTES = 4_096;
 /**
  * `position` is the order of acceptance. `due_ms` stands only in the first delivery of each conversation, and in each
  * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
+ * `age_from_ms` moves on by time in which nothing was tried.
  * Times are in milliseconds since 1970.
  */
 const SCHEMA = `

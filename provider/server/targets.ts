@@ -11,6 +11,6 @@ export const targetsOf = ({ workspaces }: ServerConfig): Map<string, { url: stri
 /** A day, unless the configuration says otherwise. */
 const FORWARD_WITHIN_SECONDS = 86_400;
 
-/** How old a delivery may get before it becomes a dead letter. */
+/** How long a delivery is tried before it becomes a dead letter. */
 export const maxAgeMsOf = ({ forwardWithinSeconds = FORWARD_WITHIN_SECONDS }: ServerConfig): number =>
   forwardWithinSeconds * 1000;

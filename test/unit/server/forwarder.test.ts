@@ -12,6 +12,7 @@ import {
   makeDelivery,
   openTestSpool,
   spoolFile,
+  withDatabase,
 } from "./spool-harness.js";
 import { startTarget, type Answer, type Target } from "./target.js";
 
@@ -162,7 +163,7 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   expect(idsOf(target.received)).toEqual([bad?.id, bad?.id, behind?.id]);
 });
 
-test("what grew too old while nothing forwarded is tried once before it is given up", async () => {
+test("a delivery without any time left is tried once before it is given up", async () => {
   const spool = openTestSpool();
   const accepted = await acceptAll(spool, [{}, {}]);
   await spool.queue.setForwarded(["acme"]);
@@ -194,6 +195,31 @@ test("the age of what a workspace kept counts from when it gets a target, and no
   expect(buriedMs).toBeGreaterThanOrEqual(givenMs + 1_000);
   expect(buriedMs).toBeLessThan(startedMs + 1_000);
 });
+
+test("time in which no forwarder ran does not count, whether a delivery was tried before or waited behind another", async () => {
+  const path = spoolFile();
+  const spool = openTestSpool(path);
+  const failing = await startTarget((_, response) => response.writeHead(503).end());
+  const first = startTestForwarder(spool, { acme: failing.url });
+  const accepted = await acceptAll(spool, [{}, {}, { conversation: "8" }]);
+  await vi.waitFor(
+    () => expect(listAll(spool).map(({ attempts }) => attempts > 0)).toEqual([true, false, true]),
+    WAIT,
+  );
+  await first.close();
+  withDatabase(path, (database) => database.exec(SWITCHED_OFF_FOR_TWO_DAYS));
+
+  const target = await startTarget((_, response, index) => response.writeHead(index < 6 ? 503 : 200).end());
+  startTestForwarder(spool, { acme: target.url });
+  await waitUntilEmpty(spool);
+  expect(new Set(idsOf(target.received))).toEqual(new Set(idsOf(accepted)));
+});
+
+/** What the file looks like after a weekend: every time in it is two days older. */
+const SWITCHED_OFF_FOR_TWO_DAYS = `
+  UPDATE deliveries SET accepted_ms = accepted_ms - 172800000,
+    age_from_ms = age_from_ms - 172800000, due_ms = due_ms - 172800000;
+  UPDATE forwarded_workspaces SET since_ms = since_ms - 172800000`;
 
 test("a workspace without a target has its deliveries kept; another one's go on", async () => {
   const spool = openTestSpool();
