@@ -62,7 +62,7 @@ Its fields; paths of files are relative to the folder of the configuration:
     forwardTo           URL of your program. Default: none, deliveries are kept; see apichat responder deliveries.
   forwardWithinSeconds  How long a delivery is tried before it becomes a dead letter. Default 86400, a day.
   bodyLimitBytes        How large a request's body may be. Default 1048576, 1 MiB.
-  healthPath            Answers GET with 200 while the responder is well. Default "/healthz".
+  healthPath            Answers GET with 200, or 503 while deliveries cannot be stored. Default "/healthz".
 
 Examples:
   $ apichat responder --config /etc/apichat/responder.json

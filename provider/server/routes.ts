@@ -19,6 +19,8 @@ import { HEALTH_PATH } from "./workspace-names.js";
 export interface DeliveryStore {
   /** Resolves when the delivery is on disk. */
   accept(delivery: AcceptedDelivery): Promise<void>;
+  /** Rejects if no delivery could be stored now. */
+  check(): Promise<void>;
 }
 
 /** What the paths of a configuration answer. */
@@ -29,7 +31,7 @@ export type RouteMaker = (config: ServerConfig) => Routes;
 
 /**
  * Makes what makes the routes: each workspace's path answers handshakes and takes deliveries into the store before it
- * answers 200, or 503 if the store fails; the health path answers 200, every other one 404. One maker for the life of a
+ * answers 200, or 503 if the store fails; the health path answers 200, or 503 while the store fails; every other one 404. One maker for the life of a
  * server, so that a new configuration does not let refused requests into the log more often.
  */
 export function createRouteMaker(store: DeliveryStore, log: Log): RouteMaker {
@@ -39,6 +41,7 @@ export function createRouteMaker(store: DeliveryStore, log: Log): RouteMaker {
     refusal: limitRate((fields) => log.warn("refused", fields)),
     storeFailure: limitRate((fields) => log.error("not accepted", fields)),
   };
+  const inspectHealth = createHealth(store, log);
   return (config) => {
     const workspaces = new Map(
       Object.entries(config.workspaces).map(([name, workspace]) => [
@@ -50,7 +53,7 @@ export function createRouteMaker(store: DeliveryStore, log: Log): RouteMaker {
     return {
       answer: async (request) => {
         const path = pathOf(request.url);
-        if (path === healthPath) return answerHealth(request);
+        if (path === healthPath) return answerHealth(request, inspectHealth);
         const found = workspaces.get(path);
         const answer = found === undefined ? NOT_FOUND : await found.responder.answer(request);
         if (answer.status >= 400) noteRefusal(answer, { path, workspace: found?.name, note });
@@ -86,15 +89,14 @@ function createWorkspaceResponder(
       try {
         await store.accept(toAccepted(name, delivery, request));
       } catch (cause) {
-        note.storeFailure(name, {
-          workspace: name,
-          error: cause instanceof Error ? cause.message : String(cause),
-        });
+        note.storeFailure(name, { workspace: name, error: describeCause(cause) });
         throw new UnavailableError("the delivery could not be stored", { cause });
       }
     },
   });
 }
+
+const describeCause = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 function toAccepted(
   workspace: string,
@@ -127,9 +129,37 @@ const HEALTHY: Answer = {
   body: JSON.stringify({ status: "ok" }),
 };
 
-function answerHealth({ method }: IncomingRequest): Answer {
-  if (method === "GET") return HEALTHY;
-  if (method === "HEAD") return { ...HEALTHY, body: "" };
+const UNHEALTHY = answerError("unavailable", "deliveries cannot be stored now", {
+  "cache-control": "no-store",
+});
+
+/** How long the result of one check is given, in milliseconds: it writes to the disk, and anybody may ask. */
+const HEALTH_MS = 2_000;
+
+function createHealth(store: DeliveryStore, log: Log): () => Promise<Answer> {
+  const note = limitRate((fields) => log.error("not well", fields));
+  const check = async (): Promise<Answer> => {
+    try {
+      await store.check();
+      return HEALTHY;
+    } catch (cause) {
+      const error = describeCause(cause);
+      note(error, { error });
+      return UNHEALTHY;
+    }
+  };
+  let current: { answer: Promise<Answer>; untilMs: number } | undefined;
+  return () => {
+    const nowMs = performance.now();
+    if (current === undefined || nowMs >= current.untilMs)
+      current = { answer: check(), untilMs: nowMs + HEALTH_MS };
+    return current.answer;
+  };
+}
+
+async function answerHealth({ method }: IncomingRequest, inspect: () => Promise<Answer>): Promise<Answer> {
+  if (method === "GET") return inspect();
+  if (method === "HEAD") return { ...(await inspect()), body: "" };
   return answerError("method_not_allowed", "the health path takes GET only", { allow: "GET, HEAD" });
 }
 

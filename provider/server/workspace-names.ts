@@ -1,4 +1,4 @@
-/** The path that answers 200 while a responder is well, unless its configuration names another. */
+/** The path that answers 200, or 503 while deliveries cannot be stored, unless its configuration names another. */
 export const HEALTH_PATH = "/healthz";
 
 /** A workspace's name in a configuration; it stands in paths, logs and on command lines. */

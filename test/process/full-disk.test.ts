@@ -9,6 +9,7 @@ test("a responder that cannot write answers 503 and not 200, goes on, and has ke
   const home = await makeHome();
   const { child, ended, origin } = await startResponder(home, [], { fileLimitKib: FILE_LIMIT_KIB });
   const url = `${origin}/acme`;
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
   const deliver = async (text: string): Promise<Response> =>
     fetch(await createDelivery("text", { url, verificationKey: KEY, message: { text } }));
 
@@ -23,7 +24,7 @@ test("a responder that cannot write answers 503 and not 200, goes on, and has ke
   expect(refused?.status).toBe(503);
   expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
   expect(await refused?.json()).toMatchObject({ error: { code: "unavailable" } });
-  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+  await expect.poll(async () => (await fetch(`${origin}/healthz`)).status).toBe(503);
 
   child.kill("SIGKILL");
   expect((await ended).stderr).toContain('"event":"not accepted"');

@@ -27,7 +27,7 @@ function setUp({ failure, config = CONFIG }: { failure?: Error; config?: ServerC
     return Promise.resolve();
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
-  const routes = createRouteMaker({ accept }, log)(config);
+  const routes = createRouteMaker({ accept, check: () => Promise.resolve() }, log)(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
   return { accepted, lines, send };
 }

@@ -11,6 +11,7 @@ import { startReceiver } from "../../support/receiver.js";
 import { findSecrets } from "../../support/secrets.js";
 import { afterTests } from "../client/harness.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./folders.js";
+import { withDatabase } from "./spool-harness.js";
 import { ACME, deliver, readFolder, startTestServer } from "./harness.js";
 
 const keyOf = (workspace: string): string => `${workspace}-key-0123456789`;
@@ -78,6 +79,25 @@ describe("a responder as a server", () => {
     expect(new Set(statuses)).toEqual(new Set([200, 431]));
     const taken = statuses.filter((status) => status === 200).length;
     await expect.poll(() => receiver.received.length).toBe(taken);
+  });
+
+  it("is not well while its spool is broken, and says why in the log", async () => {
+    const { dataDir, origin } = await startTestServer();
+    const url = `${origin()}/healthz`;
+    const health = async (): Promise<number> => (await fetch(url)).status;
+    expect(await health()).toBe(200);
+    const table = (from: string, to: string): void =>
+      withDatabase(join(dataDir, "spool.sqlite"), (database) =>
+        database.exec(`ALTER TABLE ${from} RENAME TO ${to}`),
+      );
+    table("deliveries", "elsewhere");
+    await expect.poll(health).toBe(503);
+    expect(await health()).toBe(503);
+    table("elsewhere", "deliveries");
+    await expect.poll(health).toBe(200);
+    expect(await deliver(`${origin()}/acme`)).toBe(200);
+    const { "responder.log": log = "" } = await readFolder(dataDir);
+    expect(log).toMatch(/"level":"error","event":"not well".*no such table/);
   });
 
   it("keeps its files for the owner only", async () => {
