@@ -4,6 +4,7 @@ import type { Spool } from "../server/spool.js";
 import { deliveryToJson, formatDelivery } from "./delivery-lines.js";
 import { note } from "./output.js";
 import { EXIT_CODES, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
+import { toJsonLine } from "./plain-text.js";
 
 interface ListOptions extends PlaceOptions {
   json?: boolean;
@@ -80,7 +81,7 @@ function printRows({ workspace, limit, json }: ListOptions, what: string, read: 
   for (;;) {
     const rows = read({ workspace, after, limit: Math.min(left, ROWS_A_READ) });
     for (const row of rows) {
-      process.stdout.write(json ? `${JSON.stringify(deliveryToJson(row))}\n` : formatDelivery(row));
+      process.stdout.write(json ? toJsonLine(deliveryToJson(row)) : formatDelivery(row));
       after = row.position;
     }
     left -= rows.length;

@@ -1,3 +1,4 @@
+import { createDelivery } from "pulumi-apichat/responder";
 import { describe, expect, it } from "vitest";
 import { requestStatus } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
@@ -35,6 +36,18 @@ describe("what a responder keeps", () => {
     expect(two.stderr).toBe("there are more: see --limit\n");
     const none = await run("responder", "dead-letters", "--data-dir", home.dataDir);
     expect(none).toEqual({ exitCode: 0, signal: null, stdout: "", stderr: "no dead letters\n" });
+  });
+
+  it("is listed without a character that drives a terminal", async () => {
+    const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY } } });
+    const { origin } = await startResponder(home);
+    const text = "\u009b31m\u001b[31m\u202e";
+    const url = `${origin}/acme`;
+    await fetch(await createDelivery("text", { url, verificationKey: KEY, message: { text } }));
+    const said = await run("responder", "deliveries", "--data-dir", home.dataDir, "--json");
+    const [listed] = parseLines(said);
+    expect(JSON.parse(String(listed?.["body"]))).toMatchObject({ text });
+    expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
   });
 
   it("and could not forward is listed with the reason, and forwarded again under the same id", async () => {
