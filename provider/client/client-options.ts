@@ -7,8 +7,13 @@ export const DEFAULT_REQUEST_SECONDS = 30;
 export const addressFlaws = (option: string, address: string): string[] =>
   isHttpUrl(address) ? [] : [`${option}: must be an absolute http or https URL`];
 
+/** A timer of more milliseconds than a 32-bit number holds fires at once. */
+const MOST_SECONDS = 2_147_483;
+
 export const requestSecondsFlaws = (requestSeconds = DEFAULT_REQUEST_SECONDS): string[] =>
-  requestSeconds > 0 ? [] : ["requestSeconds: must be a number above 0"];
+  requestSeconds > 0 && requestSeconds <= MOST_SECONDS
+    ? []
+    : [`requestSeconds: must be a number above 0, at most ${MOST_SECONDS}`];
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 

@@ -200,6 +200,7 @@ describe("a client with", () => {
     ["flowApiKey", { flowApiKey: "query-value\n" }],
     ["flowApiKey", { flowApiKey: "query value" }],
     ["requestSeconds", { requestSeconds: 0 }],
+    ["requestSeconds", { requestSeconds: 2_147_484 }],
     ["retry", { retry: "all" as never }],
   ])("a wrong %s is refused: invalid_config, naming it", async (name, options) => {
     const error = await failureOf((async () => createTestMessageClient("http://127.0.0.1:9", options))());

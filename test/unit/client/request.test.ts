@@ -110,6 +110,7 @@ test.each([
   ["apiKey", { apiKey: "" }],
   ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
   ["requestSeconds", { requestSeconds: 0 }],
+  ["requestSeconds", { requestSeconds: 2_147_484 }],
 ])("a client with a wrong %s is refused: invalid_config, naming it", async (name, options) => {
   const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
   expect(error).toMatchObject({ code: "invalid_config", attempts: 0 });

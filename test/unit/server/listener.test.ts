@@ -171,11 +171,10 @@ describe("a graceful close", () => {
     };
     const listener = await start(toNodeListener({ answer }));
     const socket = connect(listener.port, "127.0.0.1");
-    const post = (path: string): string => head(path, "content-length: 0\r\n");
-    socket.write(post("/1"));
+    socket.write(head("/1", "content-length: 0\r\n"));
     const endFirst = await began.promise;
     const closed = listener.close();
-    socket.write(post("/2") + post("/3"));
+    socket.write(head("/2", "content-length: 0\r\n") + head("/3", "content-length: 0\r\n"));
     await vi.waitFor(() => expect(seen).toContain("/2"));
     endFirst();
     expect(await text(socket)).toMatch(/\/1.*connection: close.*\/2$/is);
