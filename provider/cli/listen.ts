@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { redactSecrets } from "../redact.js";
+import { createRedactor } from "../redact.js";
 import type { ListenEvent } from "./listen/seen.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
@@ -61,12 +61,13 @@ function parsePath(text: string): string {
 async function listen({ verbose = false, json = false, ...options }: ListenOptions): Promise<void> {
   const credentials = openCredentials(options, () => process.exit(EXIT.interrupted));
   const verificationKey = await credentials.secret("verificationKey");
+  // The key may stand in what a stranger has sent.
+  const redact = createRedactor([verificationKey]);
   const { startListening, formatListenEvent } = await loadListener();
   const { stdout } = process;
   const print = (event: ListenEvent): void => {
     const line = json ? toJsonLine(event) : formatListenEvent(event, { verbose, stream: stdout });
-    // The key may stand in what a stranger has sent.
-    stdout.write(redactSecrets(line, [verificationKey]));
+    stdout.write(redact(line));
   };
   const stopped = untilStopped();
   const listening = await startListening({ ...options, verificationKey, onEvent: print });

@@ -34,7 +34,7 @@ export class AttemptError extends Error {
 export interface AttemptOptions {
   dispatcher: Dispatcher;
   signal: AbortSignal;
-  /** Quotes what came back for an error, without what no error may show, however the answer spells it. */
+  /** Quotes what came back for an error, without what no error may show. */
   quote: (text: string) => string;
   /** The option that holds the address, for the error of a redirect. */
   addressOption: string;
@@ -72,7 +72,7 @@ export async function post(url: URL, body: object, options: AttemptOptions): Pro
 /** The specification names no status: any 2xx is a success. */
 export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Only for an answer that fails: redaction takes several times as long as the whole call. */
+/** Only for an answer that fails: no other needs the quote. */
 const quoteBody = (text: string, { quote }: AttemptOptions): string =>
   text.trim() === "" ? "" : `: ${quote(text)}`;
 

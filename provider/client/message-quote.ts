@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { MASK, quote, redactSecrets } from "../redact.js";
+import { MASK, quote, createRedactor } from "../redact.js";
 
 /** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */
 const TELLING_CHARACTERS = 8;
@@ -17,7 +17,7 @@ export function quoteAboutMessage(text: string, message: InboundMessage, keys: r
   const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
   const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
   const headed = long.reduce(cutAtHead, text);
-  return quote(hideWords(redactSecrets(headed, [...keys, ...middle]), short), []);
+  return quote(hideWords(createRedactor([...keys, ...middle])(headed), short), []);
 }
 
 function textsOf(message: InboundMessage): string[] {
@@ -34,7 +34,7 @@ function textsOf(message: InboundMessage): string[] {
 }
 
 function cutAtHead(text: string, long: string): string {
-  const hidden = redactSecrets(text, [long.slice(0, HEAD_CHARACTERS)]);
+  const hidden = createRedactor([long.slice(0, HEAD_CHARACTERS)])(text);
   return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
 }
 

@@ -23,7 +23,7 @@ export interface HandshakeRequest {
   limitMs: number;
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
-  /** What the step must not show, however the answer spells it. */
+  /** What the step must not show, as it is and in the usual encodings. */
   secrets: readonly string[];
 }
 
@@ -52,7 +52,7 @@ async function attempt(request: HandshakeRequest, signal: AbortSignal): Promise<
   try {
     const answer = await exchange({ ...encoded, headers, dispatcher: sharedDispatcher(), signal });
     const cause = causeOfAnswer(answer, request.challenge);
-    // A transcript shows what failed; redacting what passed would take longer than the handshake.
+    // A transcript shows what failed.
     if (cause === undefined) return { httpStatus: answer.status };
     return { ...failure(cause), ...describeAnswer(answer, cause, request) };
   } catch (error) {

@@ -1,4 +1,4 @@
-import { redactSecrets } from "../redact.js";
+import { createRedactor } from "../redact.js";
 import type { KeyOrBody } from "./keys.js";
 
 /** How deep the causes of an error are followed. */
@@ -10,7 +10,7 @@ const CAUSES_SHOWN = 5;
  */
 export function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
   const secrets = verificationKeys.map(toWellFormedText);
-  console.error(redactSecrets(`apichat responder: ${source} has failed: ${describeError(error)}`, secrets));
+  console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
 }
 
 function describeError(error: unknown): string {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors.js";
+import { createRedactor, type Redact } from "../redact.js";
 import { checkVerificationKey } from "../resource/key-check.js";
 import { flawsOfParts, reasonsOf, toWirePath } from "./config-flaws.js";
 import { fileShape, soundParts, type FileConfig, type SoundParts } from "./config-shape.js";
@@ -47,6 +48,8 @@ export interface LoadedConfig {
   digest: string;
   /** What works, and should be mended nevertheless: one line each. */
   warnings: string[];
+  /** Takes the keys of all workspaces out of a text. */
+  redact: Redact;
 }
 
 /**
@@ -70,6 +73,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     config,
     digest: createHash("sha256").update(bytes).digest("hex"),
     warnings: await warningsOf(file, { given, config, folder }),
+    redact: createRedactor([...keys.byWorkspace.values()].flat()),
   };
 }
 

@@ -1,5 +1,5 @@
 import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
-import { redactSecrets } from "../redact.js";
+import type { Redact } from "../redact.js";
 
 /** What a line says beside its event. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
@@ -14,16 +14,26 @@ export interface Log {
 /** Takes one line, with its line break. */
 export type LogSink = (line: string) => void;
 
+/** Fields in which no text of others can be: what the configuration names, and what this package chooses. */
+const OWN_FIELDS = new Set(["workspace", "instance", "host", "encoding", "code", "id"]);
+
 /**
- * Makes a log of JSON lines: `time`, `level`, `event`, then the fields. Whatever `secrets` gives at that moment is taken
- * out of each line, in every encoding: no caller logs one on purpose, but the message of an error may quote it.
+ * Makes a log of JSON lines: `time`, `level`, `event`, then the fields. Texts that may be foreign pass through `redact`: no
+ * caller logs a secret on purpose, but the message of an error may quote one.
  */
-export function createLog(sink: LogSink, secrets: () => readonly string[] = () => []): Log {
+export function createLog(sink: LogSink, redact: Redact = (text) => text): Log {
   const write =
     (level: string) =>
     (event: string, fields: LogFields = {}): void => {
-      const line = JSON.stringify({ time: new Date().toISOString(), level, event, ...fields });
-      sink(`${redactSecrets(line, secrets())}\n`);
+      const clean = Object.entries(fields).map(([name, value]) =>
+        typeof value === "string" && !OWN_FIELDS.has(name) ? [name, redact(value)] : [name, value],
+      );
+      const line = { time: new Date().toISOString(), level, event, ...Object.fromEntries(clean) };
+      try {
+        sink(`${JSON.stringify(line)}\n`);
+      } catch {
+        // Whatever is wrong with the log: the responder goes on, and an error here could quote the line.
+      }
     };
   return { info: write("info"), warn: write("warn"), error: write("error") };
 }

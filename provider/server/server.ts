@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Redact } from "../redact.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, type LoadedConfig } from "./config.js";
 import { refuseLoops } from "./forward-loop.js";
@@ -62,7 +63,7 @@ async function openServer(
   await removeInstance(config.dataDir);
 
   const applied = { loaded };
-  const log = openLog(place, config.dataDir, () => secretsOf(applied.loaded));
+  const log = openLog(place, config.dataDir, (text) => applied.loaded.redact(text));
   await warnOfMode(config.dataDir, log);
   const spool = openSpool(join(config.dataDir, SPOOL_FILE));
   undos.push(() => spool.close());
@@ -85,9 +86,6 @@ async function warnOfMode(dataDir: string, log: Log): Promise<void> {
   log.warn("configuration", { warning });
 }
 
-function openLog(place: ServerOptions["log"], dataDir: string, secrets: () => readonly string[]): Log {
-  return createLog(place === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr, secrets);
+function openLog(place: ServerOptions["log"], dataDir: string, redact: Redact): Log {
+  return createLog(place === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr, redact);
 }
-
-const secretsOf = ({ config }: LoadedConfig): string[] =>
-  Object.values(config.workspaces).flatMap(({ verificationKeys }) => verificationKeys);

@@ -22,3 +22,27 @@ function base64Core(bytes: Buffer, offset: number): string[] {
 export function findSecrets(text: string, secrets: readonly string[]): string[] {
   return secrets.flatMap(tracesOf).filter((trace) => trace.length >= 8 && text.includes(trace));
 }
+
+const jsonOf = (text: string): string => JSON.stringify(text).slice(1, -1);
+
+/** The spellings of a secret that are taken out of a text. */
+export const SPELLINGS: Record<string, (secret: string) => string> = {
+  "as it is": (secret) => secret,
+  "in upper case": (secret) => secret.toUpperCase(),
+  "in lower case": (secret) => secret.toLowerCase(),
+  "as JSON": jsonOf,
+  "as JSON within JSON": (secret) => jsonOf(jsonOf(secret)),
+  "as JSON of PHP, with \\/ and \\u00fc": (secret) =>
+    jsonOf(secret).replaceAll("/", "\\/").replaceAll("ü", "\\u00fc"),
+  "URL-encoded": encodeURIComponent,
+  "URL-encoded in lower case": (secret) =>
+    encodeURIComponent(secret).replace(/%../g, (escape) => escape.toLowerCase()),
+  "in a URL's path": encodeURI,
+  "as a form": (secret) => new URLSearchParams({ s: secret }).toString().slice(2),
+  "in base64": (secret) => Buffer.from(secret).toString("base64"),
+  "in base64url": (secret) => Buffer.from(secret).toString("base64url"),
+  "in the base64 of a request": (secret) => Buffer.from(`{"key":"${secret}","a":""}`).toString("base64"),
+  "in the base64url behind something": (secret) => Buffer.from(`a${secret}`).toString("base64url"),
+  "in hex": (secret) => Buffer.from(secret).toString("hex"),
+  "in hex of upper case": (secret) => Buffer.from(secret).toString("hex").toUpperCase(),
+};

@@ -1,4 +1,4 @@
-import { redactSecrets } from "../../redact.js";
+import { createRedactor } from "../../redact.js";
 import { secretsOfUrl } from "../../url.js";
 import type { Failure, StackReport } from "../reports.js";
 import { describeCommandError } from "./command-error.js";
@@ -52,8 +52,7 @@ async function startJob(job: Job, signal: AbortSignal): Promise<JobResults[Job["
 
 /** What the program prints becomes notes: the terminal belongs to the main process. */
 async function runCaptured(task: StackTask, signal: AbortSignal): Promise<StackReport> {
-  const secrets = secretsOf(task);
-  const redact = (text: string): string => redactSecrets(text, secrets);
+  const redact = createRedactor(secretsOf(task));
   const printed: string[] = [];
   const release = captureLines((text) => {
     const line = redact(text.trimEnd());

@@ -208,9 +208,7 @@ describe("what is quoted about a message", () => {
 
   test("ends where a long text begins, and is soon done", () => {
     const content = "0123456789 ".repeat(50_000);
-    expect(about(content, `${"x".repeat(300)} input: ${content}`)).toBe(
-      `${"x".repeat(300)} input: [redacted]`,
-    );
+    expect(about(content, `${"x".repeat(300)} input:${content}`)).toBe(`${"x".repeat(300)} input:[redacted]`);
     expect(about(content, "no text at all")).toBe("no text at all");
   });
 

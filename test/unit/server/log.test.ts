@@ -1,6 +1,7 @@
 import { readFileSync, statSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { createRedactor } from "../../../provider/redact.js";
 import { createLog, limitRate, openLogFile, type LogFields } from "../../../provider/server/log.js";
 import { KEY, makeFolder } from "./folders.js";
 
@@ -21,13 +22,30 @@ it("writes one JSON line an event, with time and level", () => {
 it("takes secrets out of every line, also encoded, and stays JSON", () => {
   const lines: string[] = [];
   const quoted = `a"b\\c-0123456789`;
-  const log = createLog(
-    (line) => lines.push(line),
-    () => [KEY, quoted],
-  );
+  const log = createLog((line) => lines.push(line), createRedactor([KEY, quoted]));
   log.error("failed", { error: `the target said ${KEY} and ${encodeURIComponent(KEY)}`, other: quoted });
   expect(lines[0]).not.toContain("0123456789");
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ event: "failed" });
+});
+
+it("leaves what the configuration names as it is, also where a key is a word of it", () => {
+  const lines: string[] = [];
+  createLog((line) => lines.push(line), createRedactor(["acme"])).info("refused", {
+    workspace: "acme",
+    path: "/acme",
+  });
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ workspace: "acme", path: "/[redacted]" });
+});
+
+it("does not throw for a line that cannot be written", () => {
+  const failing = createLog(() => {
+    throw new Error("the disk is gone");
+  });
+  const loop: Record<string, unknown> = {};
+  loop["loop"] = loop;
+  for (const fields of [{}, { error: 1n }, loop]) {
+    expect(() => failing.error("failed", fields as LogFields)).not.toThrow();
+  }
 });
 
 it("rotates its file before it is over the limit, keeps three, and all for the owner only", async () => {
