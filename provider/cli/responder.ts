@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
 import { replayCommand, retryCommand } from "./forward-again.js";
 import { deadLettersCommand, deliveriesCommand } from "./kept-deliveries.js";
+import { EXIT } from "./output.js";
+import { reportError } from "./report-error.js";
 import type { RunningServer } from "../server/server.js";
 import { hideSqliteWarning } from "./sqlite-warning.js";
 import { UsageError } from "./usage-error.js";
@@ -18,23 +20,26 @@ const loadServer = () => import("../server/server.js");
  * and forward dead letters again, whether it runs or not.
  */
 export function responderCommand(): Command {
-  return new Command("responder")
-    .description(
-      "answer handshakes, take deliveries and forward them, until SIGTERM; SIGHUP reads --config again",
-    )
-    .enablePositionalOptions()
-    .option("--config <file>", "configuration of the responder (JSON)")
-    .option(
-      "--instance <id>",
-      "name of this start; the log then goes to responder.log in the data folder",
-      parseInstance,
-    )
-    .addHelpText("after", HELP)
-    .addCommand(deliveriesCommand())
-    .addCommand(deadLettersCommand())
-    .addCommand(replayCommand())
-    .addCommand(retryCommand())
-    .action(serve);
+  return (
+    new Command("responder")
+      .description(
+        "answer handshakes, take deliveries and forward them, until SIGTERM; SIGHUP reads --config again",
+      )
+      .enablePositionalOptions()
+      .option("--config <file>", "configuration of the responder (JSON)")
+      .option(
+        "--instance <id>",
+        "name of this start; the log then goes to responder.log in the data folder",
+        parseInstance,
+      )
+      .addHelpText("after", HELP)
+      .addCommand(deliveriesCommand())
+      .addCommand(deadLettersCommand())
+      .addCommand(replayCommand())
+      .addCommand(retryCommand())
+      // Whatever a failure leaves open does not keep the process alive.
+      .action(async (options) => process.exit(await serve(options).then(() => EXIT.done, reportError)))
+  );
 }
 
 const HELP = `
@@ -90,7 +95,11 @@ async function serve({ config, instance }: ResponderOptions): Promise<void> {
   const started = startServer({ configFile: config, instance, log });
   obeySignals(started);
   const server = await started;
-  process.on("uncaughtExceptionMonitor", (error) => server.log.error("crashed", { error: error.message }));
+  process.on("uncaughtException", (error) => {
+    // Node itself would print the error as it is, and with it a key that it may hold.
+    server.log.error("crashed", { error: error.stack ?? error.message });
+    process.exit(EXIT.failed);
+  });
   await server.stopped;
 }
 
@@ -104,16 +113,23 @@ function obeySignals(started: Promise<RunningServer>): void {
     obey((server) => server.reload()),
   );
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, endOnSecond(obey((server) => server.stop())));
+    process.on(signal, endInAnyCase(obey((server) => server.stop())));
   }
 }
 
-/** The first call stops gracefully, the second ends the process at once: nothing acknowledged is lost by it. */
-function endOnSecond(stop: () => void): () => void {
+/** How long a graceful stop may take, in milliseconds: what it waits for takes ten seconds at most. */
+const STOP_MS = 12_000;
+
+/** The first call stops gracefully, the second ends the process at once. */
+function endInAnyCase(stop: () => void): () => void {
   let calls = 0;
   return () => {
     calls++;
-    if (calls > 1) process.exit(1);
+    if (calls > 1) kill();
+    setTimeout(kill, STOP_MS).unref();
     stop();
   };
 }
+
+/** Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
+const kill = (): void => void process.kill(process.pid, "SIGKILL");

@@ -1,16 +1,26 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { open, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { createDelivery } from "pulumi-apichat/responder";
 import { readInstance, requestStatus, requestStop } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { KEY, makeHome, PROGRAM, run, SECOND_KEY, startProgram, startResponder } from "./program.ts";
+import {
+  KEY,
+  makeHome,
+  PROGRAM,
+  run,
+  SECOND_KEY,
+  startProgram,
+  startResponder,
+  type Home,
+} from "./program.ts";
 
 describe("the responder as a process", () => {
   it("serves until SIGTERM, says so in JSON lines on stderr, and ends with 0", async () => {
@@ -108,8 +118,54 @@ describe("the responder as a process", () => {
       .toBe("gone");
     expect(child.exitCode).toBeNull();
     child.kill("SIGTERM");
-    expect((await ended).exitCode).toBe(1);
+    expect((await ended).signal).toBe("SIGKILL");
     socket.destroy();
+  });
+
+  it.each([
+    [
+      "its start",
+      async (home: Home, pipe: string) => {
+        await home.configure(keyFrom(pipe));
+        return startProgram(["responder", "--config", home.configFile]);
+      },
+    ],
+    [
+      "a reload",
+      async (home: Home, pipe: string) => {
+        const started = await startResponder(home);
+        await home.configure(keyFrom(pipe));
+        started.child.kill("SIGHUP");
+        return started;
+      },
+    ],
+  ])(
+    "ends at SIGTERM also where %s waits without end for a key",
+    { timeout: 60_000 },
+    async (_what, begin) => {
+      const home = await makeHome();
+      const pipe = join(home.folder, "pipe");
+      await promisify(execFile)("mkfifo", [pipe]);
+      const { child, ended } = await begin(home, pipe);
+      // It opens once the other side does, and is never written to.
+      const writer = await open(pipe, "w");
+      child.kill("SIGTERM");
+      expect((await ended).signal).toBe("SIGKILL");
+      await writer.close();
+    },
+  );
+
+  it("ends with 1 at an error that nobody catches, and shows no key", async () => {
+    const home = await makeHome();
+    const hook = join(home.folder, "crash.mjs");
+    await writeFile(hook, `process.on("SIGUSR2", () => Promise.reject(new Error(${JSON.stringify(KEY)})));`);
+    const environment = { NODE_OPTIONS: `--import=${hook}` };
+    const { child, ended } = await startResponder(home, [], { environment });
+    child.kill("SIGUSR2");
+    const { exitCode, stderr } = await ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('"event":"crashed","error":"Error: [redacted]');
+    expect(findSecrets(stderr, [KEY])).toEqual([]);
   });
 
   it("keeps the warning of Node 22 about SQLite off stderr, and no other warning", async () => {
@@ -170,6 +226,8 @@ describe("the responder as a process", () => {
 });
 
 /** In the query of a target: a secret that is no verification key. */
+const keyFrom = (file: string): object => ({ workspaces: { acme: { verificationKeys: { file } } } });
+
 const TARGET_TOKEN = "token-of-the-target-0123456789";
 
 /** Warns when node:sqlite is loaded, as Node 22 does; and of something else. */
