@@ -1,11 +1,9 @@
-import { requestReload, type ServerStatus } from "../server/control-client.js";
-import { ApiChatError } from "../errors.js";
+import { requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
 import { digestOf, formatConfig, readConfig, restoreConfig, writeConfig } from "./config-file.js";
 import { prepareDataDir } from "./data-dir.js";
 import { processError } from "./failure.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./machine.js";
-import { describePortHolder } from "./port-holder.js";
 import { findRunning, type Running } from "./running.js";
 import { startProcess } from "./spawn.js";
 import { stopProcess } from "./stop.js";
@@ -13,13 +11,14 @@ import { stopProcess } from "./stop.js";
 /** The process after it was brought to its configuration. */
 export interface Applied {
   status: ServerStatus;
-  /** Whether it ran before, so that nothing was refused meanwhile. */
+  /** Whether it ran before. */
   wasRunning: boolean;
 }
 
 /**
- * Brings the process of a folder to what the program says: one that runs takes it over, else one is started. `choosePort`
- * gets the port of the one that runs. If it fails, the configuration that stood there before stands there again.
+ * Brings the process of a folder to what the program says: one that runs takes it over, or is stopped and started again if
+ * it is to listen elsewhere; else one is started. `choosePort` gets the port of the one that runs. If it fails, the
+ * configuration is the one from before, and the process that ran runs again.
  */
 export async function applyInputs(
   inputs: ProcessInputs,
@@ -29,13 +28,31 @@ export async function applyInputs(
   const before = await readConfig(inputs.dataDir);
   const running = await findRunning(inputs.dataDir);
   const port = choosePort(running?.status.port);
+  const stays = running?.status.host === inputs.host && running.status.port === port;
   try {
-    const status = running ? await reload(running, inputs, port) : await start(inputs, port);
+    if (running && !stays) await stopProcess(inputs.dataDir, running.instance);
+    const status = running && stays ? await reload(running, inputs, port) : await start(inputs, port);
     return { status, wasRunning: running !== undefined };
   } catch (error) {
     await restoreConfig(inputs.dataDir, before);
-    if (error instanceof ApiChatError && port !== running?.status.port) await namePortHolder(error, port);
+    if (running && !stays) await startAgain(inputs, running.instance, error);
     throw error;
+  }
+}
+
+/** Starts the process that ran before a failure. If that fails too, the failure says so. */
+export async function startAgain(
+  { dataDir, verificationKeys }: Pick<ProcessInputs, "dataDir" | "verificationKeys">,
+  { instance }: Pick<Instance, "instance">,
+  failure: unknown,
+): Promise<void> {
+  try {
+    // One that could not be stopped still runs.
+    if (await findRunning(dataDir)) return;
+    await startProcess({ dataDir, instance, secrets: Object.values(verificationKeys).flat() });
+  } catch (error) {
+    if (failure instanceof Error && error instanceof Error)
+      failure.message += `. The former one could not be started again: ${error.message}`;
   }
 }
 
@@ -61,12 +78,6 @@ async function reload(running: Running, inputs: ProcessInputs, port: number): Pr
     "protocol",
     `the responder (pid ${status.pid}) runs with another configuration than that of ${inputs.dataDir}; end it if it was started by hand, and try again`,
   );
-}
-
-async function namePortHolder(error: ApiChatError, port: number): Promise<void> {
-  const holder = port === 0 ? undefined : await describePortHolder(port);
-  if (holder === undefined) return;
-  error.message += `. Port ${port} is held by ${holder}, which is left alone`;
 }
 
 /** The outputs after that. */

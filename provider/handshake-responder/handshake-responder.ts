@@ -15,7 +15,7 @@ import { ResponderProcess } from "./responder-process.js";
 /**
  * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
  * `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), keeps each on disk before it answers 200, and
- * forwards them. A change of its arguments is applied without a restart; only another port, host or folder moves it.
+ * forwards them. A change of its arguments is applied without a restart; only another port, host or folder needs one.
  * `destroy` ends it and keeps what was not forwarded. Fails with an `ApiChatError` that says what to do next.
  *
  * @example

@@ -1,11 +1,10 @@
 import { readInstance } from "../server/control-client.js";
-import { applyInputs, type Applied } from "./apply.js";
+import { applyInputs, startAgain, type Applied } from "./apply.js";
 import { prepareDataDir } from "./data-dir.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { leaveDataDir } from "./leave.js";
 import { otherNameOf } from "./managed.js";
 import { findRunning } from "./running.js";
-import { startProcess } from "./spawn.js";
 import { stopProcess } from "./stop.js";
 
 /**
@@ -25,7 +24,7 @@ export async function moveProcess(
   const isFree = isOurs || (await findRunning(dataDir)) === undefined;
   if (isOurs) await stopProcess(dataDir, announced);
   const applied = await applyInputs(inputs, () => port).catch(async (error: unknown) => {
-    if (isOurs) await startProcess({ dataDir, instance, secrets: [] });
+    if (isOurs) await startAgain(state, state, error);
     throw error;
   });
   if (isFree && otherNameOf(dataDir, inputs.name) === undefined) await leaveDataDir(inputs.name, dataDir);

@@ -6,8 +6,8 @@ import { thisMachine } from "./machine.js";
 import { moveProcess } from "./move.js";
 
 /**
- * Has the process take over what the program says, without a restart and without a refused request. One that has ended is
- * started again on the same port. A changed folder is a move: see move.ts.
+ * Has the process take over what the program says: another host or port with a restart, all else without one and without a
+ * refused request. One that has ended is started again on the same port. A changed folder is a move: see move.ts.
  */
 export async function updateProcess(
   id: string,

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
-import { loadConfig, type LoadedConfig } from "./config.js";
+import { loadConfig, type LoadedConfig, type ServerConfig } from "./config.js";
 import type { ServerStatus, WorkspaceStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";
 import { refuseLoops } from "./forward-loop.js";
 import type { Forwarder } from "./forwarder.js";
 import { removeInstance, writeInstance } from "./instance.js";
-import type { Listener } from "./listener.js";
+import type { Address, Listener } from "./listener.js";
 import type { Lock } from "./lock.js";
 import type { Log } from "./log.js";
-import type { MovableListener } from "./movable-listener.js";
 import type { RouteMaker, Routes } from "./routes.js";
 import type { Spool } from "./spool.js";
 import { maxAgeMsOf, targetsOf } from "./targets.js";
@@ -28,7 +27,7 @@ export interface ServerParts {
   log: Log;
   spool: Spool;
   forwarder: Forwarder;
-  listener: MovableListener;
+  listener: Listener;
   makeRoutes: RouteMaker;
   /** Changed by a reload; the listener answers with what it holds. */
   live: Live;
@@ -67,21 +66,25 @@ export class RunningServer implements ControlActions {
     this.#control = control;
     try {
       await this.#writeInstance();
+      log.info("started", {
+        instance,
+        pid: process.pid,
+        ...this.#address(),
+        workspaces: countWorkspaces(live),
+      });
+      this.#warn();
     } catch (error) {
       await control.close();
       throw error;
     }
-    const { host, port } = this.#parts.listener.address;
-    log.info("started", { instance, pid: process.pid, host, port, workspaces: countWorkspaces(live) });
-    this.#warn();
   }
 
   status(): ServerStatus {
-    const { instance, listener, live } = this.#parts;
+    const { instance, live } = this.#parts;
     return {
       instance,
       pid: process.pid,
-      ...listener.address,
+      ...this.#address(),
       configDigest: live.loaded.digest,
       workspaces: this.#describeWorkspaces(),
     };
@@ -92,7 +95,7 @@ export class RunningServer implements ControlActions {
       const { log, configFile } = this.#parts;
       try {
         if (this.#isStopping) throw failure("unavailable", "the responder is stopping");
-        await this.#apply(await loadConfig(configFile));
+        this.#apply(await loadConfig(configFile));
       } catch (error) {
         log.error("not reloaded", { error: error instanceof Error ? error.message : String(error) });
         throw error;
@@ -111,25 +114,14 @@ export class RunningServer implements ControlActions {
     this.#enqueue(() => this.#end()).then(this.#stopped.resolve, this.#stopped.reject);
   }
 
-  async #apply(loaded: LoadedConfig): Promise<void> {
+  #apply(loaded: LoadedConfig): void {
     const { listener, forwarder, makeRoutes, live, log } = this.#parts;
     const { config } = loaded;
-    refuseNewDataDir(live.loaded.config.dataDir, config.dataDir);
-    const routes = makeRoutes(config);
-    const before = listener.address;
-    await listener.move(config);
-    try {
-      refuseLoops(config, listener.address);
-    } catch (error) {
-      await listener.move(before);
-      throw error;
-    }
-    Object.assign(live, { loaded, routes });
+    refuseMove(config, { ...listener, dataDir: live.loaded.config.dataDir });
+    refuseLoops(config, listener);
+    Object.assign(live, { loaded, routes: makeRoutes(config) });
     forwarder.setTargets(targetsOf(config), maxAgeMsOf(config));
-    // Not without need: new keys must be taken on a full disk too.
-    if (listener.address.host !== before.host || listener.address.port !== before.port)
-      await this.#writeInstance();
-    log.info("reloaded", { ...listener.address, workspaces: countWorkspaces(live) });
+    log.info("reloaded", { ...this.#address(), workspaces: countWorkspaces(live) });
     this.#warn();
   }
 
@@ -146,6 +138,12 @@ export class RunningServer implements ControlActions {
     log.info("stopped");
   }
 
+  /** Where it listens, with the real port. */
+  #address(): Address {
+    const { host, port } = this.#parts.listener;
+    return { host, port };
+  }
+
   #enqueue<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#queue.then(work);
     this.#queue = done.catch(() => undefined);
@@ -153,11 +151,11 @@ export class RunningServer implements ControlActions {
   }
 
   async #writeInstance(): Promise<void> {
-    const { instance, listener, live } = this.#parts;
+    const { instance, live } = this.#parts;
     await writeInstance(live.loaded.config.dataDir, {
       instance,
       pid: process.pid,
-      ...listener.address,
+      ...this.#address(),
       controlPort: this.#control?.port ?? 0,
       token: this.#token,
       startedAt: this.#startedAt,
@@ -187,12 +185,18 @@ export class RunningServer implements ControlActions {
 
 const countWorkspaces = ({ loaded }: Live): number => Object.keys(loaded.config.workspaces).length;
 
-function refuseNewDataDir(before: string, after: string): void {
-  if (before === after) return;
-  throw failure(
-    "invalid_config",
-    `dataDir: must stay ${before} while the responder runs, got ${after}; stop it, and start it again`,
-  );
+/** What holds a port and a folder keeps them: another process can take its place, and this one can be started again. */
+function refuseMove(
+  { dataDir, host, port }: ServerConfig,
+  now: Pick<ServerConfig, "dataDir" | "host" | "port">,
+): void {
+  // A port that is left free stays the one that it is.
+  const changed = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([name, after]) => {
+    const before = now[name as keyof typeof now];
+    return before === after ? [] : [`${name}: must stay ${before} while the responder runs, got ${after}`];
+  });
+  if (changed.length === 0) return;
+  throw failure("invalid_config", `${changed.join("; ")}; stop it, and start it again`);
 }
 
 const failure = (code: ApiChatErrorCode, message: string): ApiChatError =>

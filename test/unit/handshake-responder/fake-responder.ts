@@ -34,23 +34,17 @@ async function serve(file: string, instance: string): Promise<void> {
   else await start();
 
   async function start(): Promise<void> {
-    let main = await listen(config);
+    const main = await listen(config);
     const token = `token-of-${instance}`;
     const status = (): object => {
       const { port } = main.address() as AddressInfo;
       const configDigest = createHash("sha256").update(bytes).digest("hex");
       return { instance, pid: process.pid, host: config.host, port, configDigest, workspaces: {} };
     };
-    const reload = async (): Promise<void> => {
+    const reload = (): void => {
       const nextBytes = readFileSync(file);
       const next = JSON.parse(nextBytes.toString()) as Config;
       if (Object.hasOwn(next.workspaces, "refused")) throw new Error("workspaces.refused: is refused");
-      const { port } = main.address() as AddressInfo;
-      if (next.port !== port || next.host !== config.host) {
-        const moved = await listen(next);
-        main.close();
-        main = moved;
-      }
       [bytes, config] = [nextBytes, next];
     };
     const stop = (): void => {
@@ -59,7 +53,7 @@ async function serve(file: string, instance: string): Promise<void> {
       process.exit(0);
     };
     const answer = async (path: string, response: ServerResponse): Promise<void> => {
-      if (path === "/reload") await reload();
+      if (path === "/reload") reload();
       response.end(JSON.stringify(status()), path === "/stop" ? stop : undefined);
     };
     const control = createServer((request, response) => {

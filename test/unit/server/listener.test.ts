@@ -6,7 +6,6 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Answer } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
 import { listen, type Listener } from "../../../provider/server/listener.js";
-import { MovableListener } from "../../../provider/server/movable-listener.js";
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -194,50 +193,4 @@ describe("a graceful close", () => {
     expect(Date.now() - startedMs).toBeGreaterThan(450);
     expect(Date.now() - startedMs).toBeLessThan(2_000);
   });
-});
-
-async function openMovable(): Promise<MovableListener> {
-  const listener = await MovableListener.open(LOOPBACK, (_req, res) => void res.end("here"));
-  opened.push(listener);
-  return listener;
-}
-
-describe("a listener that moves", () => {
-  it("stays where it is for the same address, and for any port on the same host", async () => {
-    const listener = await openMovable();
-    const before = listener.address;
-    await listener.move(before);
-    await listener.move(LOOPBACK);
-    expect(listener.address).toEqual(before);
-    expect(await get(before.port)).toBe("here");
-  });
-
-  it("answers on the new port, and no more on the old one", async () => {
-    const listener = await openMovable();
-    const before = listener.address;
-    const free = await listen(LOOPBACK, () => undefined);
-    await free.close();
-    await listener.move({ host: "127.0.0.1", port: free.port });
-    expect(await get(free.port)).toBe("here");
-    await expect(get(before.port)).rejects.toMatchObject({ code: "ECONNREFUSED" });
-  });
-
-  it("takes another host on the same port", async () => {
-    const listener = await openMovable();
-    const { port } = listener.address;
-    await listener.move({ host: "0.0.0.0", port });
-    expect(listener.address).toEqual({ host: "0.0.0.0", port });
-    expect(await get(port)).toBe("here");
-  });
-
-  it.each([{ host: "192.0.2.1" }, { host: "192.0.2.1", port: 0 }])(
-    "stays where it is if %j cannot be had",
-    async (wanted) => {
-      const listener = await openMovable();
-      const before = listener.address;
-      await expect(listener.move({ ...before, ...wanted })).rejects.toMatchObject({ code: "unavailable" });
-      expect(listener.address).toEqual(before);
-      expect(await get(before.port)).toBe("here");
-    },
-  );
 });

@@ -81,32 +81,17 @@ describe("a reload", () => {
     ["is not JSON", "{"],
     ["is wrong", { port: "x" }],
     ["moves the data folder", { dataDir: "elsewhere" }],
-    ["has a host that cannot be had", { host: "192.0.2.1" }],
+    ["moves the host", { host: "0.0.0.0" }],
+    ["moves the port", { port: 8 }],
   ])("changes nothing if the configuration %s", async (_what, config) => {
     const { server, origin, configure, dataDir } = await startTestServer(withKeys(KEY));
     const before = server.status();
     await configure(typeof config === "string" ? config : { ...withKeys(SECOND_KEY), ...config });
-    await expect(server.reload()).rejects.toMatchObject({ operation: "responder" });
+    await expect(server.reload()).rejects.toMatchObject({ code: "invalid_config" });
     expect(server.status()).toEqual(before);
     expect(await deliver(`${origin()}/acme`, KEY)).toBe(200);
     expect(await deliver(`${origin()}/acme`, SECOND_KEY)).toBe(401);
     expect(await readFile(join(dataDir, "responder.log"), "utf8")).toContain('"not reloaded"');
-  });
-
-  it("moves to another port without refusing a request, and announces it", { timeout: 20_000 }, async () => {
-    const { server, origin, configure, announced } = await startTestServer();
-    const before = origin();
-    const free = await startReceiver();
-    const port = Number(new URL(free.url).port);
-    await free.close();
-    await configure({ port });
-    const open = deliver(`${before}/acme`);
-    const status = await server.reload();
-    expect(await open).toBe(200);
-    expect(status.port).toBe(port);
-    expect(await announced()).toMatchObject({ port, host: "127.0.0.1" });
-    expect(await deliver(`http://127.0.0.1:${port}/acme`)).toBe(200);
-    await expect(deliver(`${before}/acme`)).rejects.toThrow("fetch failed");
   });
 
   it("refuses to forward to itself on the free port that it has, and stays as it was", async () => {
