@@ -23,8 +23,9 @@ export interface Applied {
 export async function applyInputs(
   inputs: ProcessInputs,
   choosePort: (running: number | undefined) => number,
+  former?: ProcessState,
 ): Promise<Applied> {
-  await prepareDataDir(inputs.dataDir);
+  await prepareDataDir(inputs, former);
   const before = await readConfig(inputs.dataDir);
   const running = await findRunning(inputs.dataDir);
   const port = choosePort(running?.status.port);

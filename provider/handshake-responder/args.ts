@@ -32,7 +32,7 @@ export interface ProcessArgs {
   publicUrl?: pulumi.Input<string | undefined>;
   /**
    * Where the process keeps deliveries, log and configuration: an absolute path outside the program's folder, of its own.
-   * Default: `pulumi-apichat/<project>/<stack>/<name>` in `$XDG_STATE_HOME` or `~/.local/state`.
+   * Default: `pulumi-apichat/<project>/<stack>-<digest>/<name>` in `$XDG_STATE_HOME` or `~/.local/state`.
    */
   dataDir?: pulumi.Input<string | undefined>;
 }

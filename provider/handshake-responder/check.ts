@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { isAbsolute, normalize } from "node:path";
+import { isAbsolute, join, normalize } from "node:path";
 import {
   checkUrl,
   fail,
@@ -11,9 +11,10 @@ import {
 import { UNKNOWN } from "../resource/unknown.js";
 import { DEFAULT_HOST } from "./addresses.js";
 import { checkWorkspaces, warnOfShortKeys } from "./check-workspaces.js";
-import { defaultDataDir, isWithin } from "./data-dir.js";
+import { isWithin, stateFolder } from "./data-dir.js";
 import type { ProcessInputs } from "./inputs.js";
 import { declareDataDir } from "./managed.js";
+import { belongsTo, markStack } from "./owner.js";
 
 const LARGEST_PORT = 65_535;
 
@@ -21,15 +22,18 @@ const LARGEST_PORT = 65_535;
  * Resolves the defaults and says everything that is wrong at once. Starts and writes nothing. Values that a preview does
  * not know pass.
  */
-export function check(olds: unknown, news: RawInputs): CheckResult<ProcessInputs> {
-  const { dataDir, ...rest } = news;
-  const instanceKey = keepInstanceKey(olds, String(news["instanceKey"]));
+export async function check(olds: unknown, news: RawInputs): Promise<CheckResult<ProcessInputs>> {
+  const { dataDir, organization, ...rest } = news;
+  const former = (olds ?? {}) as Partial<ProcessInputs>;
   const inputs: RawInputs = {
     ...rest,
-    instanceKey,
+    instanceKey: await markStack(String(news["instanceKey"]), organization),
     host: news["host"] ?? DEFAULT_HOST,
-    dataDir: resolveDataDir(dataDir, instanceKey),
   };
+  inputs["dataDir"] =
+    dataDir === undefined
+      ? chooseDataDir(former, String(news["instanceKey"]), inputs)
+      : normalizeDataDir(dataDir);
   const failures = [
     ...checkWorkspaces(inputs["workspaces"], inputs["verificationKeys"]),
     ...checkHost(inputs["host"]),
@@ -43,15 +47,21 @@ export function check(olds: unknown, news: RawInputs): CheckResult<ProcessInputs
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
 
-/** A resource renamed with an alias keeps its folder, and with it the process and what is not delivered yet. */
-function keepInstanceKey(olds: unknown, given: string): string {
-  const { instanceKey, dataDir } = (olds ?? {}) as Partial<ProcessInputs>;
-  const isKept = instanceKey !== undefined && dataDir === defaultDataDir(instanceKey);
-  return isKept ? instanceKey : given;
+/**
+ * The folder of a resource that names none: one for each resource, in the user's state folder. One that it has there stays
+ * its folder, also when stack or resource are renamed: it holds the process and what is not delivered yet.
+ */
+function chooseDataDir(former: Partial<ProcessInputs>, unmarkedKey: string, inputs: RawInputs): string {
+  const folder = stateFolder();
+  if (former.dataDir !== undefined && isWithin(former.dataDir, folder)) return former.dataDir;
+  // As versions before the file `owner.txt` have named it, if a refresh has found that process gone.
+  const unmarked = join(folder, unmarkedKey);
+  const { instanceKey, verificationKeys = {} } = inputs as Partial<ProcessInputs>;
+  const isOurs = belongsTo(unmarked, [{ instanceKey: String(instanceKey), verificationKeys }]);
+  return isOurs ? unmarked : join(folder, String(instanceKey));
 }
 
-function resolveDataDir(given: unknown, instanceKey: string): unknown {
-  if (given === undefined) return defaultDataDir(instanceKey);
+function normalizeDataDir(given: unknown): unknown {
   if (typeof given !== "string" || !isAbsolute(given)) return given;
   return normalize(given).replace(/(?<=.)\/+$/, "");
 }

@@ -5,18 +5,20 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError } from "../errors.js";
 import { makeDataDir } from "../server/instance.js";
 import { SPOOL_FILE } from "../server/spool-file.js";
+import type { ProcessInputs, ProcessState } from "./inputs.js";
+import { belongsTo, OWNER_FILE, readOwner, writeOwner } from "./owner.js";
 
 /** What the process and this resource write into the folder. */
-const OUR_FILE = /^(config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
+const OUR_FILE =
+  /^(owner\.txt|config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
 
 const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
 
-/** The folder of a resource that names none: in the user's state folder, one for each resource. */
-export function defaultDataDir(instanceKey: string): string {
+/** The user's folder for all responders. */
+export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
   // The specification of these folders has relative ones ignored.
-  const stateHome = isAbsolute(given) ? given : join(homedir(), ".local", "state");
-  return join(stateHome, "pulumi-apichat", ...instanceKey.split("/"));
+  return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
 }
 
 /** Whether a folder lies in another one, or is it. Neither needs to exist. */
@@ -35,10 +37,15 @@ function realPathOf(path: string): string {
   }
 }
 
-/** Makes the folder, for its owner only. Throws `invalid_config` for one that holds files of others. */
-export async function prepareDataDir(dataDir: string): Promise<void> {
+/**
+ * Makes the folder, for its owner only, and writes into it whose it is. Throws `invalid_config` for one that holds files of
+ * others, and `conflict` for one of another stack; `former` is the state of the resource, if it has one.
+ */
+export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
+  const { dataDir } = inputs;
   await makeDataDir(dataDir);
-  const foreign = (await readdir(dataDir)).find((file) => !OUR_FILE.test(file));
+  const files = await readdir(dataDir);
+  const foreign = files.find((file) => !OUR_FILE.test(file));
   if (foreign !== undefined) {
     throw new ApiChatError(
       "invalid_config",
@@ -46,7 +53,21 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
       { operation: "responder" },
     );
   }
+  // Nothing of deliveries alone would be overwritten.
+  const isNew = files.every((file) => isOfSpool(file));
+  if (!isNew && !belongsTo(dataDir, former ? [inputs, former] : [inputs])) throw notOurs(dataDir);
   await chmod(dataDir, 0o700);
+  await writeOwner(dataDir, inputs);
+}
+
+function notOurs(dataDir: string): ApiChatError {
+  const owner = readOwner(dataDir);
+  const whose = owner === undefined ? "a responder with other keys" : `the stack ${owner}`;
+  return new ApiChatError(
+    "conflict",
+    `dataDir: must be a folder of its own, and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
+    { operation: "responder" },
+  );
 }
 
 /** Whether a folder holds a spool, in which deliveries may lie. */
@@ -54,10 +75,13 @@ export async function hasSpool(dataDir: string): Promise<boolean> {
   return (await filesIn(dataDir)).some((file) => isOfSpool(file));
 }
 
-/** Removes the files of a process that has ended, the keys among them, and the folder if nothing else is in it. */
+/**
+ * Removes the files of a process that has ended, the keys among them, and the folder if nothing else is in it. With the
+ * spool it stays known whose it is.
+ */
 export async function tidyDataDir(dataDir: string, { keepSpool }: { keepSpool: boolean }): Promise<void> {
   const files = (await filesIn(dataDir)).filter((file) => OUR_FILE.test(file));
-  const removed = files.filter((file) => !(keepSpool && isOfSpool(file)));
+  const removed = files.filter((file) => !(keepSpool && (isOfSpool(file) || file === OWNER_FILE)));
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (!keepSpool) await removeIfEmpty(dataDir);
 }

@@ -12,10 +12,9 @@ import { stopProcess } from "./stop.js";
  * machine too, each with a warning. Deliveries that were not forwarded stay on disk.
  */
 export async function deleteProcess(state: ProcessState): Promise<void> {
-  const { name, dataDir } = state;
   const reason = whyToLeaveAlone(state) ?? (await endOurs(state));
-  if (reason === undefined) await leaveDataDir(name, dataDir);
-  else say(name, reason);
+  if (reason === undefined) await leaveDataDir(state);
+  else say(state.name, reason);
 }
 
 function whyToLeaveAlone({ name, dataDir, machine, pid }: ProcessState): string | undefined {

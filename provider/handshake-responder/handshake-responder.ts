@@ -82,6 +82,7 @@ function toProcessArgs(
   const entries = Object.entries(workspaces);
   return {
     instanceKey: [pulumi.getProject(), pulumi.getStack(), name].map(toFolderName).join("/"),
+    organization: organizationName(),
     workspaces: Object.fromEntries(
       entries.map(([workspace, { path, forwardTo }]) => [
         workspace,
@@ -100,6 +101,15 @@ function toProcessArgs(
 
 function toSecretList(keys: ResponderWorkspaceArgs["verificationKeys"]): pulumi.Input<unknown> {
   return pulumi.secret(keys).apply((known) => (typeof known === "string" ? [known] : known));
+}
+
+/** The SDK throws where the mocks of a user's test name none. */
+function organizationName(): string {
+  try {
+    return pulumi.getOrganization();
+  } catch {
+    return "";
+  }
 }
 
 /** A name as one part of a path, whatever is in it. */

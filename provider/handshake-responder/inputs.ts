@@ -10,7 +10,7 @@ interface WorkspaceInputs {
 export interface ProcessInputs {
   /** The resource's name, for messages. */
   name: string;
-  /** Project, stack and name: the default folder's last three parts. */
+  /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See owner.ts. */
   instanceKey: string;
   /** Resolved by check. */
   dataDir: string;

@@ -13,7 +13,7 @@ const GONE: Record<string, never> = {};
 /** The lifecycle of a responder's process, in the form that the SDK's dynamic provider calls. */
 export const ResponderProcess = {
   check: (olds: unknown, news: RawInputs): Promise<CheckResult<ProcessInputs>> =>
-    report(news.name, async () => check(olds, news)),
+    report(news.name, () => check(olds, news)),
 
   diff: (id: string, olds: ProcessState, news: ProcessInputs): Promise<DiffResult> =>
     report(news.name, async () => diffProcess(id, olds, news)),

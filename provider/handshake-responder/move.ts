@@ -18,7 +18,7 @@ export async function moveProcess(
 ): Promise<Applied> {
   const { dataDir, instance } = state;
   // What can be wrong with the new folder is found before anything ends.
-  await prepareDataDir(inputs.dataDir);
+  await prepareDataDir(inputs);
   const announced = await readInstance(dataDir);
   const isOurs = announced?.instance === instance;
   const isFree = isOurs || (await findRunning(dataDir)) === undefined;
@@ -27,6 +27,7 @@ export async function moveProcess(
     if (isOurs) await startAgain(state, state, error);
     throw error;
   });
-  if (isFree && otherNameOf(dataDir, inputs.name) === undefined) await leaveDataDir(inputs.name, dataDir);
+  if (isFree && otherNameOf(dataDir, inputs.name) === undefined)
+    await leaveDataDir({ ...state, name: inputs.name });
   return applied;
 }

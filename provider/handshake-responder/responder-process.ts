@@ -3,7 +3,9 @@ import { providerSource } from "../resource/provider-source.js";
 
 /** What the component passes on, keys as secrets. */
 export interface ResponderProcessArgs {
+  /** Project, stack and name. */
   instanceKey: string;
+  organization: string;
   workspaces: pulumi.Inputs;
   verificationKeys: pulumi.Inputs;
   host: pulumi.Input<string | undefined> | undefined;

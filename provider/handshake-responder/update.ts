@@ -20,7 +20,7 @@ export async function updateProcess(
   const hasMoved = !isElsewhere && state.dataDir !== inputs.dataDir;
   const { status, wasRunning } = hasMoved
     ? await moveProcess(state, inputs, port)
-    : await applyInputs(inputs, () => port);
+    : await applyInputs(inputs, () => port, state);
   if (isElsewhere) say(name, `warning: ${describeLeft(state)}`);
   else if (!wasRunning && !hasMoved) say(name, `the responder had ended; started again, pid ${status.pid}`);
   return { outs: toState(inputs, status) };

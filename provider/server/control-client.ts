@@ -48,8 +48,8 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 
 /**
  * Has a responder read its configuration file again, without a restart. Gives its status afterwards. Throws an
- * ApiChatError: `invalid_config` if the file is wrong, `unavailable` if its new address cannot be had (nothing has changed
- * then) or if the responder is gone.
+ * ApiChatError: `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
+ * `unavailable` if the responder is gone.
  */
 export async function requestReload(instance: Instance): Promise<ServerStatus> {
   const answer = await ask(instance, "POST", "/reload");

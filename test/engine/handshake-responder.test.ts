@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.ts";
 import { endProcessesNaming, processesNaming } from "../support/processes.ts";
 import {
-  dataDirOf,
   deliverTo,
   environmentOf,
   killResponders,
@@ -27,7 +26,7 @@ describe("a responder that pulumi up brings up", () => {
   let stack: TestStack;
   let target: Endpoint;
   let dataDir: string;
-  let started: { port: number; pid: number; urls: Record<string, string> };
+  let started: { port: number; pid: number; dataDir: string; urls: Record<string, string> };
 
   /** Two workspaces and the webhook of each; acme's deliveries are forwarded. */
   const program =
@@ -50,7 +49,14 @@ describe("a responder that pulumi up brings up", () => {
           }),
       );
       const { urls, port, pid, healthUrl } = responder;
-      return { urls, port, pid, healthUrl, statuses: webhooks.map(({ status }) => status) };
+      return {
+        urls,
+        port,
+        pid,
+        healthUrl,
+        dataDir: responder.dataDir,
+        statuses: webhooks.map(({ status }) => status),
+      };
     };
 
   beforeAll(async () => {
@@ -58,7 +64,6 @@ describe("a responder that pulumi up brings up", () => {
       openScene(names),
       startEndpoint({ keys: [VERIFICATION_KEY, OTHER_KEY] }),
     ]);
-    dataDir = dataDirOf(scene.backend, "chat");
     stack = await createStack(scene.backend, {
       program: program([VERIFICATION_KEY]),
       environment: responderEnvironment(scene.backend),
@@ -90,6 +95,8 @@ describe("a responder that pulumi up brings up", () => {
     const { changes } = requireSuccess(await stack.up());
     expect(changes).toEqual({ create: 5 });
     started = await outputsOf();
+    ({ dataDir } = started);
+    expect(dataDir).toMatch(/\/state\/pulumi-apichat\/test\/dev-[0-9a-f]{12}\/chat$/);
     expect(started.urls).toEqual({
       acme: `http://127.0.0.1:${started.port}/acme`,
       globex: `http://127.0.0.1:${started.port}/globex`,
@@ -245,7 +252,7 @@ describe("a responder that pulumi up brings up", () => {
     expect(output).toContain(`chat: warning: 2 deliveries were not forwarded and stay in ${dataDir}.`);
     const kept = await readdir(dataDir);
     expect(kept).toContain("spool.sqlite");
-    expect(kept.filter((file) => !file.startsWith("spool.sqlite"))).toEqual([]);
+    expect(kept.filter((file) => !file.startsWith("spool.sqlite"))).toEqual(["owner.txt"]);
     await expectNoSecrets([stack], secrets);
   });
 });

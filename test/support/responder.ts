@@ -9,10 +9,6 @@ export function responderEnvironment(backend: Pick<Backend, "folder">): Record<s
   return { XDG_STATE_HOME: join(backend.folder, "state"), CI: "false" };
 }
 
-/** The folder of a responder that names none, of the stack `dev` of the project `test`. */
-export const dataDirOf = ({ folder }: Pick<Backend, "folder">, name: string): string =>
-  join(folder, "state", "pulumi-apichat", "test", "dev", name);
-
 /** The pids of the responders that run on a folder or within it. */
 export const respondersOn = async (folder: string): Promise<number[]> =>
   (await processesNaming(folder))

@@ -1,4 +1,4 @@
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { forgetManaged } from "../../../provider/handshake-responder/managed.js";
@@ -26,7 +26,8 @@ describe("valid inputs", () => {
       ...argsOf(),
       __provider: "source",
       host: "127.0.0.1",
-      dataDir: join(run.folder, "pulumi-apichat/project/dev/chat"),
+      instanceKey: expect.stringMatching(/^project\/dev-[0-9a-f]{12}\/chat$/) as string,
+      dataDir: join(run.folder, "pulumi-apichat", inputs.instanceKey),
     });
     expect(run.lines).toEqual([]);
   });
@@ -72,25 +73,86 @@ describe("valid inputs", () => {
   });
 });
 
+/** A folder as versions before the file owner.txt left it. */
+async function makeFormer(key: string): Promise<string> {
+  const dataDir = join(run.folder, "pulumi-apichat/project/dev/chat");
+  await mkdir(dataDir, { recursive: true });
+  const workspaces = { acme: { verificationKeys: [key], path: "/acme" } };
+  await writeFile(join(dataDir, "config.json"), JSON.stringify({ workspaces }));
+  return dataDir;
+}
+
 describe("the folder", () => {
   test("a relative state folder of the environment is ignored, as its specification says", async () => {
     vi.stubEnv("XDG_STATE_HOME", "relative");
     vi.stubEnv("HOME", run.folder);
-    const { dataDir } = await checked();
-    expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat/project/dev/chat"));
+    const { dataDir, instanceKey } = await checked();
+    expect(dataDir).toBe(join(run.folder, ".local/state/pulumi-apichat", instanceKey));
   });
 
-  test("a resource renamed with an alias keeps its folder", async () => {
+  test("a resource renamed with an alias keeps its folder, and a renamed stack too", async () => {
     const olds = await checked();
     forgetManaged();
-    const { dataDir } = await checked({ name: "renamed", instanceKey: "project/dev/renamed" }, olds);
+    const { dataDir } = await checked({ name: "renamed", instanceKey: "project/prod/renamed" }, olds);
     expect(dataDir).toBe(olds.dataDir);
   });
 
   test("a folder that the program names no more is left for the default one", async () => {
     const olds = await checked({ dataDir: "/var/lib/apichat" });
-    const { dataDir } = await checked({}, olds);
-    expect(dataDir).toBe(join(run.folder, "pulumi-apichat/project/dev/chat"));
+    const { dataDir, instanceKey } = await checked({}, olds);
+    expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
+  });
+
+  test("differs for stacks of one name in two organizations, and for two names", async () => {
+    const folders = [
+      await checked(),
+      await checked({ organization: "acme" }),
+      await checked({ organization: "globex" }),
+      await checked({ organization: "globex", instanceKey: "project/dev/other" }),
+    ].map(({ dataDir }) => dataDir);
+    expect(new Set(folders).size).toBe(4);
+    expect((await checked()).dataDir).toBe(folders[0]);
+  });
+
+  test("differs for stacks of one name in two backends, wherever the engine finds those named", async () => {
+    const project = join(run.folder, "program");
+    await mkdir(join(project, "src"), { recursive: true });
+    vi.spyOn(process, "cwd").mockReturnValue(join(project, "src"));
+    vi.stubEnv("PULUMI_HOME", run.folder);
+    vi.stubEnv("PULUMI_BACKEND_URL", undefined);
+    const folders: string[] = [];
+    const expectAnother = async (): Promise<void> => {
+      const { dataDir } = await checked();
+      expect(folders).not.toContain(dataDir);
+      folders.push(dataDir);
+    };
+    await expectAnother();
+    await writeFile(join(run.folder, "credentials.json"), '{"current":"https://api.pulumi.com"}');
+    await expectAnother();
+    await writeFile(join(project, "Pulumi.yaml"), "name: project\nbackend: { url: s3://acme }\n");
+    await expectAnother();
+    vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state");
+    await expectAnother();
+    // The same one, written in another way.
+    vi.stubEnv("PULUMI_BACKEND_URL", "file:///srv/state/");
+    expect((await checked()).dataDir).toBe(folders.at(-1));
+  });
+
+  describe("as versions before the file owner.txt named it", () => {
+    test("stays while the state names it", async () => {
+      const dataDir = join(run.folder, "pulumi-apichat/project/dev/chat");
+      expect((await checked({}, { ...argsOf(), dataDir })).dataDir).toBe(dataDir);
+    });
+
+    test("is found again without a state by a key in it", async () => {
+      const dataDir = await makeFormer(KEY);
+      expect((await checked({ verificationKeys: { acme: [OTHER_KEY, KEY] } })).dataDir).toBe(dataDir);
+    });
+
+    test("is another's if its keys are", async () => {
+      const dataDir = await makeFormer(OTHER_KEY);
+      expect((await checked()).dataDir).not.toBe(dataDir);
+    });
   });
 
   test("one in the program's folder is refused, also behind a link, because it would be committed", async () => {

@@ -53,6 +53,7 @@ describe("the form for many workspaces", () => {
     expect(childInputs()).toMatchObject({
       name: "chat",
       instanceKey: "project/dev/chat",
+      organization: "",
       workspaces: {
         acme: { path: "/acme" },
         globex: { path: "/hooks/globex", forwardTo: "http://app.internal/" },

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
@@ -98,7 +98,8 @@ describe("create", () => {
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "cloud-key-of-the-provider");
     vi.stubEnv("https_proxy", "http://127.0.0.1:9");
     vi.stubEnv("TZ", "Europe/Lisbon");
-    const shown = await shownBy(await create());
+    const created = await create();
+    const shown = await shownBy(created);
     expect(shown.environment).toMatchObject({
       PATH: process.env["PATH"],
       https_proxy: "http://127.0.0.1:9",
@@ -108,7 +109,7 @@ describe("create", () => {
       /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
     expect(Object.keys(shown.environment).filter((name) => !allowed.test(name))).toEqual([]);
     expect(findSecrets(JSON.stringify(shown), [KEY])).toEqual([]);
-    expect(shown.cwd).toBe(join(run.folder, "pulumi-apichat/project/dev/chat"));
+    expect(shown.cwd).toBe(created.outs.dataDir);
   });
 
   test("listens on the port that the program names", async () => {
@@ -172,6 +173,70 @@ describe("create", () => {
     expect(error.message).toContain("must be a folder of its own");
     expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
     expect(await readdir(dataDir)).toEqual(["photo.jpg"]);
+  });
+});
+
+describe("a folder that the program names", () => {
+  const OTHER_STACK = { organization: "another", verificationKeys: { acme: [OTHER_KEY] } };
+
+  test("is refused if it is another stack's, whose process is unchanged", async () => {
+    const dataDir = join(run.folder, "shared");
+    const created = await create({ dataDir });
+    forgetManaged();
+    const before = await configOf(created);
+    const error = await errorOf(create({ dataDir, ...OTHER_STACK }));
+    expect(error).toMatchObject({ code: "conflict" });
+    expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
+    expect(await configOf(created)).toEqual(before);
+    expect(await read(created)).toEqual(created.outs);
+  });
+
+  test("and that holds a configuration of others is refused, and never deleted", async () => {
+    const dataDir = join(run.folder, "etc");
+    const config = '{"name":"of another program"}';
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "config.json"), config);
+    expect(await errorOf(create({ dataDir }))).toMatchObject({ code: "conflict" });
+    expect(await readdir(dataDir)).toEqual(["config.json"]);
+    const created = await create();
+    await kill(created);
+    await destroy({ ...created, outs: { ...created.outs, dataDir } });
+    expect(await readFile(join(dataDir, "config.json"), "utf8")).toBe(config);
+    expect(run.lines).toEqual([`chat: warning: ${dataDir} belongs to another responder and is unchanged`]);
+  });
+
+  test.each([
+    ["with a state", (created: Created, more: Record<string, unknown>) => update(created, more)],
+    ["without a state, by a key in it", (_: Created, more: Record<string, unknown>) => create(more)],
+  ])("is known again where a version before the file owner.txt left it, %s", async (_what, again) => {
+    const dataDir = join(run.folder, "former");
+    const created = await create({ dataDir });
+    await rm(join(dataDir, "owner.txt"));
+    forgetManaged();
+    expect(await errorOf(create({ dataDir, ...OTHER_STACK }))).toMatchObject({ code: "conflict" });
+    forgetManaged();
+    const verificationKeys = { acme: [OTHER_KEY, KEY] };
+    const { outs } = await again(created, { dataDir, verificationKeys });
+    expect(outs.pid).toBe(created.outs.pid);
+    expect(await readdir(dataDir)).toContain("owner.txt");
+  });
+
+  test("is this stack's after the stack was renamed or has moved to another backend", async () => {
+    const dataDir = join(run.folder, "moved");
+    const created = await create({ dataDir });
+    const moved = await update(created, { dataDir, ...OTHER_STACK });
+    expect(moved.outs.pid).toBe(created.outs.pid);
+    // What is left of the former stack does not come back to it.
+    expect(await errorOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
+    await destroy(moved);
+    await expect(readdir(dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  test("with what another responder of this stack left of deliveries is taken over", async () => {
+    const dataDir = join(run.folder, "left");
+    await mkdir(dataDir);
+    await writeFile(join(dataDir, "spool.sqlite"), "");
+    expect((await create({ dataDir })).outs.dataDir).toBe(dataDir);
   });
 });
 
@@ -323,7 +388,7 @@ describe("update", () => {
     await writeFile(join(created.outs.dataDir, "spool.sqlite"), "xx");
     await update(created, { dataDir: join(run.folder, "new") });
     expect(run.lines).toEqual([expect.stringContaining("chat: warning: 2 deliveries were not forwarded")]);
-    expect(await readdir(created.outs.dataDir)).toEqual(["spool.sqlite"]);
+    expect(await readdir(created.outs.dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
   test("another folder that cannot be used: the process runs on in the former one", async () => {
@@ -370,7 +435,7 @@ describe("delete", () => {
     await writeFile(join(dataDir, "spool.sqlite"), spool);
     await destroy(created);
     expect(run.lines).toEqual([expect.stringContaining(`chat: warning: ${what} in ${dataDir}.`)]);
-    expect(await readdir(dataDir)).toEqual(["spool.sqlite"]);
+    expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
   test("removes an empty spool", async () => {
