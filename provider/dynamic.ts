@@ -3,6 +3,7 @@
  * state and names this module and its exports: neither is ever renamed.
  */
 import type { CheckResult } from "./resource/checks.js";
+import { endWithEngine } from "./resource/end-with-engine.js";
 import { report } from "./resource/report.js";
 import { check } from "./webhook/check.js";
 import { createWebhook } from "./webhook/create.js";
@@ -14,6 +15,8 @@ import { configure } from "./webhook/settings.js";
 import { compactState, expandState, type StoredState } from "./webhook/state.js";
 import { nameOf } from "./webhook/managed.js";
 import { updateWebhook } from "./webhook/update.js";
+
+endWithEngine();
 
 export { ResponderProcess } from "./handshake-responder/lifecycle.js";
 export { VerificationKey } from "./verification-key/lifecycle.js";

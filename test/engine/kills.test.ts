@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createProject, type Project, type Run } from "../support/project.ts";
+import type { ProcessInfo } from "../support/processes.ts";
 import {
   callsOf,
   findLeaks,
   openScene,
   registeredWorkspaces,
   webhookUrlOf,
+  writesSince,
   type Declaration,
   type Scene,
 } from "../support/scene.ts";
@@ -14,8 +17,14 @@ import { requireSuccess } from "../support/stack.ts";
 const HOUR_MS = 3_600_000;
 const up = ["up", "--yes", "--skip-preview"] as const;
 
-/** In one of them the service has made the change before the kill, in the other it has not. */
-const names = ["changed", "unchanged"];
+/** In these the service has made the change before the kill, in the others it has not. */
+const changed = ["changed-1", "changed-2", "changed-3"];
+const unchanged = ["unchanged-1", "unchanged-2", "unchanged-3"];
+const names = [...changed, ...unchanged];
+
+/** All but the language host: it is the engine's own, calls nobody, and looks for the engine every five minutes. */
+const callersOf = async (run: Run): Promise<ProcessInfo[]> =>
+  (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
 
 describe("a run that ends while set-webhook is on its way", () => {
   let scene: Scene;
@@ -30,6 +39,7 @@ describe("a run that ends while set-webhook is on its way", () => {
     await scene.close();
   });
 
+  const firstUrl = (name: string): string => webhookUrlOf(scene, name);
   const nextUrl = (name: string): string => `${scene.endpoint.url}/next/${name}`;
   const next = (): Declaration[] =>
     names.map((workspace) => ({ workspace, args: { webhookUrl: nextUrl(workspace) } }));
@@ -38,7 +48,7 @@ describe("a run that ends while set-webhook is on its way", () => {
   const startHeld = async (delayMs = HOUR_MS): Promise<Run> => {
     const before = callsOf(scene, "set-webhook").length;
     for (const workspace of names) {
-      const fault = { delayMs, afterChange: workspace === "changed" };
+      const fault = { delayMs, afterChange: changed.includes(workspace) };
       scene.emulator.injectFault({ operation: "set-webhook", workspace, fault });
     }
     const run = project.start(...up);
@@ -48,15 +58,18 @@ describe("a run that ends while set-webhook is on its way", () => {
     return run;
   };
 
-  const killHeld = async (): Promise<void> => {
+  const killHeld = async (
+    expectedUrl: typeof nextUrl,
+    kill = (run: Run): Promise<void> => run.killEverything(),
+  ): Promise<void> => {
     const run = await startHeld();
     // The change is made just after the request is recorded.
-    await vi.waitUntil(() => isChanged(), { timeout: 10_000 });
-    await run.killEverything();
+    const urls = changed.map(expectedUrl);
+    await vi.waitUntil(() => isDeepStrictEqual(registeredUrls(changed), urls), { timeout: 10_000 });
+    await kill(run);
     expect(await run.done).toMatchObject({ ok: false });
     scene.emulator.clearFaults();
   };
-  let isChanged = (): boolean => registeredWorkspaces(scene).includes("changed");
 
   /** The way back that the README names. */
   const recover = async (): Promise<void> => {
@@ -80,26 +93,25 @@ describe("a run that ends while set-webhook is on its way", () => {
     expect(registeredWorkspaces(scene)).toEqual(names);
   };
 
-  const registeredUrls = (): (string | undefined)[] =>
-    names.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
+  const registeredUrls = (of = names): (string | undefined)[] =>
+    of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
   test("kill -9 of everything during create: the documented way back converges", async () => {
     await project.declare(names);
-    await killHeld();
-    expect(registeredWorkspaces(scene)).toEqual(["changed"]);
+    await killHeld(firstUrl);
+    expect(registeredWorkspaces(scene)).toEqual(changed);
+    const before = scene.emulator.requests.length;
     await recover();
-    expect(registeredUrls()).toEqual(names.map((name) => webhookUrlOf(scene, name)));
+    expect(registeredUrls()).toEqual(names.map(firstUrl));
     // What the service had done is adopted: its first set-webhook was its last.
-    expect(callsOf(scene, "set-webhook", "changed")).toHaveLength(1);
-    expect(callsOf(scene, "set-webhook", "unchanged")).toHaveLength(2);
+    expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
     expect(await findLeaks([project])).toEqual([]);
   });
 
   test("kill -9 of everything during update: the same", async () => {
     await project.declare(next());
-    isChanged = () => scene.emulator.workspace("changed").registration?.webhook_url === nextUrl("changed");
-    await killHeld();
-    expect(registeredUrls()).toEqual([nextUrl("changed"), webhookUrlOf(scene, "unchanged")]);
+    await killHeld(nextUrl);
+    expect(registeredUrls()).toEqual([...changed.map(nextUrl), ...unchanged.map(firstUrl)]);
     await recover();
     expect(registeredUrls()).toEqual(names.map(nextUrl));
     expect(await findLeaks([project])).toEqual([]);
@@ -111,7 +123,7 @@ describe("a run that ends while set-webhook is on its way", () => {
     run.interrupt();
     const { ok } = await run.done;
     expect(ok).toBe(false);
-    expect(registeredUrls()).toEqual(names.map((name) => webhookUrlOf(scene, name)));
+    expect(registeredUrls()).toEqual(names.map(firstUrl));
     const again = await project.run(...up);
     requireSuccess(again);
     await expectConverged();
@@ -137,6 +149,19 @@ describe("a run that ends while set-webhook is on its way", () => {
       requireSuccess(await project.run(...command));
     }
     await expectConverged();
+  });
+
+  test("kill -9 of the engine alone: its provider ends with it, and the documented way back converges", async () => {
+    await project.declare(next());
+    await killHeld(nextUrl, async (run) => {
+      run.killEngine();
+      await vi.waitUntil(async () => (await callersOf(run)).length === 0, { timeout: 10_000, interval: 20 });
+    });
+    const before = scene.emulator.requests.length;
+    await recover();
+    expect(registeredUrls()).toEqual(names.map(nextUrl));
+    // By the new run alone.
+    expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
   });
 
   test("destroy then leaves no orphan, and no secret was printed", async () => {

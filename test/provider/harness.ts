@@ -35,16 +35,22 @@ export interface Provider {
   delete: (id: string, props: Values) => Promise<void>;
   /** Everything that the process printed. */
   printed: () => { stdout: string; stderr: string };
+  /** Closes its stdin, as the end of an engine does, however it ends. */
+  closeStdin: () => void;
+  /** Resolves when the process has ended. */
+  ended: Promise<unknown>;
   stop: () => Promise<void>;
 }
 
 export async function startProvider(
-  options: { folder?: string; environment?: Record<string, string> } = {},
+  options: { folder?: string; environment?: Record<string, string>; stdin?: "pipe" | "ignore" } = {},
 ): Promise<Provider> {
   const child = spawn(process.execPath, [dispatcher, "127.0.0.1:1"], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", ...options.environment },
+    stdio: [options.stdin ?? "pipe", "pipe", "pipe"],
   });
+  const ended = once(child, "exit");
   const printed = collectOutput(child);
   const port = await readPort(child, printed);
   const client = new services.ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
@@ -89,9 +95,10 @@ export async function startProvider(
       await remove(fill(new messages.DeleteRequest(), { id, properties }));
     },
     printed: () => ({ ...printed }),
+    closeStdin: () => void child.stdin?.end(),
+    ended,
     stop: async () => {
       client.close();
-      const ended = once(child, "exit");
       child.kill("SIGKILL");
       await ended;
     },

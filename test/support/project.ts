@@ -32,6 +32,8 @@ export interface Run {
   processes(): Promise<ProcessInfo[]>;
   /** What one Ctrl-C does: SIGINT to the group of the CLI. */
   interrupt(): void;
+  /** kill -9 of the engine alone. */
+  killEngine(): void;
   /** kill -9 of engine, language host, program and provider together. */
   killEverything(): Promise<void>;
 }
@@ -77,11 +79,13 @@ export async function createProject(
       printed += output;
       return { ok: !failed, output, changes: {} };
     };
+    const pid = child.pid ?? Number.NaN;
     return {
       done: finish(),
       output: () => output,
       processes: () => processesOf(marker),
-      interrupt: () => process.kill(-(child.pid ?? Number.NaN), "SIGINT"),
+      interrupt: () => process.kill(-pid, "SIGINT"),
+      killEngine: () => process.kill(pid, "SIGKILL"),
       killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 10_000, interval: 20 }),
     };
   };

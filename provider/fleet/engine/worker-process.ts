@@ -32,8 +32,8 @@ export interface WorkerProcess {
   /** Asks it to end, and ends it if it does not. */
   close(): Promise<void>;
   /**
-   * Ends it at once, and its engine without waiting for what is under way. With SIGKILL the engine's providers would live on
-   * and go on calling; at its second SIGINT it ends them itself.
+   * Ends it at once, and its engine without waiting for what is in progress. At its second SIGINT the engine ends its plugins;
+   * after a SIGKILL its language host would live on for minutes.
    */
   kill(): void;
 }

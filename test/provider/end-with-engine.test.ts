@@ -1,0 +1,57 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { providerSource } from "../../dist/provider/resource/provider-source.js";
+import { startProvider, type Provider } from "./harness.ts";
+
+/** A call that makes the process load `pulumi-apichat/dynamic`. */
+const expectCheck = async (provider: Provider): Promise<void> => {
+  const { failures } = await provider.check({ __provider: providerSource("VerificationKey"), name: "acme" });
+  expect(failures).toEqual([]);
+};
+
+const start = async (stdin: "pipe" | "ignore"): Promise<Provider> => {
+  const provider = await startProvider({ stdin });
+  onTestFinished(provider.stop);
+  await expectCheck(provider);
+  return provider;
+};
+
+/** Starts node with this program, whose stdin stays open until the test closes it. */
+const startNode = (...parameters: string[]) => {
+  const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  return { closeStdin: () => child.stdin.end(), printed: text(child.stdout) };
+};
+
+const loadDynamic = `await import(${JSON.stringify(import.meta.resolve("../../dist/provider/dynamic.js"))});`;
+
+test("the provider process ends when its stdin does, which is the engine's", async () => {
+  const provider = await start("pipe");
+  provider.closeStdin();
+  expect(await provider.ended).toEqual([0, null]);
+});
+
+test("it does not end because its stdin is /dev/null", async () => {
+  const provider = await start("ignore");
+  for (let call = 0; call < 20; call += 1) await expectCheck(provider);
+});
+
+test("its open stdin does not keep it from ending by itself", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-provider-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const script = join(folder, "node_modules", "@pulumi", "pulumi", "cmd", "dynamic-provider");
+  await mkdir(script, { recursive: true });
+  await writeFile(join(script, "index.js"), `(async () => { ${loadDynamic} console.log("loaded"); })();`);
+  expect(await startNode(join(script, "index.js")).printed).toBe("loaded\n");
+});
+
+test("a program that loads the lifecycles in its own process outlives its stdin", async () => {
+  const program = `${loadDynamic} process.stdin.resume().once("close", () => setTimeout(() => console.log("here"), 100));`;
+  const node = startNode("--input-type=module", "-e", program);
+  node.closeStdin();
+  expect(await node.printed).toBe("here\n");
+});
