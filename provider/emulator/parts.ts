@@ -1,5 +1,6 @@
 import { answerBot } from "./bot-interface.js";
 import { addControl } from "./control/control-app.js";
+import { addGuard } from "./control/guard.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { createApp, listen, type EmulatorApp, type HttpListener } from "./http-server.js";
 import { answerRegistration } from "./registration-interface.js";
@@ -33,18 +34,20 @@ async function openData(path: string | undefined): Promise<EmulatorStore | undef
 /** Nothing is answered before the workspaces are there. */
 async function listenOnBoth(state: EmulatorState, ready: Promise<void>): Promise<Omit<Parts, "store">> {
   const { host, port, botPort } = state.settings;
-  const botApp = createApp(noRoutes, async (request) => {
+  const addBotRoutes = (app: EmulatorApp): void => addGuard(app, state);
+  const botApp = createApp(addBotRoutes, async (request) => {
     await ready;
     return answerBot(state, request);
   });
-  const addRoutes = (app: EmulatorApp): void => {
+  const addRegistrationRoutes = (app: EmulatorApp): void => {
     app.use(async (_, next) => {
       await ready;
       await next();
     });
     addControl(app, state);
+    addGuard(app, state);
   };
-  const registrationApp = createApp(addRoutes, (request) => answerRegistration(state, request));
+  const registrationApp = createApp(addRegistrationRoutes, (request) => answerRegistration(state, request));
   const bots = await listen(botApp, host, botPort);
   try {
     return { bots, registration: await listen(registrationApp, host, port) };
@@ -53,5 +56,3 @@ async function listenOnBoth(state: EmulatorState, ready: Promise<void>): Promise
     throw error;
   }
 }
-
-function noRoutes(): void {}

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { EmulatorState } from "../emulator-state.js";
+import type { EmulatorApp } from "../http-server.js";
 import { isLoopback } from "./loopback.js";
-import { ControlRefusal } from "./refusal.js";
+import { answerRefusal, ControlRefusal } from "./refusal.js";
 
 /** The path of the page; links to it from elsewhere may be followed. */
 export const PAGE_PATH = "/_emulator/";
@@ -22,6 +23,23 @@ export function assertFromHere(state: EmulatorState, incoming: IncomingMessage):
   const isElsewhere = site === "cross-site" || site === "same-site";
   if (isElsewhere && !isFollowedLink(incoming))
     throw forbidden("the request comes from a page of another site");
+}
+
+/**
+ * Guards the service's own interface on a port that only this machine reaches: the keys of a test are no secret, so a web page
+ * could read and change a registration with them. Elsewhere the interface is as open as the service's.
+ */
+export function addGuard(app: EmulatorApp, state: EmulatorState): void {
+  if (!isLoopback(state.settings.host)) return;
+  app.use(async ({ env }, next) => {
+    try {
+      assertFromHere(state, env.incoming);
+    } catch (error) {
+      if (error instanceof ControlRefusal) return answerRefusal(error);
+      throw error;
+    }
+    return next();
+  });
 }
 
 function isOwnHost(state: EmulatorState, { socket }: IncomingMessage, host: string): boolean {

@@ -40,7 +40,11 @@ export async function control(
 export function rawStatus(
   { url }: Pick<Emulator, "url">,
   path: string,
-  { method = "GET", headers = {} }: { method?: string; headers?: Record<string, string> } = {},
+  {
+    method = "GET",
+    headers = {},
+    body = "",
+  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
 ): Promise<number> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -49,7 +53,7 @@ export function rawStatus(
       response.once("end", () => resolve(response.statusCode ?? 0));
     });
     outgoing.once("error", reject);
-    outgoing.end();
+    outgoing.end(body);
   });
 }
 

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startEmulator } from "../../../provider/emulator/index.js";
 import { control, rawStatus, token } from "./control-harness.js";
-import { apiKey, call, startAcme } from "./harness.js";
+import { addressOf, apiKey, call, set, startAcme, startEndpoint } from "./harness.js";
 
 const health = "/_emulator/health";
 
@@ -69,10 +69,28 @@ describe("a web page from elsewhere", () => {
     expect(answer.headers.has("access-control-allow-origin")).toBe(false);
   });
 
-  test("does not reach the service's own interfaces either way: those are as open as the service", async () => {
-    const { acme, emulator } = await startAcme({ token });
+  test("does not reach the service's own interfaces either", async () => {
+    const { acme, emulator } = await startAcme();
+    await set(acme, (await startEndpoint()).url);
+    const seen = emulator.requests.length;
+    const body = { method: "POST", body: JSON.stringify({ ChaveApi: apiKey }) };
+    for (const address of [addressOf(acme, "get-webhook"), acme.registration?.bot_url ?? ""]) {
+      const { host, origin: url, port, pathname, search } = new URL(address);
+      const status = (headers: Record<string, string>): Promise<number> =>
+        rawStatus({ url }, pathname + search, { ...body, headers });
+      expect(await status({ host: `evil.example:${port}` })).toBe(403);
+      expect(await status({ host, origin: "https://evil.example" })).toBe(403);
+      expect(await status({ host, "sec-fetch-site": "cross-site" })).toBe(403);
+      expect(emulator.requests).toHaveLength(seen);
+    }
     expect((await call(acme, "get-webhook")).status).toBe(200);
-    expect(await rawStatus(emulator, `/acme/apichat`, { headers: { host: "evil.example" } })).toBe(405);
+  });
+
+  test("reaches them where others do too: there they are as open as the service", async () => {
+    const { emulator } = await startAcme({ host: "0.0.0.0", token });
+    const headers = { host: "emulator.internal", origin: "https://elsewhere.example" };
+    expect(await rawStatus(emulator, "/acme/apichat", { headers })).toBe(405);
+    expect(await rawStatus({ url: emulator.botUrl }, "/", { headers })).toBe(404);
   });
 });
 
