@@ -1,5 +1,5 @@
 import { ApiChatError } from "../errors.js";
-import type { DestroyTask, ProgramTask } from "./engine/task.js";
+import type { DestroyTask, FleetIndex, ProgramTask } from "./engine/task.js";
 import { countInName } from "./placement.js";
 import type { ResolvedFleet, ResolvedStack } from "./resolve.js";
 import type { FleetContext } from "./run-context.js";
@@ -23,6 +23,28 @@ function requireSameSplit({ name: fleet, stacks }: ResolvedFleet, names: readonl
     `stacks: ${count} is given, but the backend holds ${first}${more}; another number would move workspaces to other ` +
       "stacks, and delete their live webhooks on the way. Nothing was changed. " +
       `Give stacks: ${countInName(fleet, first)}, or first move the resources with pulumi state move and remove the old stacks`,
+    { operation: "check" },
+  );
+}
+
+/**
+ * Throws `invalid_config` if the index knows workspaces of a stack that the backend does not hold: a run would make new keys
+ * for them. The engine leaves only a copy of a state if it is killed in the write that changes `PULUMI_DIY_BACKEND_GZIP`.
+ */
+export function requireKnownStacks(
+  { stacks, project }: ResolvedFleet,
+  { existing, index }: { existing: ReadonlySet<string>; index: FleetIndex },
+): void {
+  const known = new Set(Object.values(index.stackOf));
+  const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
+  if (lost === undefined) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `stacks: the index knows workspaces of ${lost}, and the backend holds no such stack; a new one would give them new keys, ` +
+      "and their receivers would refuse what is signed with those. Nothing was changed. A run that was killed may have left a " +
+      `copy of the state: on a backend with files copy .pulumi/stacks/${project}/${lost}.json.bak (or .json.gz.bak) to the ` +
+      "same name without .bak. After a destroy that did not end, run destroy again. If somebody removed the stack on purpose, " +
+      "make an empty one with pulumi stack init",
     { operation: "check" },
   );
 }

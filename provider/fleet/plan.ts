@@ -1,4 +1,4 @@
-import { findDeployable, listExisting, programTask } from "./existing-stacks.js";
+import { findDeployable, listExisting, programTask, requireKnownStacks } from "./existing-stacks.js";
 import { isStale } from "./index-entries.js";
 import { readIndex } from "./index-stack.js";
 import {
@@ -58,6 +58,7 @@ export function planFleet(context: FleetContext, options: PlanOptions): Promise<
   return withRun(context, { action: "plan", options }, async (run) => {
     const existing = await listExisting(run);
     const index = await readIndex(run);
+    requireKnownStacks(fleet, { existing, index });
     const gone = await findRemovals(fleet, index);
     const tasks = findDeployable(fleet, existing).map((stack) =>
       programTask(fleet, stack, { action: "preview", refresh }),

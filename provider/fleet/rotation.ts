@@ -1,5 +1,5 @@
 import { ApiChatError } from "../errors.js";
-import { listExisting } from "./existing-stacks.js";
+import { listExisting, requireKnownStacks } from "./existing-stacks.js";
 import { readIndex } from "./index-stack.js";
 import { openJournal, removeJournal, unfinishedRotation, type Journal } from "./journal.js";
 import type { FleetReport } from "./reports.js";
@@ -33,7 +33,9 @@ export function rotateFleet(context: FleetContext, options: RotateOptions = {}):
   const { fleet } = context;
   return withRun(context, { action: "rotate", options }, async (run) => {
     const existing = await listExisting(run);
-    await requireDeployed(fleet, { existing, index: await readIndex(run) });
+    const index = await readIndex(run);
+    requireKnownStacks(fleet, { existing, index });
+    await requireDeployed(fleet, { existing, index });
     const rotation = await openRotation(fleet, options);
     const report = await rotateStacks(run, { ...rotation, options });
     if (report.outcome === "done") await removeJournal(fleet);

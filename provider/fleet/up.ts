@@ -1,4 +1,4 @@
-import { findDeployable, listExisting, programTask } from "./existing-stacks.js";
+import { findDeployable, listExisting, programTask, requireKnownStacks } from "./existing-stacks.js";
 import { readIndex, updateIndex } from "./index-stack.js";
 import { openJournal, removeJournal } from "./journal.js";
 import { findRemovals, requireFewRemovals } from "./removals.js";
@@ -15,6 +15,7 @@ export function upFleet(context: FleetContext, options: UpOptions): Promise<Flee
   return withRun(context, { action: "up", options }, async (run) => {
     const existing = await listExisting(run);
     const before = await readIndex(run);
+    requireKnownStacks(fleet, { existing, index: before });
     requireFewRemovals(await findRemovals(fleet, before), mostRemovals);
     const journal = await openJournal(fleet, { action: "up", resume, refresh });
     const tasks = findDeployable(fleet, existing).map((stack) =>

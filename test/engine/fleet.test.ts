@@ -1,3 +1,4 @@
+import { copyFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import type { HandshakeRecord } from "pulumi-apichat/emulator";
@@ -144,6 +145,20 @@ describe("60 workspaces in 4 stacks", () => {
     expect([report.outcome, report.calls]).toEqual(["done", {}]);
     const changes = report.stacks.flatMap(({ webhooks }) => webhooks.map(({ change }) => change));
     expect(changes).toEqual(NAMES.map(() => "same"));
+  });
+
+  test("a stack of which a kill has left only the copy is refused, and the copy brings it back", async () => {
+    const state = join(scene.backend.folder, ".pulumi", "stacks", PROJECT, `${STACKS[1]}.json`);
+    await rename(state, `${state}.bak`);
+    const before = requestCount();
+    await expect(scene.run(NAMES, (fleet, told) => fleet.up(told))).rejects.toMatchObject({
+      code: "invalid_config",
+      message: expect.stringContaining(`${PROJECT}/${STACKS[1]}.json.bak`) as string,
+    });
+    await copyFile(`${state}.bak`, state);
+    const plan = await scene.run(NAMES, (fleet, told) => fleet.plan(told));
+    expect([plan.outcome, plan.totals.same]).toEqual(["done", NAMES.length]);
+    expect(requestCount()).toBe(before);
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { destroyFleet } from "../../../provider/fleet/destroy.ts";
 import { planFleet } from "../../../provider/fleet/plan.ts";
 import { refreshFleet } from "../../../provider/fleet/refresh.ts";
+import { rotateFleet } from "../../../provider/fleet/rotation.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import { failureOf } from "../client/harness.ts";
 import { failing } from "./fake-workers.ts";
@@ -95,6 +96,23 @@ describe("another number of stacks than those that exist", () => {
     expect(await upFleet(context, {})).toMatchObject({ outcome: "done" });
     expect(await destroyFleet(context, {})).toMatchObject({ outcome: "done" });
     expect([...workers.backend.keys()]).toEqual(["other-0-of-9"]);
+  });
+});
+
+describe("a stack that the index knows and the backend does not hold", () => {
+  it.each([
+    ["plan", planFleet],
+    ["up", upFleet],
+    ["rotate", rotateFleet],
+  ])("is refused by %s, which would make new keys, and its copy is named", async (_, run) => {
+    const { context, workers } = await openDeployed();
+    workers.backend.delete(stackAt(2));
+
+    const error = await failureOf(run(context, {}));
+
+    expect(error.code).toBe("invalid_config");
+    expect(error.message).toContain(`${context.fleet.project}/${stackAt(2)}.json.bak`);
+    expect(workers.begun).toEqual([]);
   });
 });
 
