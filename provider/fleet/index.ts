@@ -4,7 +4,7 @@ export { runFleetCommand } from "./command.js";
 export type { DeclaredWebhook, FleetDefinition, FleetProgram, FleetStack } from "./definition.js";
 export type { FleetLimits } from "./limits.js";
 export type { FleetEvent, PlanOptions, RotateOptions, RunOptions, UpOptions } from "./run-options.js";
-export type { ChangeCounts, FleetPlan, PlannedStack } from "./plan.js";
+export type { ChangeCounts, FleetPlan, OtherCount, PlannedStack } from "./plan.js";
 export type { CreateCounts, UnknownReason } from "./plan-creates.js";
 export type { UnknownCause } from "./plan-look.js";
 export type {

@@ -9,7 +9,7 @@ import {
   type UnknownReason,
 } from "./plan-creates.js";
 import { findRemovals } from "./removals.js";
-import type { Failure, FleetReport, Outcome, StackReport, WebhookChange } from "./reports.js";
+import type { Failure, FleetReport, OtherChange, Outcome, StackReport, WebhookChange } from "./reports.js";
 import { withRun, type FleetContext } from "./run-context.js";
 import type { PlanOptions } from "./run-options.js";
 import { secondsSince } from "./run-report.js";
@@ -17,6 +17,13 @@ import { runStacks, tellStart } from "./run-stacks.js";
 
 /** How many webhooks get which change. */
 export type ChangeCounts = Record<WebhookChange, number>;
+
+/** How many resources of a kind, other than webhooks, get a change. */
+export interface OtherCount {
+  kind: "key" | "responder" | "other resource";
+  change: OtherChange["change"];
+  count: number;
+}
 
 export interface PlannedStack extends ChangeCounts {
   stack: string;
@@ -37,8 +44,8 @@ export interface FleetPlan extends Pick<
   seconds: number;
   stacks: PlannedStack[];
   totals: ChangeCounts;
-  /** How many resources that are no webhooks change, such as verification keys. */
-  others: number;
+  /** Which resources that are no webhooks change. */
+  others: OtherCount[];
   /** What stands at the service where a webhook would be created. */
   creates: CreateCounts;
   /** How many workspaces somebody else has taken over, as a look with `refresh` shows: `up` fails there. */
@@ -83,7 +90,7 @@ export function planFleet(context: FleetContext, options: PlanOptions): Promise<
       stacks,
       totals: countChanges(webhooks),
       takenOver: webhooks.filter(({ drift }) => drift?.kind === "taken-over").length,
-      others: stacks.reduce((sum, { others }) => sum + others, 0),
+      others: countOthers(previewed.stacks.flatMap(({ others = [] }) => others)),
       removals: [...new Set([...gone, ...deleted])].toSorted(),
       index: isStale(index, previewed.stacks) ? "stale" : "current",
       calls: run.gate.calls(),
@@ -116,4 +123,20 @@ function countChanges(webhooks: StackReport["webhooks"]): ChangeCounts {
   const counts: ChangeCounts = { create: 0, update: 0, delete: 0, same: 0 };
   for (const { change } of webhooks) counts[change] += 1;
   return counts;
+}
+
+/** By the last part of the type, which is the name of the class. */
+const KINDS: Partial<Record<string, OtherCount["kind"]>> = {
+  VerificationKey: "key",
+  ResponderProcess: "responder",
+};
+
+function countOthers(others: readonly OtherChange[]): OtherCount[] {
+  const counts = new Map<string, OtherCount>();
+  for (const { type, change } of others) {
+    const kind = KINDS[type.split(":").at(-1) ?? ""] ?? "other resource";
+    const id = `${change} ${kind}`;
+    counts.set(id, { kind, change, count: (counts.get(id)?.count ?? 0) + 1 });
+  }
+  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count);
 }

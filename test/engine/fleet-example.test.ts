@@ -63,7 +63,7 @@ describe("The example fleet, word by word as its README says", () => {
   test("plan tells what would be created, and registers nothing", async () => {
     const { exitCode, output } = await follow("node fleet.ts plan");
     expect(exitCode, output).toBe(0);
-    expect(output).toContain("12");
+    expect(output).toContain("12 keys, 3 responders to create");
     expect(names.filter(registrationOf)).toEqual([]);
     expect(await processesNaming(join(backend.folder, "state-home"))).toEqual([]);
   });

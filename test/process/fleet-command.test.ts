@@ -56,7 +56,11 @@ describe("the command line of a fleet, with a fake fleet", () => {
 
   test.each([
     ["a stale index stack", { indexIsStale: true }, "Write the index stack production-index? (y/N) "],
-    ["other resources alone", { others: 2 }, "Change 2 other resources? (y/N) "],
+    [
+      "keys alone",
+      { others: [{ kind: "key" as const, change: "update" as const, count: 2 }] },
+      "Apply this: 2 keys to update? (y/N) ",
+    ],
   ])("up with %s has something to do, and says what", async (_, wishes, until) => {
     const said = await runOnTerminal(["up"], { until, typed: "y\n" }, { nothingToDo: true, ...wishes });
     expect(said).toMatchObject({ exitCode: 0 });

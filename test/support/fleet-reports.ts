@@ -52,7 +52,7 @@ export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
     },
   ],
   totals: { create: 3, update: 2, delete: 1, same: 1 },
-  others: 0,
+  others: [],
   takenOver: 0,
   creates: { free: 1, adopted: 1, taken: 1, unknown: 0 },
   unknownReasons: [],

@@ -4,7 +4,7 @@ import type { FleetPlan } from "../plan.js";
 import { requireFewRemovals } from "../removals.js";
 import { renderPlan } from "../render/plan.js";
 import { renderReport } from "../render/report.js";
-import { count } from "../render/wording.js";
+import { count, listOthers } from "../render/wording.js";
 import type { FleetReport } from "../reports.js";
 import { deliver } from "./deliver.js";
 import { given, limitsOf, type UpCommandOptions } from "./options.js";
@@ -49,7 +49,8 @@ async function planFirst(session: Session, options: UpCommandOptions): Promise<F
 
 /** A workspace that left the list and has no webhook any more still stands in the index stack. */
 const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
-  totals.create + totals.update + totals.delete + others + removals.length === 0 && index === "current";
+  totals.create + totals.update + totals.delete + others.length + removals.length === 0 &&
+  index === "current";
 
 async function tellNothing(
   plan: FleetPlan,
@@ -81,11 +82,11 @@ function questionOf({ fleet }: Session, plan: FleetPlan | undefined): string {
     return `Bring ${all} to what the list says, without a plan?`;
   }
   const { totals, others, removals } = plan;
-  const more = others === 0 ? "" : `, and change ${count(others, "other resource")}`;
+  const more = others.length === 0 ? "" : `; besides, ${listOthers(others)}`;
   if (totals.create + totals.update + totals.delete + removals.length > 0) {
     return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks${more}?`;
   }
-  return others === 0
+  return others.length === 0
     ? `Write the index stack ${fleet.indexStack}?`
-    : `Change ${count(others, "other resource")}?`;
+    : `Apply this: ${listOthers(others)}?`;
 }

@@ -9,8 +9,8 @@ import type { StackEvent, StackTask } from "./task.js";
 
 const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
 const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
-/** The stack itself and its providers. */
-const OF_ENGINE = /^pulumi:/;
+/** The stack itself and its providers; and the component of a responder, whose process is a resource of its own. */
+const WITHOUT_CHANGE = /^pulumi:|^apichat:index:HandshakeResponder$/;
 
 /** What an operation of the engine means for a resource. The others are parts of one of these. */
 const CHANGES: Partial<Record<string, WebhookChange>> = {
@@ -69,7 +69,7 @@ export function createEventReader(
   };
 
   const noteOther = ({ urn, type }: StepEventMetadata, change: WebhookChange): void => {
-    if (!OF_ENGINE.test(type) && change !== "same") others.set(urn, { name: nameIn(urn), type, change });
+    if (!WITHOUT_CHANGE.test(type) && change !== "same") others.set(urn, { name: nameIn(urn), type, change });
   };
 
   const readStep = (metadata: StepEventMetadata, isPreview: boolean): StackEvent[] => {

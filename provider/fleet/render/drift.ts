@@ -40,10 +40,22 @@ const KINDS: Record<DriftedWorkspace["kind"], { expected: string; actual: string
   "to-be-removed": { expected: "removed: it left the list", actual: "still deployed" },
 };
 
-function rowsOf({ workspace, stack, kind, properties, repair }: DriftedWorkspace): Piece[][] {
+const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
+  differencesOf(drifted).map((cells) => [
+    code(drifted.workspace),
+    code(drifted.stack),
+    ...cells,
+    drifted.repair,
+  ]);
+
+/** Of a takeover one row: whatever else differs comes of it. */
+function differencesOf({ kind, properties }: DriftedWorkspace): Piece[][] {
   const { expected, actual } = KINDS[kind];
-  const differences = properties.length === 0 ? [["webhook", expected, actual]] : properties.map(cellsOf);
-  return differences.map((cells) => [code(workspace), code(stack), ...cells, repair]);
+  if (properties.length === 0) return [["webhook", expected, actual]];
+  const url = properties.find(({ property }) => property === "webhookUrl");
+  return kind === "taken-over" && url
+    ? [["webhook", code(url.expected), code(`${url.actual} with another key`)]]
+    : properties.map(cellsOf);
 }
 
 const describeOthers = ({ length }: readonly DriftedResource[]): string =>

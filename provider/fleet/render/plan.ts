@@ -1,7 +1,15 @@
 import type { FleetPlan } from "../plan.js";
 import { code, heading, line, tableOf, type Block, type Piece } from "./document.js";
 import { renderAs, type Format, type RenderOptions } from "./render.js";
-import { count, describeCalls, describeFailures, describeStop, duration, listNames } from "./wording.js";
+import {
+  count,
+  listOthers,
+  describeCalls,
+  describeFailures,
+  describeStop,
+  duration,
+  listNames,
+} from "./wording.js";
 
 /** Reasons in a line. */
 const MOST_REASONS = 3;
@@ -99,8 +107,7 @@ function describeTakenOver({ takenOver }: FleetPlan, program: string): Block[] {
 }
 
 function describeOthers({ others, index }: FleetPlan): Block[] {
-  const told =
-    others === 0 ? [] : [line(`Besides the webhooks: ${count(others, "other resource")} to change.`)];
+  const told = others.length === 0 ? [] : [line(`Besides the webhooks: ${listOthers(others)}.`)];
   return index === "current" ? told : [...told, line("The index stack is stale: up writes it.")];
 }
 

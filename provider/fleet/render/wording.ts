@@ -1,6 +1,7 @@
 import { inFleetWords } from "../../cli/flag-words.js";
 import { code, line, tableOf, type Block, type Piece } from "./document.js";
 import { commonText, firstLine, groupFailures } from "../failure-texts.js";
+import type { FleetPlan } from "../plan.js";
 import type { Failure, FleetReport } from "../reports.js";
 
 /** Rows of a table in text and Markdown. */
@@ -57,6 +58,16 @@ function whyOf(group: readonly Failure[]): string {
   const [first] = group;
   if (first === undefined) return "";
   return texts.size === 1 ? firstLine(first.message) : commonText(first);
+}
+
+/** Such as "12 keys, 3 responders to create; 1 key to delete". */
+export function listOthers(others: FleetPlan["others"]): string {
+  const byChange = Map.groupBy(others, ({ change }) => change);
+  const told = [...byChange].map(([change, counts]) => {
+    const kinds = counts.map((one) => count(one.count, one.kind)).join(", ");
+    return `${kinds} to ${change}`;
+  });
+  return told.join("; ");
 }
 
 /** Why a run ended early, and what it did not begin. */

@@ -4,6 +4,7 @@ import { reportAsOthers, reportError } from "../../../dist/provider/cli/report-e
 import { fleetProgram } from "../../../dist/provider/fleet/command/program.js";
 import { endProcess } from "../../../dist/provider/fleet/command/run-on-fleet.js";
 import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
+import type { FleetPlan } from "../../../dist/provider/fleet/plan.js";
 import type { RunOptions } from "../../../dist/provider/fleet/run-options.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.ts";
 
@@ -14,8 +15,8 @@ export interface Wishes {
   nothingToDo?: boolean;
   /** A run was killed before it wrote the index stack. */
   indexIsStale?: boolean;
-  /** So many other resources change. */
-  others?: number;
+  /** What changes besides webhooks. */
+  others?: FleetPlan["others"];
   planFails?: boolean;
   /** The workspaces that left the list. */
   removals?: string[];
@@ -87,7 +88,7 @@ const fleet: Fleet = {
     called("plan", options);
     if (wishes.planFails) return Promise.resolve(fleetPlan({ outcome: "failed" }));
     const totals = { create: 0, update: 0, delete: 0, same: 4 };
-    const { others = 0, indexIsStale = false, removals } = wishes;
+    const { others = [], indexIsStale = false, removals } = wishes;
     if (removals) return Promise.resolve(fleetPlan({ removals }));
     const index = indexIsStale ? "stale" : "current";
     return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [], others, index } : {}));

@@ -32,6 +32,12 @@ const listAt = (emulator: Emulator, fields: Partial<ListedWorkspace> = {}): List
     ...fields,
   }));
 
+/** Resources that are to be created, by the names of their classes. */
+const ofTypes = (...types: string[]) =>
+  types.map(
+    (type) => ({ name: "a", type: `pulumi-nodejs:dynamic/apichat:${type}`, change: "create" }) as const,
+  );
+
 describe("a plan, on a fake of the worker processes", () => {
   it("adds up what each stack would do, and names who left the list", async () => {
     const before = await openTestFleet();
@@ -102,13 +108,18 @@ describe("a plan, on a fake of the worker processes", () => {
 
   it("counts the resources that change besides the webhooks", async () => {
     const { context, workers } = await openTestFleet();
-    const others = ["a", "b"].map((name) => ({ name, type: "t", change: "create" }) as const);
+    const others = ofTypes("ResponderProcess", "VerificationKey", "VerificationKey", "Other");
     workers.scripts.set(stackAt(1), () => ({ others }));
+    workers.scripts.set(stackAt(2), () => ({ others: ofTypes("ResponderProcess") }));
 
     const plan = await planFleet(context, {});
 
-    expect(plan.others).toBe(2);
-    expect(plan.stacks.map((stack) => stack.others)).toEqual([0, 2, 0, 0]);
+    expect(plan.others).toEqual([
+      { kind: "key", change: "create", count: 2 },
+      { kind: "other resource", change: "create", count: 1 },
+      { kind: "responder", change: "create", count: 2 },
+    ]);
+    expect(plan.stacks.map((stack) => stack.others)).toEqual([0, 4, 1, 0]);
   });
 
   it("writes nothing: no index, no journal", async () => {

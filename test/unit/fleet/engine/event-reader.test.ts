@@ -131,10 +131,11 @@ const ofType = (type: string, op: string, name: string): EngineEvent => {
 describe("other resources", () => {
   const RESPONDER = "pulumi-nodejs:dynamic/apichat:ResponderProcess";
 
-  test("are told if they change; the stack and its providers are the engine's", () => {
+  test("are told if they change; the stack and its providers are the engine's, and a responder is its process", () => {
     const events = [
       ofType("pulumi:pulumi:Stack", "create", "exp-s1"),
       ofType("pulumi:providers:pulumi-nodejs", "create", "default"),
+      ofType("apichat:index:HandshakeResponder", "create", "responder"),
       ofType(RESPONDER, "refresh", "responder"),
       ofType(RESPONDER, "create", "responder"),
       ofType(RESPONDER, "same", "another"),

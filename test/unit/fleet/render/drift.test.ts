@@ -59,6 +59,22 @@ Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
 `);
   });
 
+  test("names a takeover once, with both URLs, whatever else differs", () => {
+    const properties = [
+      { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://else.example/a" },
+      { property: "webhookVerificationKey", expected: "[secret]", actual: "[secret]" },
+      { property: "status", expected: "verified", actual: "failed" },
+    ] as const;
+    const taken = { workspace: "acme", stack: "s", kind: "taken-over", repair: "ask" } as const;
+    const shown = renderDrift(
+      driftReport({ workspaces: [{ ...taken, properties: [...properties] }] }),
+      "text",
+    );
+    expect(shown.split("\n").filter((line) => line.startsWith("acme"))).toEqual([
+      "acme       s      webhook   https://chat.example/a  https://else.example/a with another key  ask",
+    ]);
+  });
+
   test("shows what drifted besides the webhooks, by the name of its class", () => {
     const type = "pulumi-nodejs:dynamic/apichat:HandshakeResponder";
     const place = { name: "responder", type, stack: "s", kind: "other", repair: "up --refresh" } as const;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { renderPlan } from "../../../../provider/fleet/render/plan.js";
+import type { FleetPlan } from "../../../../provider/fleet/plan.js";
 import { fleetPlan } from "../../../support/fleet-reports.js";
 
 describe("a plan", () => {
@@ -61,9 +62,16 @@ Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
     expect(renderPlan(plan, "markdown")).toContain("16 unknown: 12 unauthorized (HTTP 401), ");
   });
 
-  test("counts the other resources that change, and says that the index stack is stale", () => {
-    const shown = renderPlan(fleetPlan({ others: 15, index: "stale" }), "text");
-    expect(shown).toContain("Besides the webhooks: 15 other resources to change.\n");
+  test("counts what changes besides the webhooks by kind, and says that the index stack is stale", () => {
+    const others: FleetPlan["others"] = [
+      { kind: "key", change: "create", count: 12 },
+      { kind: "responder", change: "create", count: 3 },
+      { kind: "other resource", change: "delete", count: 1 },
+    ];
+    const shown = renderPlan(fleetPlan({ others, index: "stale" }), "text");
+    expect(shown).toContain(
+      "Besides the webhooks: 12 keys, 3 responders to create; 1 other resource to delete.\n",
+    );
     expect(shown).toContain("The index stack is stale: up writes it.\n");
   });
 
