@@ -82,4 +82,5 @@ export {
   type OutboundIssue,
   type ParsedOutbound,
 } from "./parse-outbound.js";
+export { type ReceivedOutbound } from "./received-outbound.js";
 export { type ReceivedConversationId } from "./conversation-id.js";

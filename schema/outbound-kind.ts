@@ -12,7 +12,7 @@ export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   if (typeof message !== "object" || message === null) return "unknown";
   const { type, content_type: contentType } = message as { type?: unknown; content_type?: unknown };
   if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
-  // A template is a text too; a null says as little as nothing.
-  if (contentType === undefined || contentType === null) return "text";
+  // A template is a text too; null and "" say as little as nothing.
+  if (contentType === undefined || contentType === null || contentType === "") return "text";
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
 }

@@ -18,6 +18,15 @@ import {
   type OutboundText,
   type OutboundVideo,
 } from "./outbound.js";
+import {
+  receivedAudio,
+  receivedButtonTemplate,
+  receivedFile,
+  receivedGenericTemplate,
+  receivedImage,
+  receivedText,
+  receivedVideo,
+} from "./received-outbound.js";
 
 /** A delivery of one of the seven kinds, with its kind. */
 export type KnownOutbound =
@@ -29,8 +38,11 @@ export type KnownOutbound =
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
-/** A delivery with its kind. `raw` is the whole body as parsed JSON, for kinds that are not in the specification. */
-export type ParsedOutbound = KnownOutbound | { kind: "unknown"; raw: unknown };
+/**
+ * A delivery with its kind, and `raw`, the whole body as parsed JSON: all that there is of a kind that is not in the
+ * specification.
+ */
+export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & { raw: unknown };
 
 /** One field of a delivery that is wrong: where it stands (empty for the body as a whole), and what is expected. */
 export interface OutboundIssue {
@@ -56,18 +68,31 @@ const discriminators = z.object({ type: z.string(), content_type: z.string().nul
 
 /**
  * Reads the body of a delivery (section 6.2) and says which kind it is (section 2.4). A `type` or, on a text, a
- * `content_type` that is not in the specification gives `unknown` with the raw value. Fields that are not in the
- * specification are dropped. A `conv_id` beyond the safe integers comes as a bigint, with all its digits.
+ * `content_type` that is not in the specification gives `unknown`. What a service may write otherwise than the specification
+ * and means the same is converted: null and missing texts, lists and links, numbers as text, `[]` for no object, 0 for false,
+ * URLs without scheme. Fields that are not in the specification are dropped; `raw` has everything as it came. A `conv_id`
+ * beyond the safe integers comes as a bigint, with all its digits.
  * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} that names each wrong field.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
+  return parseAs(RECEIVED, body);
+}
+
+/** As {@link parseOutbound}, for what is to be sent: only the form of the specification is taken. */
+export function parseSentOutbound(body: string): ParsedOutbound {
+  return parseAs(SENT, body);
+}
+
+type Shapes = Record<OutboundKind, z.ZodType<OutboundMessage>>;
+
+function parseAs(shapes: Shapes, body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
   const kind = outboundKindOf(parseShape(discriminators, raw));
   if (kind === "unknown") return { kind, raw };
-  return { kind, message: parseShape<OutboundMessage>(SHAPES[kind], raw) } as ParsedOutbound;
+  return { kind, message: parseShape(shapes[kind], raw), raw } as ParsedOutbound;
 }
 
-const SHAPES: Record<OutboundKind, z.ZodType<OutboundMessage>> = {
+const SENT: Shapes = {
   text: outboundText,
   image: outboundImage,
   audio: outboundAudio,
@@ -77,16 +102,35 @@ const SHAPES: Record<OutboundKind, z.ZodType<OutboundMessage>> = {
   generic_template: outboundGenericTemplate,
 };
 
+const RECEIVED: Shapes = {
+  text: receivedText,
+  image: receivedImage,
+  audio: receivedAudio,
+  video: receivedVideo,
+  file: receivedFile,
+  button_template: receivedButtonTemplate,
+  generic_template: receivedGenericTemplate,
+};
+
 function parseJson(body: string | Uint8Array): unknown {
   try {
     const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return JSON.parse(text, reviveConversationId);
+    return JSON.parse(text, reviveIds);
   } catch {
     // The cause is left out: its message quotes the contact's text.
     throw new OutboundFormatError([
       { path: "", reason: "the body is not JSON in UTF-8; pass the raw body of the request" },
     ]);
   }
+}
+
+/** Texts by the specification, which somebody may hold as numbers. */
+const TEXT_IDS = new Set(["sender_id", "payload"]);
+
+/** No id loses its digits. */
+function reviveIds(key: string, value: unknown, context?: { source?: string }): unknown {
+  if (!TEXT_IDS.has(key)) return reviveConversationId(key, value, context);
+  return typeof value === "number" && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
 function parseShape<Shape>(shape: z.ZodType<Shape>, raw: unknown): Shape {

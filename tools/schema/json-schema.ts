@@ -41,6 +41,11 @@ export const schemaFiles: readonly SchemaFile[] = [
     type: "OutboundMessage",
     strict: false,
   },
+  {
+    file: "received-outbound.schema.json",
+    type: "ReceivedOutbound",
+    strict: false,
+  },
 ];
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -49,8 +49,10 @@ function deliveryOperation(): JsonSchema {
     summary: "Take a reply of the flow or an agent",
     description:
       "Sent to `webhook_url` when the flow or an agent writes in a conversation (section 6.2). Check the signature " +
-      "over the raw body before you parse it. What the service expects as an answer, and whether it tries again, is " +
-      "not in the specification: answer any 2xx at once, and be ready for the same delivery twice.",
+      "over the raw body before you parse it. `OutboundMessage` is what the specification shows; a service may write " +
+      "null, `[]`, numbers or URLs otherwise, and `ReceivedOutbound` is what this package takes. What the service " +
+      "expects as an answer, and whether it tries again, is not in the specification: answer any 2xx at once, and be " +
+      "ready for the same delivery twice.",
     tags: ["webhook"],
     security: [],
     parameters: [
@@ -65,7 +67,7 @@ function deliveryOperation(): JsonSchema {
     requestBody: {
       required: true,
       content: jsonContent(
-        refTo("OutboundMessage"),
+        { anyOf: [refTo("OutboundMessage"), refTo("ReceivedOutbound")] },
         examplesOf({
           text: "OutboundText",
           image: "OutboundImage",

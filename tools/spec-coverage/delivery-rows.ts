@@ -26,7 +26,7 @@ export const replyKinds = [
 
 /** Sections 2.4, 4.3, 5 and 6.2: what the service posts to the webhook URL. */
 export const deliveryRows: readonly CoverageRow[] = [
-  ...fieldRows("2.4", "outbound", shapes, {
+  ...fieldRows("2.4", ["outbound", "received-outbound"], shapes, {
     sender_id: addressed,
     conv_id: addressed,
     type: arrives,

@@ -26,7 +26,7 @@ export const messageOperations = [
 
 /** Sections 2.3, 4.2 and 5: what the external system posts to `bot_url`. */
 export const messageRows: readonly CoverageRow[] = [
-  ...fieldRows("2.3", "inbound", shapes, {
+  ...fieldRows("2.3", ["inbound"], shapes, {
     content: named,
     message_type: named,
     sender: named,

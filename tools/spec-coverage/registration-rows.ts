@@ -16,13 +16,13 @@ const refused = corpus("what the schema rejects is refused");
 
 /** Sections 2.1, 2.2, 3, 4.1, 5, 6.1 and 7: the registration interface and its handshake. */
 export const registrationRows: readonly CoverageRow[] = [
-  ...fieldRows("2.1", "webhook-configuration", shapes, {
+  ...fieldRows("2.1", ["webhook-configuration"], shapes, {
     webhook_url: whole,
     webhook_verification_key: whole,
     webhook_status: whole,
     bot_url: registration("one API key serves many workspaces, each with its own registration and bot"),
   }),
-  ...fieldRows("2.2", "registration-envelope", shapes, {
+  ...fieldRows("2.2", ["registration-envelope"], shapes, {
     status: whole,
     data: whole,
     "data.webhook_url": whole,
@@ -86,7 +86,7 @@ export const registrationRows: readonly CoverageRow[] = [
     where: ["schema/registration.ts", "provider/emulator/request-body.ts"],
     shownBy: registration("%s with %j gets 422 that names the field and no key"),
   },
-  ...fieldRows("4.1", "registration-requests", shapes, {
+  ...fieldRows("4.1", ["registration-requests"], shapes, {
     ChaveApi: registration("%j is unauthorized, and no key is echoed"),
     webhook_url: refused,
     webhook_verification_key: refused,
@@ -104,7 +104,7 @@ export const registrationRows: readonly CoverageRow[] = [
     where: ["provider/emulator/presented-key.ts"],
     shownBy: reading("body-or-bearer takes either, and the one in the body counts"),
   },
-  ...fieldRows("6.1", "handshake", handshakes, {
+  ...fieldRows("6.1", ["handshake"], handshakes, {
     hub_mode: handshake("is a form by default"),
     hub_verify_token: handshake("is a form by default"),
     hub_challenge: registration("makes a handshake each time, also when nothing changes"),

@@ -16,17 +16,17 @@ export interface CoverageRow {
   shownBy: TestReference;
 }
 
-/** Rows of one section for fields of one JSON Schema: by path, the test that shows the field. */
+/** Rows of one section for fields of JSON Schemas: by path, the test that shows the field. */
 export function fieldRows(
   section: string,
-  schema: string,
+  schemas: readonly string[],
   where: readonly string[],
   tests: Readonly<Record<string, TestReference>>,
 ): CoverageRow[] {
   return Object.entries(tests).map(([path, shownBy]) => ({
     section,
     what: `\`${path}\``,
-    fields: [`${schema} ${path}`],
+    fields: schemas.map((schema) => `${schema} ${path}`),
     where,
     shownBy,
   }));

@@ -29,7 +29,7 @@ it.each([
   ["button_template", { type: "text", content_type: "button_template" }],
   ["generic_template", { type: "text", content_type: "generic_template" }],
   ["unknown", { type: "text", content_type: "list_template" }],
-  ["unknown", { type: "text", content_type: "" }],
+  ["text", { type: "text", content_type: "" }],
   ["unknown", { type: "text", content_type: 5 }],
   ["unknown", { type: "sticker" }],
   ["unknown", { type: "Text" }],

@@ -1,10 +1,16 @@
 import { inboundCorpus } from "./corpus-inbound.js";
 import { outboundCorpus } from "./corpus-outbound.js";
+import { receivedCorpus } from "./corpus-received.js";
 import { registrationCorpus } from "./corpus-registration.js";
 import { missing, type CorpusEntry } from "./corpus-values.js";
 
 /** The corpus that zod and the JSON Schema must judge alike. */
-export const corpus: readonly CorpusEntry[] = [...registrationCorpus, ...inboundCorpus, ...outboundCorpus];
+export const corpus: readonly CorpusEntry[] = [
+  ...registrationCorpus,
+  ...inboundCorpus,
+  ...outboundCorpus,
+  ...receivedCorpus,
+];
 
 /** The right value of a shape with another value, or {@link missing}, at one path. */
 export function putAt(valid: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { OutboundFormatError, parseOutbound } from "../../../schema/index.js";
-import { corpus } from "./corpus.js";
+import { OutboundFormatError, outboundMessage, parseOutbound } from "../../../schema/index.js";
+import { samples } from "../../../tools/schema/samples.ts";
+import { written, type WrittenName } from "./corpus-received.js";
+import { corpus, putAt } from "./corpus.js";
 
 const common = { sender_id: "u-1", conv_id: 42, message_type: "outgoing", private: false };
 const text = { ...common, type: "text", text: "hello" };
@@ -27,12 +29,12 @@ describe("parseOutbound", () => {
   ])("gives %s the kind %s and its fields", (name, kind) => {
     const valid = corpus.find(({ shape }) => shape.name === name)?.shape.valid;
     expect(valid).toBeDefined();
-    expect(parseOutbound(JSON.stringify(valid))).toEqual({ kind, message: valid });
+    expect(parseOutbound(JSON.stringify(valid))).toEqual({ kind, message: valid, raw: valid });
   });
 
   it("drops fields that are not in the specification", () => {
     const body = JSON.stringify({ ...text, workspace: "acme" });
-    expect(parseOutbound(body)).toEqual({ kind: "text", message: text });
+    expect(parseOutbound(body)).toEqual({ kind: "text", message: text, raw: { ...text, workspace: "acme" } });
   });
 
   it("reads the bytes of a body as UTF-8", () => {
@@ -40,7 +42,7 @@ describe("parseOutbound", () => {
     expect(parseOutbound(body)).toMatchObject({ kind: "text", message: { text: "olá 👋" } });
   });
 
-  it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }, { content_type: "" }])(
+  it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }])(
     "gives the unknown kind of %o with the raw value",
     (change) => {
       const raw = { ...text, ...change, extra: { kept: true } };
@@ -48,8 +50,8 @@ describe("parseOutbound", () => {
     },
   );
 
-  it("reads a null content_type as a plain text", () => {
-    expect(parseOutbound(JSON.stringify({ ...text, content_type: null })).kind).toBe("text");
+  it.each([null, ""])("reads the content_type %j as a plain text", (content_type) => {
+    expect(parseOutbound(JSON.stringify({ ...text, content_type })).kind).toBe("text");
   });
 
   it("looks at content_type on a text only", () => {
@@ -58,11 +60,14 @@ describe("parseOutbound", () => {
   });
 
   it("names every wrong field of a known kind, and quotes no value", () => {
-    const attributes = { text: "a", buttons: [{ type: "postback", title: "my-secret", payload: 5 }] };
+    const attributes = {
+      text: "a",
+      buttons: [{ type: "postback", title: "my-secret", payload: ["my-secret"] }],
+    };
     const body = {
       ...text,
       conv_id: "my-secret",
-      private: undefined,
+      private: "my-secret",
       content_type: "button_template",
       content_attributes: attributes,
     };
@@ -90,6 +95,32 @@ describe("parseOutbound", () => {
   it("refuses bytes that are not UTF-8", () => {
     const body = new Uint8Array([...new TextEncoder().encode('{"type":"'), 0xff, 0x22, 0x7d]);
     expect(catchFormatError(body).issues.map(({ path }) => path)).toEqual([""]);
+  });
+});
+
+const WRITTEN = (Object.keys(written) as WrittenName[]).flatMap((name) =>
+  written[name].map(([path, values, read]) => ({ name, path, values, read })),
+);
+
+describe("a delivery that is not in the form of the specification", () => {
+  it.each(WRITTEN)("is read where it means the same: $name $path $values", ({ name, path, values, read }) => {
+    const right = parseOutbound(JSON.stringify(samples[name]));
+    for (const value of values) {
+      const raw = putAt(samples[name], path, value);
+      const parsed = parseOutbound(JSON.stringify(raw));
+      expect(parsed).toEqual({ ...right, message: putAt(samples[name], path, read), raw });
+      expect("message" in parsed && outboundMessage.safeParse(parsed.message).success).toBe(true);
+    }
+  });
+
+  it("keeps the digits of ids that are numbers where texts belong", () => {
+    const digits = "12345678901234567890";
+    const body = JSON.stringify(samples.OutboundButtonTemplate)
+      .replace('"u-1"', digits)
+      .replace('"YES"', digits);
+    expect(parseOutbound(body)).toMatchObject({
+      message: { sender_id: digits, content_attributes: { buttons: [{ payload: digits }] } },
+    });
   });
 });
 
@@ -121,7 +152,12 @@ describe("the conversation id of a delivery", () => {
     expect(() => readConversationId(digits)).toThrow(/conv_id: its digits are lost/);
   });
 
-  it.each(["1.5", '"42"', "null", "true"])("is refused when it is no integer: %s", (value) => {
+  it.each(["42", "-7", "9007199254740993"])("may come as text: %s", (digits) => {
+    expect(String(readConversationId(`"${digits}"`))).toBe(digits);
+    expect(typeof readConversationId('"42"')).toBe("number");
+  });
+
+  it.each(["1.5", '"4 2"', '""', "null", "true"])("is refused when it is no integer: %s", (value) => {
     expect(() => readConversationId(value)).toThrow(/conv_id: expected an integer/);
   });
 });

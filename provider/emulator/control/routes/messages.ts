@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { OutboundFormatError, parseOutbound, type KnownOutbound } from "../../../../schema/index.js";
+import { OutboundFormatError, type KnownOutbound } from "../../../../schema/index.js";
+import { parseSentOutbound } from "../../../../schema/parse-outbound.js";
 import { ApiChatError } from "../../../errors.js";
 import { conversationOf } from "../../conversations.js";
 import { sendReply } from "../../deliveries/reply.js";
@@ -58,7 +59,7 @@ async function sendToBot(send: () => ReturnType<typeof sendAsContact>): ReturnTy
 /** From the text: a conversation id beyond the safe integers keeps its digits. */
 function parseReply({ text }: ControlCall): KnownOutbound["message"] {
   try {
-    const parsed = parseOutbound(withDefaults(text));
+    const parsed = parseSentOutbound(withDefaults(text));
     if (parsed.kind !== "unknown") return parsed.message;
   } catch (error) {
     if (error instanceof OutboundFormatError) throw unacceptable(error.message);
