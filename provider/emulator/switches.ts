@@ -51,6 +51,12 @@ export type MessageAnswer = "ok" | "created" | "empty";
 /** Whether `sender.email` and `sender.phone_number` must be there (section 2.3 leaves it open). */
 export type SenderFields = "optional" | "required";
 
+/**
+ * Which registrations get deliveries (section 3 leaves it open): `verified` only while `webhook_status` is that; `registered`
+ * any, also one whose handshake failed.
+ */
+export type DeliveryWhile = "verified" | "registered";
+
 /** Which answer of the webhook URL means that it took a delivery (section 6.2 leaves it open). */
 export type DeliveryAnswer = "2xx" | "200" | "any";
 
@@ -86,6 +92,8 @@ export interface Switches {
   messageAnswer?: MessageAnswer;
   /** Default `optional`. */
   senderFields?: SenderFields;
+  /** Default `verified`. */
+  deliveryWhile?: DeliveryWhile;
   /** Default `2xx`. */
   deliveryAnswer?: DeliveryAnswer;
   /** Default `json`. */
@@ -129,6 +137,7 @@ export const switches = {
   flowKey: z.enum(["bearer", "raw", "body", "none"]).default("bearer"),
   messageAnswer: z.enum(["ok", "created", "empty"]).default("ok"),
   senderFields: z.enum(["optional", "required"]).default("optional"),
+  deliveryWhile: z.enum(["verified", "registered"]).default("verified"),
   deliveryAnswer: z.enum(["2xx", "200", "any"]).default("2xx"),
   deliveryEncoding: z.enum(["json", "php"]).default("json"),
   deliveryAttempts: z.int().min(1).max(100).default(1),

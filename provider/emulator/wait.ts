@@ -2,7 +2,7 @@ import { ApiChatError } from "../errors.js";
 import type { Change } from "./changes.js";
 import type { EmulatorState } from "./emulator-state.js";
 import type { DeliveryRecord, HandshakeRecord, MessageRecord } from "./records.js";
-import { currentRegistration, type WorkspaceState } from "./workspace-state.js";
+import { deliverableRegistration, type WorkspaceState } from "./workspace-state.js";
 
 /**
  * Which record is meant: a function, or the fields that it must have; of a field that is an object, the named fields. Such
@@ -145,18 +145,21 @@ function timeoutOf<K extends Kind>(
 }
 
 /** Why there could be none: the workspace does not exist, or nobody is there to deliver to. */
-function describeAbsence({ directory }: EmulatorState, kind: Kind, wanted: unknown): string | undefined {
+function describeAbsence(
+  { directory, settings }: EmulatorState,
+  kind: Kind,
+  wanted: unknown,
+): string | undefined {
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
   if (workspaces.length === 0) {
     const named = typeof wanted === "string" ? ` named ${JSON.stringify(wanted)}` : "";
     return `there is no workspace${named}${listNames([...directory.keys()])}`;
   }
+  const isIdle = (workspace: WorkspaceState): boolean =>
+    workspace.deliveries.length === 0 && deliverableRegistration(workspace, settings) === undefined;
   if (kind !== "delivery" || !workspaces.every(isIdle)) return undefined;
-  return `nothing is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
+  return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
 }
-
-const isIdle = (workspace: WorkspaceState): boolean =>
-  workspace.deliveries.length === 0 && currentRegistration(workspace) === undefined;
 
 const listNames = (names: readonly string[]): string =>
   names.length === 0 ? "" : `; there are ${names.join(", ")}`;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { WorkspaceOptions } from "./options.js";
 import type { Conversation } from "./conversations.js";
 import type { DeliveryRecord, HandshakeRecord } from "./records.js";
+import type { SwitchSettings } from "./switches.js";
 
 /** What a workspace holds while a webhook is registered (section 2.1, without the bot's address). */
 export interface Registration {
@@ -97,6 +98,16 @@ export function currentRegistration(state: WorkspaceState): Registration | undef
     state.verifiesAtMs = undefined;
   }
   return state.registration;
+}
+
+/** The registration that deliveries go to now, if there is one. */
+export function deliverableRegistration(
+  state: WorkspaceState,
+  { deliveryWhile }: Pick<SwitchSettings, "deliveryWhile">,
+): Registration | undefined {
+  const registration = currentRegistration(state);
+  const takes = deliveryWhile === "registered" || registration?.webhook_status === "verified";
+  return takes ? registration : undefined;
 }
 
 /** Runs a call after those that were accepted before it: a workspace does one thing at a time. */

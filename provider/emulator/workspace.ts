@@ -50,7 +50,7 @@ export interface Workspace {
   /**
    * Signs a message with the registered key and posts it to the registered URL, whatever the status (section 6.2), after the
    * other deliveries of its conversation, where it stands as the flow's. Resolves when it is through, with what the endpoint
-   * answered: tried once, or as `deliveryAttempts` says. Throws `invalid_config` if nothing is registered.
+   * answered: tried once, or as `deliveryAttempts` says. Throws `invalid_config` if no webhook takes deliveries.
    */
   deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
 }

@@ -103,6 +103,13 @@ export const deliveryRows: readonly CoverageRow[] = [
     ],
   },
   {
+    section: "3",
+    what: "deliveries to a webhook that is not verified: not shown",
+    switches: ["deliveryWhile"],
+    where: ["provider/emulator/workspace-state.ts"],
+    shownBy: reading("verified delivers nothing to a webhook whose handshake failed, until it is verified"),
+  },
+  {
     section: "6.2",
     what: "retry of failed deliveries: not shown",
     switches: ["deliveryAttempts", "deliveryRetryMs"],

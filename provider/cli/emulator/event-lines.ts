@@ -114,7 +114,7 @@ function messageLine({ at, workspace, from, body, delivery }: MessageView): Line
     what: "message",
     verdict: `from ${from}`,
     mood: isLost ? "bad" : "plain",
-    details: [describeMessage(body), isLost ? "not delivered: nothing is registered" : ""],
+    details: [describeMessage(body), isLost ? "not delivered: no verified webhook is registered" : ""],
   };
 }
 

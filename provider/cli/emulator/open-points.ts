@@ -150,6 +150,14 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
       required: "422 without them",
     }),
   },
+  deliveryWhile: {
+    about: "which registered webhooks get deliveries",
+    section: "3",
+    ...readings<ReadingOf<"deliveryWhile">>("verified", {
+      verified: "only while their status is verified",
+      registered: "all, also one whose handshake failed",
+    }),
+  },
   deliveryAnswer: {
     about: "which answer to a delivery means that it was taken",
     section: "6.2",

@@ -53,7 +53,7 @@ export interface MessageView {
   from: "contact" | "flow" | "agent";
   /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a text here. */
   body: InboundMessage | OutboundMessage;
-  /** The delivery of a reply; null for what the contact sent, and for a reply while nothing is registered. */
+  /** The delivery of a reply; null for what the contact sent, and for a reply that no verified webhook was there for. */
   delivery: string | null;
 }
 
@@ -175,7 +175,7 @@ export interface ContactMessageAnswer {
  */
 export interface ReplyAnswer {
   message: MessageView;
-  /** Null if nothing is registered to deliver to. */
+  /** Null if no verified webhook is registered to deliver to. */
   delivery: DeliveryView | null;
 }
 

@@ -4,7 +4,7 @@ import { addMessage, conversationOf, type Conversation } from "../conversations.
 import { nextRecord, type EmulatorState } from "../emulator-state.js";
 import { answerMessage } from "../flows/run-flow.js";
 import type { DeliveryRecord } from "../records.js";
-import { currentRegistration, type WorkspaceState } from "../workspace-state.js";
+import { deliverableRegistration, type WorkspaceState } from "../workspace-state.js";
 import { encodeMessage, encodeText } from "./body.js";
 import { performDelivery, type DeliveryJob } from "./perform.js";
 import { recordCopy, recordDelivery } from "./record.js";
@@ -22,7 +22,7 @@ export interface DeliveryOptions {
 /**
  * Signs a message and posts it to the registered URL (section 6.2), in order within its conversation, where it stands as the
  * flow's. Resolves when it is through: a webhook that does not take it is a verdict, not an error, and so is the emulator's end.
- * Throws `invalid_config` if nothing is registered.
+ * Throws `invalid_config` if no webhook takes deliveries.
  */
 export async function deliverMessage(
   state: EmulatorState,
@@ -30,8 +30,8 @@ export async function deliverMessage(
   message: OutboundMessage,
   { body, ...options }: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
-  const registration = currentRegistration(workspace);
-  if (!registration) throw invalidOption(`deliver: workspace "${workspace.name}" has no registered webhook`);
+  const registration = deliverableRegistration(workspace, state.settings);
+  if (!registration) throw invalidOption(`deliver: workspace "${workspace.name}" has no verified webhook`);
   const conversation = conversationOf(state, workspace, {
     contactId: message.sender_id,
     conversationId: message.conv_id,
@@ -77,7 +77,7 @@ export function queueDelivery(job: DeliveryJob): Promise<DeliveryRecord> {
 
 /**
  * Sends the bytes of a delivery again, with the same headers and signature, behind the other deliveries of its conversation,
- * to the URL that is registered now. The record given back is pending. Throws `invalid_config` if nothing is registered, the
+ * to the URL that is registered now. The record given back is pending. Throws `invalid_config` if no webhook takes deliveries, the
  * delivery was not sent yet, or its conversation is no longer there.
  */
 export function resendDelivery(
@@ -90,8 +90,8 @@ export function resendDelivery(
   if (Object.keys(delivery.headers).length === 0) {
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
-  if (!currentRegistration(workspace)) {
-    throw invalidOption(`resend: workspace "${workspace.name}" has no registered webhook`);
+  if (!deliverableRegistration(workspace, state.settings)) {
+    throw invalidOption(`resend: workspace "${workspace.name}" has no verified webhook`);
   }
   const copy = recordCopy(state, workspace, delivery);
   void queueDelivery({ state, workspace, conversation, delivery: copy });

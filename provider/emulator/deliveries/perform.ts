@@ -5,7 +5,7 @@ import { takeFault, type DeliveryFault } from "../faults.js";
 import type { Outgoing, OutgoingResult } from "../outgoing.js";
 import type { DeliveryAttempt, DeliveryRecord } from "../records.js";
 import { sleep } from "../sleep.js";
-import { currentRegistration, type Registration, type WorkspaceState } from "../workspace-state.js";
+import { deliverableRegistration, type Registration, type WorkspaceState } from "../workspace-state.js";
 import { judgeAnswer } from "./judge.js";
 import { recordCopy } from "./record.js";
 import { postStruck } from "./struck-post.js";
@@ -84,8 +84,8 @@ async function tryOnce(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
 /** To whom and with which key is decided by each try: the registration may have changed since the last. */
 async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<OutgoingResult> {
   const { state, workspace, delivery } = job;
-  const registration = currentRegistration(workspace);
-  if (!registration) return { reason: "nothing is registered any more" };
+  const registration = deliverableRegistration(workspace, state.settings);
+  if (!registration) return { reason: "no verified webhook is registered any more" };
   const right = await signBody(registration.webhook_verification_key, delivery.sent);
   const signature = await chooseSignature(job, fault, right, registration);
   delivery.url = registration.webhook_url;

@@ -3,7 +3,7 @@ import { addMessage, type Conversation } from "../conversations.js";
 import { nextRecord, type EmulatorState } from "../emulator-state.js";
 import type { ReplyContent } from "../flows/flow.js";
 import type { DeliveryRecord, MessageRecord } from "../records.js";
-import { currentRegistration, type WorkspaceState } from "../workspace-state.js";
+import { deliverableRegistration, type WorkspaceState } from "../workspace-state.js";
 import { encodeMessage } from "./body.js";
 import { queueDelivery } from "./delivery.js";
 import { recordDelivery } from "./record.js";
@@ -15,7 +15,7 @@ export interface Reply {
   delayMs?: number;
 }
 
-/** A reply as it was recorded. Its delivery is undefined while nothing is registered: nobody is there to take it. */
+/** A reply as it was recorded. Its delivery is undefined while no webhook is there to take it. */
 export interface SentReply {
   message: MessageRecord;
   delivery: DeliveryRecord | undefined;
@@ -29,7 +29,7 @@ export function sendReply(
   { from, content, delayMs = 0 }: Reply,
 ): SentReply {
   const body = addressReply(conversation, content);
-  const registration = currentRegistration(workspace);
+  const registration = deliverableRegistration(workspace, state.settings);
   if (!registration) return { message: addMessage(state, conversation, { from, body }), delivery: undefined };
   const numbered = nextRecord(state, "delivery");
   const message = addMessage(state, conversation, { from, body, delivery: numbered.id });

@@ -135,7 +135,7 @@ describe("a line of apichat emulator", () => {
 
   test("tells when a reply went nowhere, and when a flow failed", () => {
     expect(format({ type: "message", message: { ...reply, delivery: null } })).toContain(
-      "nothing is registered",
+      "no verified webhook",
     );
     const failure = { workspace: "acme", conversation: "c1", message: "m1", reason: "the flow threw" };
     expect(format({ type: "flow-failed", failure })).toBe(

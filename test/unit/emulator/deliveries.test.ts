@@ -78,7 +78,10 @@ describe("deliveries", () => {
     scene.acme.remove();
     release?.end();
     expect((await first).verdict).toBe("delivered");
-    expect(await second).toMatchObject({ verdict: "failed", reason: "nothing is registered any more" });
+    expect(await second).toMatchObject({
+      verdict: "failed",
+      reason: "no verified webhook is registered any more",
+    });
     expect(scene.deliveries()).toHaveLength(1);
   });
 

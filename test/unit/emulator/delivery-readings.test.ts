@@ -3,6 +3,7 @@ import type { EmulatorOptions, Workspace } from "../../../provider/emulator/inde
 import type { OutboundMessage, OutboundGenericTemplate } from "../../../schema/index.js";
 import { verifySignature } from "../../../provider/responder/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
+import { startScene } from "./delivery-harness.js";
 import { answerChallenge, set, startAcme, startEndpoint, verificationKey, type Endpoint } from "./harness.js";
 import { operations, sendTo } from "./messages-harness.js";
 
@@ -24,6 +25,45 @@ async function startAnswering(
   await set(acme, endpoint.url);
   return { acme, endpoint, deliveries: () => endpoint.received.slice(1) };
 }
+
+describe("deliveryWhile", () => {
+  /** A workspace whose handshake failed, and was registered nevertheless. */
+  const unverified: EmulatorOptions = {
+    failedHandshake: "unverified",
+    faults: [{ operation: "handshake", fault: { status: 500 } }],
+  };
+
+  test("verified delivers nothing to a webhook whose handshake failed, until it is verified", async () => {
+    const { acme, deliveries } = await startScene(unverified);
+    expect(acme.registration?.webhook_status).toBe("failed");
+    expect((await sendTo(acme, operations["send text message"])).status).toBe(200);
+    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
+    expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: undefined });
+    await expect(acme.deliver(message)).rejects.toMatchObject({ code: "invalid_config" });
+    acme.change({ webhook_status: "verified" });
+    expect(await acme.deliver(message)).toMatchObject({ verdict: "delivered" });
+    expect(deliveries().map(({ body }) => JSON.parse(body) as unknown)).toEqual([message]);
+  });
+
+  test("verified ends the tries of a delivery whose webhook is verified no longer", async () => {
+    const { acme, deliveries } = await startScene(
+      { deliveryAttempts: 3, deliveryRetryMs: 1 },
+      (_, response) => {
+        acme.change({ webhook_status: "failed" });
+        response.writeHead(500).end();
+      },
+    );
+    expect(await acme.deliver(message)).toMatchObject({ verdict: "failed" });
+    expect(deliveries()).toHaveLength(1);
+  });
+
+  test("registered delivers to any webhook that is registered", async () => {
+    const { acme, deliveries } = await startScene({ ...unverified, deliveryWhile: "registered" });
+    expect(acme.registration?.webhook_status).toBe("failed");
+    expect(await acme.deliver(message)).toMatchObject({ verdict: "delivered" });
+    expect(deliveries()).toHaveLength(1);
+  });
+});
 
 describe("deliveryAnswer", () => {
   test.each<[Reading<"deliveryAnswer">, number, string]>([

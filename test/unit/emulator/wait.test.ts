@@ -54,8 +54,10 @@ describe("waitForDelivery", () => {
   test("gives up with the reason why there could be none", async () => {
     const { emulator, acme } = await startAcme();
     const giveUp = (match: object): Promise<unknown> => emulator.waitForDelivery(match, { timeoutMs: 1 });
-    await expect(giveUp({})).rejects.toThrow(refused("timeout", "nothing is registered in acme"));
-    await expect(giveUp({ workspace: "acme" })).rejects.toThrow(refused("timeout", "nothing is registered"));
+    await expect(giveUp({})).rejects.toThrow(refused("timeout", "no verified webhook is registered in acme"));
+    await expect(giveUp({ workspace: "acme" })).rejects.toThrow(
+      refused("timeout", "no verified webhook is registered"),
+    );
     await expect(giveUp({ workspace: "globex" })).rejects.toThrow(
       refused("timeout", 'there is no workspace named "globex"; there are acme'),
     );
