@@ -39,6 +39,10 @@ export const inFlagWords = (message: string, { apiKey, baseUrl, slow }: Places =
     .replace(/; raise (timeouts\.)?requestSeconds if the service is slow/, () =>
       slow === undefined ? "" : `; ${slow}`,
     )
+    .replace(
+      /flowApiKeyAs(?=: must be "bearer", )|(?<=, otherwise as )flowApiKeyAs(?= says)/,
+      "--flow-api-key-as",
+    )
     .replace("botUrl may be outdated: read it again with getWebhook", () => BOT_URL_OUTDATED)
     .replace(/(?<=\. )Check botUrl/, "Check --bot-url")
     .replace(

@@ -46,8 +46,8 @@ async function send(
   const credentials = openCredentials(options, interrupt);
   const botUrl = await credentials.address("botUrl");
   const flowApiKey = await credentials.secret("flowApiKey");
-  const { requestSeconds, json } = options;
-  const client = new MessageClient({ botUrl, flowApiKey, requestSeconds, signal });
+  const { flowApiKeyAs, requestSeconds, json } = options;
+  const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, requestSeconds, signal });
   const receipt = await noteIfSlow(
     () => `waiting for ${printUrl(botUrl)} to take the message`,
     () => call(client),

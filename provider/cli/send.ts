@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
+import type { FlowApiKeyAs } from "../client/key-presentation.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds } from "./parse-seconds.js";
@@ -9,6 +10,7 @@ export interface SendOptions extends CredentialOptions {
   senderId: string;
   senderName: string;
   conversationId: number;
+  flowApiKeyAs: FlowApiKeyAs;
   /** In seconds. */
   requestSeconds: number;
   json?: boolean;
@@ -70,12 +72,24 @@ const messageCommand = (name: string, description: string): Command =>
     .requiredOption("--sender-name <name>", "the contact's name")
     .requiredOption("--conversation-id <number>", "the conversation, in your numbers", parseConversationId)
     .option(
+      "--flow-api-key-as <way>",
+      "how the key is presented: bearer, raw, body, or header:NAME",
+      parseFlowApiKeyAs,
+      "bearer",
+    )
+    .option(
       "--request-seconds <seconds>",
       "how long the message may take with its retries",
       parseSeconds,
       DEFAULT_REQUEST_SECONDS,
     )
     .option("--json", "print { httpStatus, body, attempts }");
+
+function parseFlowApiKeyAs(text: string): FlowApiKeyAs {
+  if (text === "bearer" || text === "raw" || text === "body") return text;
+  if (text.startsWith("header:")) return { header: text.slice("header:".length) };
+  throw new InvalidArgumentError("It must be bearer, raw, body, or header:NAME.");
+}
 
 function parseConversationId(text: string): number {
   const id = Number(text);
@@ -86,8 +100,12 @@ function parseConversationId(text: string): number {
 const CONTACT = "--sender-id 42 --sender-name Ana --conversation-id 7";
 
 const helpWith = (...examples: string[]): string => `
-A message is sent again only where the service cannot have taken it. How the flow's API key travels is not in the
-specification: it is sent as a bearer token.
+A message is sent again only where the service cannot have taken it. How the flow's API key is presented is not in the
+specification. --flow-api-key-as:
+  bearer       Authorization: Bearer <key>
+  raw          Authorization: <key>
+  body         the field ChaveApi of the message
+  header:NAME  <key> alone in a header of this name
 ${CREDENTIALS_HELP}
 Examples:
 ${examples.map((example) => `  $ ${example} ${CONTACT}`).join("\n")}

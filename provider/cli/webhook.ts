@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import type { ApiKeyAs } from "../client/key-presentation.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds, parseWaitingSeconds } from "./parse-seconds.js";
@@ -7,6 +8,7 @@ import { runToExit } from "./run-command.js";
 /** What the commands on one workspace have in common. */
 export interface WebhookOptions extends CredentialOptions {
   json?: boolean;
+  apiKeyAs: ApiKeyAs;
   /** In seconds. */
   requestSeconds: number;
 }
@@ -31,6 +33,7 @@ export interface DeleteOptions extends WebhookOptions {
 export interface PlanOptions extends CredentialOptions {
   file: string;
   json?: boolean;
+  apiKeyAs: ApiKeyAs;
   /** In seconds. */
   requestSeconds: number;
 }
@@ -92,6 +95,7 @@ const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
     .description("tell which workspaces are free, yours, somebody else's; nothing is written")
     .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
+    .addOption(apiKeyAsOption())
     .option(
       "--request-seconds <seconds>",
       "how long one workspace may take",
@@ -107,6 +111,7 @@ const planCommand = (): Command =>
 const workspaceCommand = (name: string, description: string): Command =>
   addCredentialOptions(new Command(name), ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .description(description)
+    .addOption(apiKeyAsOption())
     .option(
       "--request-seconds <seconds>",
       "how long one call may take with its retries",
@@ -114,6 +119,14 @@ const workspaceCommand = (name: string, description: string): Command =>
       DEFAULT_REQUEST_SECONDS,
     )
     .option("--json", "print JSON");
+
+const apiKeyAsOption = (): Option =>
+  new Option(
+    "--api-key-as <way>",
+    "how the API key is presented; the specification also speaks of a bearer token",
+  )
+    .choices(["body", "body-and-bearer"])
+    .default("body");
 
 const WEBHOOK_HELP = `
 Examples:

@@ -7,6 +7,7 @@ export {
   type SetWebhookOptions,
 } from "./registration-client.js";
 export { DEFAULT_REQUEST_SECONDS } from "./client-options.js";
+export type { ApiKeyAs, FlowApiKeyAs } from "./key-presentation.js";
 export {
   MessageClient,
   type MessageClientOptions,

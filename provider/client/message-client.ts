@@ -11,7 +11,7 @@ import {
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
 import { newProgress, type ExchangeProgress } from "../http/answer-reader.js";
-import { flowKeyFlaws, flowKeyHeaders } from "./flow-key.js";
+import { flowKeyFlaws, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
 import { judgeMessage, messageHints, type MessageRetry } from "./message-failure.js";
@@ -34,6 +34,8 @@ export interface MessageClientOptions {
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
+  /** How the flow API key is presented. Default `bearer`: a guess. */
+  flowApiKeyAs?: FlowApiKeyAs;
   /** The time limit of one message with its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** Which failed attempts are repeated. Default `unsent`: only those of which the service cannot have taken the message. */
@@ -73,7 +75,7 @@ export class MessageClient {
   readonly #options: MessageClientOptions;
   readonly #url: URL;
   readonly #requestMs: number;
-  readonly #headers: Record<string, string>;
+  readonly #presented: ReturnType<typeof presentFlowKey>;
   /** What no error shows, whatever the message. */
   readonly #keys: readonly string[];
 
@@ -82,7 +84,7 @@ export class MessageClient {
     this.#options = options;
     this.#url = new URL(options.botUrl);
     this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
-    this.#headers = flowKeyHeaders(options.flowApiKey);
+    this.#presented = presentFlowKey(options.flowApiKey, options.flowApiKeyAs ?? "bearer");
     this.#keys = [options.flowApiKey, ...secretsOfUrl(options.botUrl)];
   }
 
@@ -173,14 +175,19 @@ export class MessageClient {
     { progress, ending, signal }: { progress: ExchangeProgress; ending: AbortSignal; signal: AbortSignal },
   ): Promise<{ httpStatus: number; body: unknown }> {
     try {
-      const { status, text } = await post(this.#url, message, {
-        dispatcher: this.#options.dispatcher ?? sharedDispatcher(),
-        signal: ending,
-        quote: (said) => quoteAboutMessage(said, message, this.#keys),
-        addressOption: "botUrl",
-        headers: this.#headers,
-        progress,
-      });
+      const { headers, fields } = this.#presented;
+      const { status, text } = await post(
+        this.#url,
+        { ...message, ...fields },
+        {
+          dispatcher: this.#options.dispatcher ?? sharedDispatcher(),
+          signal: ending,
+          quote: (said) => quoteAboutMessage(said, message, this.#keys),
+          addressOption: "botUrl",
+          headers,
+          progress,
+        },
+      );
       return { httpStatus: status, body: readBody(text) };
     } catch (error) {
       // The head of the answer says that the message was taken: an error would lead its caller to send it again.
@@ -204,12 +211,13 @@ function readBody(text: string): unknown {
 function requireOptions({
   botUrl,
   flowApiKey,
+  flowApiKeyAs = "bearer",
   requestSeconds,
   retry = "unsent",
 }: MessageClientOptions): void {
   const flaws = [
     ...addressFlaws("botUrl", botUrl),
-    ...flowKeyFlaws(flowApiKey),
+    ...flowKeyFlaws(flowApiKey, flowApiKeyAs),
     ...requestSecondsFlaws(requestSeconds),
     ...(retry === "unsent" || retry === "any" ? [] : ['retry: must be "unsent" or "any"']),
   ];

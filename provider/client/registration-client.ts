@@ -22,6 +22,7 @@ import {
   requestSecondsFlaws,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
+import { apiKeyAsFlaws, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
 import { runOperation, type Pass } from "./operation.js";
 import type { Retry } from "./retry.js";
 import type { SharedGate } from "./shared-gate.js";
@@ -45,6 +46,8 @@ export interface RegistrationClientOptions {
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
   apiKey: string;
+  /** How the API key is presented. Default `body`, in exactly the fields of section 4.1. */
+  apiKeyAs?: ApiKeyAs;
   /** The time limit of one operation with its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** Ends every operation of this client. */
@@ -79,11 +82,13 @@ export class RegistrationClient {
   /** The address of each action, once it was called. */
   readonly #urls = new Map<RegistrationAction, URL>();
   readonly #secretsOfBaseUrl: readonly string[];
+  readonly #headers: Record<string, string>;
 
   constructor(options: RegistrationClientOptions) {
     requireOptions(options);
     this.#options = options;
     this.#secretsOfBaseUrl = secretsOfUrl(options.baseUrl);
+    this.#headers = options.apiKeyAs === "body-and-bearer" ? bearerHeaders(options.apiKey) : {};
     this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   }
 
@@ -155,7 +160,13 @@ export class RegistrationClient {
     const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
     const quoteAnswer = (text: string): string => quote(text, call.secrets);
     const answer = await call.pass((signal) =>
-      postJson(call.url, call.body, { dispatcher, signal, quote: quoteAnswer, addressOption: "baseUrl" }),
+      postJson(call.url, call.body, {
+        dispatcher,
+        signal,
+        quote: quoteAnswer,
+        addressOption: "baseUrl",
+        headers: this.#headers,
+      }),
     );
     return readEnvelope(answer, call.secrets);
   }
@@ -171,10 +182,16 @@ export class RegistrationClient {
 }
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions({ baseUrl, apiKey, requestSeconds }: RegistrationClientOptions): void {
+function requireOptions({
+  baseUrl,
+  apiKey,
+  apiKeyAs = "body",
+  requestSeconds,
+}: RegistrationClientOptions): void {
   const flaws = [
     ...addressFlaws("baseUrl", baseUrl),
     ...(apiKey ? [] : [`apiKey: is missing. ${KEY_HINT}`]),
+    ...apiKeyAsFlaws(apiKey, apiKeyAs),
     ...requestSecondsFlaws(requestSeconds),
   ];
   if (flaws.length > 0) throw invalidConfig("RegistrationClient", flaws, "check");

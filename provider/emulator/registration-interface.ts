@@ -55,9 +55,14 @@ function identifyCall(state: EmulatorState, request: HttpRequest, record: Record
   if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
   if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
   const action = readAction(request.address);
-  const body = withApiKey(readObject(request.body, record.body), request, state.settings.registrationKey);
+  const { registrationKey } = state.settings;
+  const body = withApiKey(readObject(request.body, record.body), request, registrationKey);
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
+  if (registrationKey === "body-and-bearer" && !isSameKey(bearerOf(request.headers), addressed.apiKey)) {
+    const headers = { "www-authenticate": "Bearer" };
+    throw new Refusal(401, "Authorization: Bearer is missing or another key than ChaveApi", { headers });
+  }
   const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;
   record.workspace = workspace.name;
   return { action, workspace, body };
@@ -65,7 +70,7 @@ function identifyCall(state: EmulatorState, request: HttpRequest, record: Record
 
 /** The body with its `ChaveApi`, wherever the request holds that. */
 function withApiKey(body: object, { headers }: HttpRequest, reading: RegistrationKey): object {
-  if (reading === "body" || "ChaveApi" in body) return body;
+  if (reading !== "body-or-bearer" || "ChaveApi" in body) return body;
   const key = bearerOf(headers);
   return key === undefined ? body : { ...body, ChaveApi: key };
 }

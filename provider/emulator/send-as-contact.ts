@@ -1,4 +1,5 @@
 import { request } from "undici";
+import { presentFlowKey } from "../client/key-presentation.js";
 import { ApiChatError } from "../errors.js";
 import type { EmulatorState } from "./emulator-state.js";
 import type { FlowKey } from "./switches.js";
@@ -38,17 +39,11 @@ function present(
   message: unknown,
   flowKey: FlowKey,
 ): { headers: Record<string, string>; body: string } {
-  const authorization: Record<FlowKey, Record<string, string>> = {
-    bearer: { authorization: `Bearer ${key}` },
-    raw: { authorization: key },
-    body: {},
-    none: {},
-  };
+  const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(key, flowKey);
   const isObject = typeof message === "object" && message !== null && !Array.isArray(message);
-  const body = flowKey === "body" && isObject ? { ...message, ChaveApi: key } : message;
   return {
-    headers: { "content-type": "application/json", ...authorization[flowKey] },
-    body: JSON.stringify(body),
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(isObject ? { ...message, ...fields } : message),
   };
 }
 

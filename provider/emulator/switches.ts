@@ -32,9 +32,9 @@ export type ErrorShape = "envelope" | "errors" | "text" | "empty";
 
 /**
  * Where the registration interface finds the API key (section 5 speaks of bearer authentication): `body` in `ChaveApi` only;
- * `body-or-bearer` there or as `Authorization: Bearer`.
+ * `body-or-bearer` there or as `Authorization: Bearer`; `body-and-bearer` in both places, or the call is refused.
  */
-export type RegistrationKey = "body" | "body-or-bearer";
+export type RegistrationKey = "body" | "body-or-bearer" | "body-and-bearer";
 
 /**
  * How the flow API key is presented on `bot_url` (section 5 leaves it open): `bearer` as `Authorization: Bearer`; `raw` as
@@ -133,7 +133,7 @@ export const switches = {
   statusAfterSet: z.string().min(1).default("verified"),
   verifyAfterMs: durationMs.optional(),
   errorShape: z.enum(["envelope", "errors", "text", "empty"]).default("envelope"),
-  registrationKey: z.enum(["body", "body-or-bearer"]).default("body"),
+  registrationKey: z.enum(["body", "body-or-bearer", "body-and-bearer"]).default("body"),
   flowKey: z.enum(["bearer", "raw", "body", "none"]).default("bearer"),
   messageAnswer: z.enum(["ok", "created", "empty"]).default("ok"),
   senderFields: z.enum(["optional", "required"]).default("optional"),

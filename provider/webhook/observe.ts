@@ -1,4 +1,5 @@
 import type { RegistrationAction } from "../../schema/index.js";
+import type { ApiKeyAs } from "../client/key-presentation.js";
 import {
   RegistrationClient,
   mayMeanWrongKey,
@@ -15,12 +16,18 @@ import { apiKeyCandidates } from "./settings.js";
 
 /** A client for one workspace that says what it waits for. set-webhook is announced where it is repeated: register.ts. */
 export function createClient(
-  { name, baseUrl, timeouts }: { name: string; baseUrl: string; timeouts?: Timeouts },
+  {
+    name,
+    baseUrl,
+    timeouts,
+    apiKeyAs,
+  }: { name: string; baseUrl: string; timeouts?: Timeouts; apiKeyAs?: ApiKeyAs },
   apiKey: string,
 ): RegistrationClient {
   return new AnnouncedClient(name, {
     baseUrl,
     apiKey,
+    ...(apiKeyAs === undefined ? {} : { apiKeyAs }),
     ...(timeouts?.requestSeconds === undefined ? {} : { requestSeconds: timeouts.requestSeconds }),
   });
 }

@@ -84,6 +84,23 @@ describe("apichat send", () => {
     },
   );
 
+  test("--flow-api-key-as presents the key in another way", async () => {
+    const message = { ...COMMON, event: "message_created", content: "Hello" };
+    const ways = ["raw", "body", "header:X-Api-Key"].map((way) => ["--flow-api-key-as", way]);
+    for (const way of ways) expect((await send(["text", "Hello", ...CONTACT, ...way])).exitCode).toBe(0);
+    expect(received).toEqual([
+      { authorization: FLOW_API_KEY, body: message },
+      { authorization: undefined, body: { ...message, ChaveApi: FLOW_API_KEY } },
+      { authorization: undefined, body: message },
+    ]);
+    for (const way of ["cookie", "header:", "header:Host"]) {
+      const said = await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", way]);
+      expect(said.exitCode).toBe(2);
+      expect(said.stderr).toContain("--flow-api-key-as");
+    }
+    expect(received).toHaveLength(3);
+  });
+
   test("text - is that of stdin, less the line break at its end", async () => {
     const said = await send(["text", "-", ...CONTACT, "--json"], {
       environment: { APICHAT_BOT_URL: botUrl, APICHAT_FLOW_API_KEY: FLOW_API_KEY },

@@ -24,10 +24,10 @@ const acme = () => emulator.workspace("acme");
 /** The actions that reached the service, in their order. */
 const actions = (): string[] => emulator.requests.map(({ action }) => action ?? "");
 
-function webhook(parameters: readonly string[], shows: string[] = []): Promise<Said> {
+function webhook(parameters: readonly string[], shows: string[] = [], apiKey = API_KEY): Promise<Said> {
   const environment = {
     APICHAT_BASE_URL: acme().baseUrl,
-    APICHAT_API_KEY: API_KEY,
+    APICHAT_API_KEY: apiKey,
     APICHAT_VERIFICATION_KEY: VERIFICATION_KEY,
   };
   return runCli(["webhook", ...parameters], { environment, shows });
@@ -39,6 +39,19 @@ const remove = (...parameters: string[]): Promise<Said> =>
   webhook(["delete", "--webhook-url", webhookUrl, ...parameters]);
 
 const FOREIGN = { webhook_url: "https://foreign.example/hook", webhook_verification_key: "foreign-key-0123" };
+
+test("--api-key-as body-and-bearer reaches a service that asks for both", async () => {
+  emulator = await startService({ registrationKey: "body-and-bearer" });
+  acme().apiKey = "an-api-key-for-a-header";
+  const run = async (...parameters: string[]): Promise<number | null> =>
+    (await webhook(parameters, [], acme().apiKey)).exitCode;
+  expect(await run("get")).toBe(1);
+  const both = ["--api-key-as", "body-and-bearer"];
+  expect(await run("set", "--webhook-url", webhookUrl, ...both)).toBe(0);
+  expect(await run("get", ...both)).toBe(0);
+  expect(await run("delete", "--webhook-url", webhookUrl, ...both)).toBe(0);
+  expect(emulator.requests.map(({ status }) => status)).toEqual([401, 200, 200, 200, 200, 200, 200]);
+});
 
 describe("apichat webhook set", () => {
   test("registers where nothing stands, and prints what stands now", async () => {

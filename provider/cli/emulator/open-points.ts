@@ -121,6 +121,7 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     ...readings<ReadingOf<"registrationKey">>("body", {
       body: "the field ChaveApi only",
       "body-or-bearer": "there, or as Authorization: Bearer",
+      "body-and-bearer": "there and as Authorization: Bearer",
     }),
   },
   flowKey: {

@@ -24,8 +24,8 @@ export async function openWorkspace(options: WebhookOptions, { interrupt }: Inte
   // Malformed, it is wrong use before anything is sent.
   await credentials.findAddress("botUrl");
   const apiKey = await credentials.secret("apiKey");
-  const { requestSeconds } = options;
-  const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds } }, apiKey);
+  const { requestSeconds, apiKeyAs } = options;
+  const client = createClient({ name: "webhook", baseUrl, timeouts: { requestSeconds }, apiKeyAs }, apiKey);
   return { credentials, baseUrl, apiKey, client };
 }
 

@@ -34,13 +34,13 @@ async function withApiKeys(
 /** The client itself has at most eight calls to one origin under way. */
 async function askAll(
   workspaces: readonly Keyed[],
-  { requestSeconds }: PlanOptions,
+  { requestSeconds, apiKeyAs }: PlanOptions,
   { signal }: Interruption,
 ): Promise<PlanRow[]> {
   let answered = 0;
   const ask = async (workspace: Keyed) => {
     const { baseUrl, apiKey } = workspace;
-    const client = new RegistrationClient({ baseUrl, apiKey, requestSeconds, signal });
+    const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, requestSeconds, signal });
     const row = await client.getWebhook().then(
       (seen) => rowOfAnswer(workspace, seen),
       (error: unknown) => rowOfFailure(workspace, error),

@@ -1,0 +1,62 @@
+/**
+ * How the flow API key is presented on `bot_url`, which the specification does not say (section 5): `bearer` as `Authorization:
+ * Bearer`, `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
+ */
+export type FlowApiKeyAs = "bearer" | "raw" | "body" | { header: string };
+
+/**
+ * How the API key is presented to the registration interface: `body` as the field `ChaveApi` (section 4.1), `body-and-bearer`
+ * also as `Authorization: Bearer`, because section 5 speaks of bearer authentication.
+ */
+export type ApiKeyAs = "body" | "body-and-bearer";
+
+export const bearerHeaders = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+
+/** What a message carries beside its own fields. */
+export function presentFlowKey(
+  key: string,
+  as: FlowApiKeyAs,
+): { headers: Record<string, string>; fields: { ChaveApi?: string } } {
+  if (as === "bearer") return { headers: bearerHeaders(key), fields: {} };
+  if (as === "body") return { headers: {}, fields: { ChaveApi: key } };
+  return { headers: { [as === "raw" ? "authorization" : as.header]: key }, fields: {} };
+}
+
+export const FLOW_KEY_HINT =
+  "The flow API key is not the API key of the registration interface; it needs the permission " +
+  '"Gerenciar Fluxo" (manage flow). How it is presented is not in the service\'s specification: by default as ' +
+  '"Authorization: Bearer", otherwise as flowApiKeyAs says';
+
+/** What is wrong with a flow API key and how it is presented. */
+export function flowKeyFlaws(flowApiKey: string, as: FlowApiKeyAs): string[] {
+  const flaws = isFlowApiKeyAs(as)
+    ? []
+    : [
+        'flowApiKeyAs: must be "bearer", "raw", "body" or { header }, with a header that requests do not have',
+      ];
+  if (!flowApiKey) return [...flaws, `flowApiKey: is missing. ${FLOW_KEY_HINT}`];
+  return as === "body" ? flaws : [...flaws, ...headerFlaws("flowApiKey", flowApiKey)];
+}
+
+export function apiKeyAsFlaws(apiKey: string, as: ApiKeyAs): string[] {
+  if (as === "body") return [];
+  if (as === "body-and-bearer") return headerFlaws("apiKey", apiKey);
+  return ['apiKeyAs: must be "body" or "body-and-bearer"'];
+}
+
+const headerFlaws = (option: string, key: string): string[] =>
+  /^[\x21-\x7e]*$/.test(key)
+    ? []
+    : [
+        `${option}: holds a character that its header cannot carry, such as white space or a line break; copy it once more`,
+      ];
+
+/** Of the connection, of the body, or sent by us. */
+const TAKEN_HEADER =
+  /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
+
+function isFlowApiKeyAs(as: unknown): boolean {
+  if (typeof as === "string") return ["bearer", "raw", "body"].includes(as);
+  const header = typeof as === "object" && as !== null && "header" in as ? as.header : undefined;
+  return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !TAKEN_HEADER.test(header);
+}
