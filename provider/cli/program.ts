@@ -1,5 +1,5 @@
-import { createRequire } from "node:module";
 import { Command } from "commander";
+import { VERSION } from "../version.js";
 import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";
@@ -22,11 +22,9 @@ Examples:
   $ apichat responder --config /etc/apichat/responder.json
 ${ENDINGS}`;
 
-const { version } = createRequire(import.meta.url)("pulumi-apichat/package.json") as { version: string };
-
 const program = new Command("apichat")
   .description("Webhooks and messages of the API Channel service from a shell")
-  .version(version)
+  .version(VERSION)
   .enablePositionalOptions()
   .addHelpText("after", EXAMPLES)
   .addCommand(emulatorCommand())

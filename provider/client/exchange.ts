@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { AnswerReader, type Answer, type ExchangeProgress } from "../http/answer-reader.js";
+import { USER_AGENT } from "../version.js";
 
 export interface ExchangeOptions {
   dispatcher: Dispatcher;
@@ -12,7 +13,11 @@ export interface ExchangeOptions {
   progress?: ExchangeProgress | undefined;
 }
 
-const JSON_HEADERS = { "content-type": "application/json", accept: "application/json" };
+const OUR_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json",
+  "user-agent": USER_AGENT,
+};
 
 /**
  * Posts JSON and reads the answer whole. Rejects with the signal's reason as soon as it fires, also while the connection is
@@ -33,7 +38,7 @@ export async function exchange(
         origin,
         path: pathname + search,
         method: "POST",
-        headers: { ...JSON_HEADERS, ...headers },
+        headers: { ...OUR_HEADERS, ...headers },
         body: JSON.stringify(body),
       },
       reader,

@@ -2,7 +2,11 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
 import { AnswerReader, type Answer } from "../http/answer-reader.js";
+import { VERSION } from "../version.js";
 import type { HttpReply } from "./records.js";
+
+/** How the emulator names itself where it plays the service, or a contact's system. */
+export const EMULATOR_AGENT = `pulumi-apichat-emulator/${VERSION}`;
 
 /** What all requests of one emulator to webhook URLs share. */
 export interface Outgoing {
@@ -72,10 +76,11 @@ function toReply({ status, headers, text: body }: Answer): HttpReply {
 
 /** A body that is to break off is announced whole, and ends with an error after its first part. */
 function framePost({
-  headers,
+  headers: given,
   body,
   cutAt,
 }: OutgoingRequest): Pick<Dispatcher.RequestOptions, "headers" | "body"> {
+  const headers = { "user-agent": EMULATOR_AGENT, ...given };
   if (cutAt === undefined) return { headers, body };
   const bytes = Buffer.from(body);
   const length = { "content-length": String(bytes.length) };

@@ -2,6 +2,7 @@ import { request } from "undici";
 import { presentFlowKey } from "../client/key-presentation.js";
 import { ApiChatError } from "../errors.js";
 import type { EmulatorState } from "./emulator-state.js";
+import { EMULATOR_AGENT } from "./outgoing.js";
 import type { FlowKey } from "./switches.js";
 import type { WorkspaceState } from "./workspace-state.js";
 
@@ -42,7 +43,7 @@ function present(
   const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(key, flowKey);
   const isObject = typeof message === "object" && message !== null && !Array.isArray(message);
   return {
-    headers: { "content-type": "application/json", ...headers },
+    headers: { "content-type": "application/json", "user-agent": EMULATOR_AGENT, ...headers },
     body: JSON.stringify(isObject ? { ...message, ...fields } : message),
   };
 }

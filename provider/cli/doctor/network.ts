@@ -5,6 +5,7 @@ import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError } from "../../errors.js";
 import { isClearText } from "../../resource/checks.js";
 import { printUrl } from "../../url.js";
+import { USER_AGENT } from "../../version.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { ADDRESSES } from "../credential-options.js";
 import { inFlagWords, OF_DOCTOR } from "../flag-words.js";
@@ -133,6 +134,7 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
   const limit = AbortSignal.timeout(limitMs);
   try {
     const answer = await request(url, {
+      headers: { "user-agent": USER_AGENT },
       dispatcher: sharedDispatcher(),
       signal: AbortSignal.any([signal, limit]),
     });

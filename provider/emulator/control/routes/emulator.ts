@@ -1,13 +1,11 @@
-import { createRequire } from "node:module";
 import * as z from "zod";
+import { VERSION } from "../../../version.js";
 import { resetState } from "../../reset.js";
 import { switches } from "../../switches.js";
 import { parseBody, parseQuery, type ControlHandler, type ControlRoute } from "../call.js";
 import { answerEvents } from "../event-stream.js";
 import { answerControl } from "../refusal.js";
 import type { HealthView, SettingsView } from "../shapes.js";
-
-const { version } = createRequire(import.meta.url)("pulumi-apichat/package.json") as { version: string };
 
 const noQuery = z.strictObject({});
 const resetBody = z.strictObject({ workspaces: z.boolean().default(false) });
@@ -18,7 +16,7 @@ export const emulatorRoutes = {
     const { directory, settings } = state;
     const health: HealthView = {
       status: "ok",
-      version,
+      version: VERSION,
       workspaces: directory.size,
       data: settings.data ?? null,
     };
