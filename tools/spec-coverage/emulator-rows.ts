@@ -17,6 +17,7 @@ const madeAndRemoved = control("is made, changed and removed");
 const taken = control("has a registration that somebody else makes and removes, without a handshake");
 const byHand = control("goes through bot_url, and is answered by an agent with a signed delivery");
 const listed = control("is listed with both directions of the wire");
+const one = control("of one of the %s are in clear only when asked for");
 const faults = control("faults are injected, listed, and taken back one by one or all at once");
 const howItRuns = control("health and settings say how it runs");
 const again = control("a delivery is sent again, byte for byte");
@@ -58,10 +59,12 @@ export const emulatorRows: readonly CoverageRow[] = [
   route("GET /_emulator/conversations", "records.ts", byHand),
   route("GET /_emulator/conversations/{id}/messages", "records.ts", byHand),
   route("GET /_emulator/handshakes", "records.ts", listed),
-  route("GET /_emulator/deliveries", "records.ts", listed),
-  route("GET /_emulator/deliveries/{id}", "deliveries.ts", answered),
+  route("GET /_emulator/handshakes/{id}", "records.ts", one),
+  route("GET /_emulator/deliveries", "deliveries.ts", listed),
+  route("GET /_emulator/deliveries/{id}", "deliveries.ts", one),
   route("POST /_emulator/deliveries/{id}/resend", "deliveries.ts", again),
   route("GET /_emulator/requests", "records.ts", listed),
+  route("GET /_emulator/requests/{id}", "records.ts", one),
   route("GET /_emulator/faults", "faults.ts", faults),
   route("POST /_emulator/faults", "faults.ts", faults),
   route("DELETE /_emulator/faults", "faults.ts", faults),

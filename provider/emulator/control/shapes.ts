@@ -57,7 +57,7 @@ export interface MessageView {
   delivery: string | null;
 }
 
-/** A handshake that the emulator made: `GET /_emulator/handshakes?workspace=`. */
+/** A handshake that the emulator made: `GET /_emulator/handshakes?workspace=`, `GET /_emulator/handshakes/{id}`. */
 export interface HandshakeView {
   id: string;
   order: number;
@@ -113,7 +113,7 @@ export interface DeliveryView {
   resendOf: string | null;
 }
 
-/** A request that the emulator received: `GET /_emulator/requests?workspace=`. */
+/** A request that the emulator received: `GET /_emulator/requests?workspace=`, `GET /_emulator/requests/{id}`. */
 export interface RequestView {
   id: string;
   order: number;
@@ -207,7 +207,8 @@ export type EmulatorEvent =
  * removal; `POST reset` takes { workspaces?: boolean }: true removes the workspaces too, which else stay with their keys and
  * registrations. Lists are arrays, the oldest first but for conversations, and hold the newest `limit` (1 to 10,000, default
  * 1000). `PATCH` and `PUT` answer with the WorkspaceView, `POST workspaces` and `POST faults` with what was made (201),
- * `resend` with the new DeliveryView (202), `DELETE` and `reset` with nothing (204).
+ * `resend` with the new DeliveryView (202), `DELETE` and `reset` with nothing (204). `resend` takes { sign?: boolean, body?:
+ * string }: true signs with the key that is registered now, in place of the same signature; a body is sent in place of the same bytes.
  */
 export const CONTROL_ROUTES = [
   "GET /_emulator/health",
@@ -225,10 +226,12 @@ export const CONTROL_ROUTES = [
   "GET /_emulator/conversations",
   "GET /_emulator/conversations/{id}/messages",
   "GET /_emulator/handshakes",
+  "GET /_emulator/handshakes/{id}",
   "GET /_emulator/deliveries",
   "GET /_emulator/deliveries/{id}",
   "POST /_emulator/deliveries/{id}/resend",
   "GET /_emulator/requests",
+  "GET /_emulator/requests/{id}",
   "GET /_emulator/faults",
   "POST /_emulator/faults",
   "DELETE /_emulator/faults",

@@ -75,25 +75,35 @@ export function queueDelivery(job: DeliveryJob): Promise<DeliveryRecord> {
   return promise;
 }
 
+/** How a delivery is sent again. */
+interface ResendOptions {
+  /** Signs it with the key that is registered now, in place of the signature that it had. */
+  sign?: boolean;
+  /** Sent in place of its bytes. */
+  body?: string | undefined;
+}
+
 /**
- * Sends the bytes of a delivery again, with the same headers and signature, behind the other deliveries of its conversation,
- * to the URL that is registered now. The record given back is pending. Throws `invalid_config` if no webhook takes deliveries, the
- * delivery was not sent yet, or its conversation is no longer there.
+ * Sends the bytes of a delivery again, with the same headers and signature unless the options change them, behind the other
+ * deliveries of its conversation, to the URL that is registered now. The record given back is pending. Throws `invalid_config`
+ * if no webhook takes deliveries, there is no signature to repeat yet, or its conversation is no longer there.
  */
 export function resendDelivery(
   state: EmulatorState,
   workspace: WorkspaceState,
   delivery: DeliveryRecord,
+  { sign = false, body }: ResendOptions = {},
 ): DeliveryRecord {
   const conversation = findConversation(workspace, delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
-  if (Object.keys(delivery.headers).length === 0) {
+  const headers = sign ? {} : delivery.headers;
+  if (!sign && Object.keys(headers).length === 0) {
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   if (!deliverableRegistration(workspace, state.settings)) {
     throw invalidOption(`resend: workspace "${workspace.name}" has no verified webhook`);
   }
-  const copy = recordCopy(state, workspace, delivery);
+  const copy = recordCopy(state, workspace, { ...delivery, headers, sent: bytesOf(body) ?? delivery.sent });
   void queueDelivery({ state, workspace, conversation, delivery: copy });
   return copy;
 }

@@ -18,11 +18,14 @@ describe("the routes of the control API", () => {
   test.each(CONTROL_ROUTES)("%s is answered", async (route) => {
     const { emulator, acme } = await startRegistered();
     const delivery = await acme.deliver(reply);
-    const id = route.includes("deliveries")
-      ? delivery.id
-      : route.includes("faults")
-        ? "f0"
-        : delivery.conversation;
+    const ids = {
+      deliveries: delivery.id,
+      faults: "f0",
+      handshakes: acme.handshakes[0]?.id,
+      requests: emulator.requests[0]?.id,
+      conversations: delivery.conversation,
+    };
+    const id = Object.entries(ids).find(([name]) => route.includes(name))?.[1];
     const path = route.replace("{name}", "acme").replace("{id}", String(id));
     const controller = new AbortController();
     const [method = "", address = ""] = path.split(" ");
@@ -112,6 +115,8 @@ describe("what is wrong with a call is said", () => {
     `GET /_emulator/conversations/c0/messages`,
     `GET /_emulator/deliveries?conversation=c0`,
     `GET /_emulator/deliveries/d0`,
+    `GET /_emulator/handshakes/h0`,
+    `GET /_emulator/requests/r0`,
     `DELETE /_emulator/faults/f0`,
   ])("%s: there is no such thing", async (route) => {
     const { emulator } = await startAcme();
@@ -360,6 +365,22 @@ describe("secrets", () => {
       .body as WorkspaceView[];
     expect(workspace).toMatchObject({ apiKey, flowApiKey: acme.flowApiKey });
   });
+
+  test.each(["handshakes", "requests", "deliveries"])(
+    "of one of the %s are in clear only when asked for",
+    async (list) => {
+      const { emulator } = await startEchoing();
+      const all = (await control(emulator, `GET /_emulator/${list}`)).body as { id: string }[];
+      for (const shown of all) {
+        const route = `GET /_emulator/${list}/${shown.id}`;
+        expect((await control(emulator, route)).body).toEqual(shown);
+        const { text } = await control(emulator, `${route}?reveal=true`);
+        expect(text).not.toContain("[redacted]");
+      }
+      const revealed = await control(emulator, `GET /_emulator/${list}/${all[0]?.id}?reveal=true`);
+      expect(secrets.some((secret) => revealed.text.includes(secret))).toBe(true);
+    },
+  );
 
   test("that are wrong are masked too: they may be right elsewhere", async () => {
     const { emulator, acme } = await startAcme();

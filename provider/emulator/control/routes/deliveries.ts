@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { resendDelivery } from "../../deliveries/delivery.js";
 import type { DeliveryRecord } from "../../records.js";
-import type { WorkspaceState } from "../../workspace-state.js";
 import {
-  notFound,
+  findWorkspace,
   parseBody,
   parseQuery,
   type ControlCall,
@@ -12,10 +11,10 @@ import {
 } from "../call.js";
 import { viewDelivery } from "../record-views.js";
 import { answerControl } from "../refusal.js";
-import { findConversation, listQuery, newest, workspacesIn } from "./records.js";
+import { findById, findConversation, listQuery, newest, workspacesIn } from "./records.js";
 
 const deliveryQuery = listQuery.extend({ conversation: z.string().optional() });
-const nothing = z.strictObject({});
+const resend = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
 
 export const deliveryRoutes = {
   "GET /_emulator/deliveries": (call) => {
@@ -31,24 +30,18 @@ export const deliveryRoutes = {
     return answerControl(deliveries.map((delivery) => viewDelivery(call, delivery)));
   },
 
-  "GET /_emulator/deliveries/{id}": (call) => answerControl(viewDelivery(call, findDelivery(call).delivery)),
+  "GET /_emulator/deliveries/{id}": (call) => answerControl(viewDelivery(call, findDelivery(call))),
 
   "POST /_emulator/deliveries/{id}/resend": (call) => {
-    parseBody(nothing, call);
-    const { workspace, delivery } = findDelivery(call);
-    return answerControl(viewDelivery(call, resendDelivery(call.state, workspace, delivery)), {
-      status: 202,
-    });
+    const how = parseBody(resend, call);
+    const delivery = findDelivery(call);
+    const workspace = findWorkspace(call.state, delivery.workspace);
+    const again = resendDelivery(call.state, workspace, delivery, how);
+    return answerControl(viewDelivery(call, again), { status: 202 });
   },
 } satisfies Partial<Record<ControlRoute, ControlHandler>>;
 
-function findDelivery({ state, parameter }: ControlCall): {
-  workspace: WorkspaceState;
-  delivery: DeliveryRecord;
-} {
-  for (const workspace of state.directory.values()) {
-    const delivery = workspace.deliveries.find(({ id }) => id === parameter);
-    if (delivery !== undefined) return { workspace, delivery };
-  }
-  throw notFound(`there is no delivery ${JSON.stringify(parameter)}; the oldest are forgotten`);
+function findDelivery({ state, parameter }: ControlCall): DeliveryRecord {
+  const deliveries = workspacesIn(state).flatMap((one) => one.deliveries);
+  return findById("delivery", deliveries, parameter);
 }

@@ -49,7 +49,15 @@ export const recordRoutes = {
     return answerControl(handshakes.map((handshake) => viewHandshake(call, handshake)));
   },
 
+  "GET /_emulator/handshakes/{id}": (call) => {
+    const handshakes = workspacesIn(call.state).flatMap((one) => one.handshakes);
+    return answerControl(viewHandshake(call, findById("handshake", handshakes, call.parameter)));
+  },
+
   "GET /_emulator/requests": (call) => answerControl(listRequests(call)),
+
+  "GET /_emulator/requests/{id}": (call) =>
+    answerControl(viewRequest(call, findById("request", call.state.requests, call.parameter))),
 } satisfies Partial<Record<ControlRoute, ControlHandler>>;
 
 function listRequests(call: ControlCall) {
@@ -74,15 +82,22 @@ export function newest<T extends { order: number }>(
 }
 
 /** The workspace of this name, or all. */
-export function workspacesIn(state: EmulatorState, name: string | undefined): WorkspaceState[] {
+export function workspacesIn(state: EmulatorState, name?: string): WorkspaceState[] {
   return name === undefined ? [...state.directory.values()] : [findWorkspace(state, name)];
 }
 
+/** The record of this id. Throws a 404 if there is none. */
+export function findById<Item extends { id: string }>(
+  kind: string,
+  records: readonly Item[],
+  id: string,
+): Item {
+  const record = records.find((one) => one.id === id);
+  if (record !== undefined) return record;
+  throw notFound(`there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never was`);
+}
+
 export function findConversation(state: EmulatorState, id: string): Conversation {
-  for (const workspace of state.directory.values()) {
-    for (const conversation of workspace.conversations.values()) {
-      if (conversation.id === id) return conversation;
-    }
-  }
-  throw notFound(`there is no conversation ${JSON.stringify(id)}`);
+  const conversations = workspacesIn(state).flatMap((one) => [...one.conversations.values()]);
+  return findById("conversation", conversations, id);
 }
