@@ -10,14 +10,14 @@ const sources = join(root, "provider", "emulator", "page");
 const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core"];
 
 /**
- * Writes the inbox page into a folder: `index.html`, `app.js`, `app.css`, and the licences of what is bundled. The
+ * Writes the inbox page into a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of what is bundled. The
  * script needs nothing but these files.
  */
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   await Promise.all([
     buildScriptAndStyle(outFolder),
-    copyFile(join(sources, "index.html"), join(outFolder, "index.html")),
+    ...["index.html", "favicon.svg"].map((name) => copyFile(join(sources, name), join(outFolder, name))),
     writeFile(join(outFolder, "licenses.txt"), await readLicences()),
   ]);
 }

@@ -5,6 +5,7 @@ const CONTENT_TYPES = {
   "index.html": "text/html; charset=utf-8",
   "app.js": "text/javascript; charset=utf-8",
   "app.css": "text/css; charset=utf-8",
+  "favicon.svg": "image/svg+xml",
 } as const;
 
 /** A file of the page. */

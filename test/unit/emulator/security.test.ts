@@ -175,7 +175,8 @@ describe("the page", () => {
     }
   });
 
-  test.each(["", "index.html", "app.js", "app.css"])("%j is strict in what it may load", async (file) => {
+  const files = ["", "index.html", "app.js", "app.css", "favicon.svg"];
+  test.each(files)("%j is strict in what it may load", async (file) => {
     const { emulator } = await startAcme();
     const { headers, status } = await control(emulator, `GET /_emulator/${file}`);
     // 503 says that it is not built yet.

@@ -18,8 +18,9 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it("is four files and nothing else", async () => {
-  expect((await readdir(folder)).toSorted()).toEqual(["app.css", "app.js", "index.html", "licenses.txt"]);
+it("is five files and nothing else", async () => {
+  const files = ["app.css", "app.js", "favicon.svg", "index.html", "licenses.txt"];
+  expect((await readdir(folder)).toSorted()).toEqual(files);
 });
 
 it("has at most 60 KiB of script, gzipped", async () => {
@@ -30,7 +31,7 @@ it("loads nothing from elsewhere", async () => {
   expect(await read("app.js")).not.toMatch(/\bimport\s*[("'{]/);
   expect(await read("app.css")).not.toMatch(/url\(|@import/);
   const loaded = [...(await read("index.html")).matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url]) => url);
-  expect(loaded).toEqual(["app.css", "app.js"]);
+  expect(loaded).toEqual(["favicon.svg", "app.css", "app.js"]);
 });
 
 it("has no script and no style within the document, which its policy forbids", async () => {
