@@ -22,6 +22,7 @@ beforeAll(async () => {
   emulator.injectFault({ operation: "delivery", fault: "wrong-signature" });
   await acme.send({ ...party, event: "message_created", content: "assinatura errada" });
   await emulator.waitForDelivery({ signature: "wrong" });
+  // The one before is spent by now, and listed beside it.
   emulator.injectFault({ operation: "message", fault: { status: 500 } });
 });
 
@@ -47,6 +48,9 @@ describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
       for (const place of [0, 1, 2])
         await page.getByTestId("exchange").nth(place).locator("summary").first().click();
       await expectNoFindings(page, "the wire, unfolded");
+      await page.getByTestId("edit").first().click();
+      await page.getByRole("dialog").waitFor();
+      await expectNoFindings(page, "another body", "dialog[open]");
     });
   });
 });
@@ -65,6 +69,7 @@ test("nothing of the page is cut off at 360 pixels", async () => {
 async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
   await page.getByTestId(opener).click();
   await page.getByRole("dialog").waitFor();
+  for (const fold of await page.locator("dialog[open] summary").all()) await fold.click();
   // What is behind a dialog was looked at already.
   await expectNoFindings(page, opener, "dialog[open]");
   await page.keyboard.press("Escape");

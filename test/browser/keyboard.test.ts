@@ -34,13 +34,29 @@ test("a conversation is begun, written, answered by a button and looked at with 
   await press("ArrowRight");
   await expectSoon(() => page.getByTestId("carousel-position").innerText()).toBe("Card 2 of 3");
 
-  const exchange = page.getByTestId("exchange").first();
-  await tabTo(page, exchange.locator("summary").first());
+  await tabTo(page, page.getByTestId("exchange").first().locator("summary").first());
   await press("Enter");
+  const exchange = page.locator("[data-testid=exchange][open]");
   await expectSoon(() => exchange.getByRole("heading", { name: "Sent" }).count()).toBe(1);
   await tabTo(page, exchange.getByTestId("resend"));
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(3);
+  await tabTo(page, exchange.getByTestId("sign"));
+  await press("Enter");
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(4);
+  const edit = exchange.getByTestId("edit");
+  await tabTo(page, edit);
+  await press("Enter");
+  await expectFocus(page, page.getByRole("dialog").getByRole("textbox"));
+  await press("Tab");
+  await expectFocus(page, page.getByRole("dialog").getByRole("checkbox"));
+  await press("Enter");
+  await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
+  await expectFocus(page, edit);
+  for (const name of ["Copy as curl", "Copy link", "Save as JSON", "Save as HAR"]) {
+    await tabTo(page, exchange.getByRole("button", { name }));
+  }
+  await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");
   expect(problems).toEqual([]);
 });
 

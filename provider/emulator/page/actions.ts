@@ -1,18 +1,35 @@
 import type { FaultRule } from "../faults.js";
 import type { ContactMessageAnswer, ReplyAnswer, WorkspaceView } from "../control/shapes.js";
 import { ApiError, call, describeRefusal, routeOf } from "./api.js";
+import { readAddress } from "./address.js";
 import { emptyData, type Scope } from "./apply-events.js";
 import { t } from "./i18n/translate.js";
 import { connect } from "./live.js";
-import { loadScope } from "./loading.js";
+import { loadAll, loadScope, turnTo } from "./loading.js";
 import { attempt, tell } from "./notices.js";
 import { agentBody, contactBody, type AgentInput, type ContactInput, type Party } from "./outgoing-bodies.js";
-import { begun, data, revealed, view } from "./store.js";
+import { begun, data, linked, revealed, view } from "./store.js";
 
 /** Shows a workspace, or one of its conversations. */
 export function choose(scope: Scope): void {
   begun.value = null;
+  linked.value = null;
   void attempt(() => loadScope(scope));
+}
+
+/** Takes what an address names for chosen, as far as it is not to be loaded; gives the rest. */
+export function adoptAddress(fragment: string): Scope {
+  const { scope, exchange } = readAddress(fragment);
+  begun.value = null;
+  linked.value = exchange;
+  if (exchange !== null) view.value = "wire";
+  return scope;
+}
+
+/** Shows what a link names that was followed in the open page. */
+export function follow(fragment: string): void {
+  turnTo(adoptAddress(fragment));
+  void attempt(loadAll);
 }
 
 /** Begins a conversation; the emulator knows of it with the first message. */
@@ -56,10 +73,10 @@ export async function sendAsAgent(workspace: string, party: Party, input: AgentI
   if (delivery === null) tell(t("compose.notDelivered"));
 }
 
-/** Sends the bytes of a delivery again. */
-export async function resend(deliveryId: string): Promise<void> {
-  await call("POST", routeOf(["deliveries", deliveryId, "resend"]));
-  tell(t("wire.resendDone"));
+/** Sends a delivery again: the same bytes with the same signature, signed anew, or with another body. */
+export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {
+  await call("POST", routeOf(["deliveries", deliveryId, "resend"]), JSON.stringify(how));
+  tell(how.sign === undefined ? t("wire.resendDone") : t("wire.sentAgain"));
 }
 
 /** Changes settings of a workspace. */

@@ -1,15 +1,21 @@
 import type { Scope } from "./apply-events.js";
+import { EXCHANGE_KINDS, type ExchangeId } from "./wire.js";
 
-/** What the fragment of the address says is chosen, so that a reload shows the same. */
-export function readAddress(fragment: string): Scope {
+/** What the fragment of the address says is chosen, so that a reload or a link shows the same. */
+export function readAddress(fragment: string): { scope: Scope; exchange: ExchangeId | null } {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
-  return { workspace: parameters.get("workspace"), conversation: parameters.get("conversation") };
+  const kind = EXCHANGE_KINDS.find((name) => parameters.has(name));
+  return {
+    scope: { workspace: parameters.get("workspace"), conversation: parameters.get("conversation") },
+    exchange: kind === undefined ? null : { kind, id: parameters.get(kind) ?? "" },
+  };
 }
 
 /** The fragment for what is chosen. */
-export function writeAddress({ workspace, conversation }: Scope): string {
+export function writeAddress({ workspace, conversation }: Scope, exchange: ExchangeId | null = null): string {
   const parameters = new URLSearchParams();
   if (workspace !== null) parameters.set("workspace", workspace);
   if (conversation !== null) parameters.set("conversation", conversation);
+  if (exchange !== null) parameters.set(exchange.kind, exchange.id);
   return `#${parameters}`;
 }

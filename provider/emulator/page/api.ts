@@ -31,6 +31,11 @@ export async function call<Answer>(method: Method, route: string, body?: string)
   return parseAnswer(response.status, text) as Answer;
 }
 
+/** Reads with the secrets in clear, whatever the page shows. */
+export function readInClear<Answer>(segments: readonly string[]): Promise<Answer> {
+  return call<Answer>("GET", routeOf(segments, { reveal: "true" }));
+}
+
 function request(method: Method, route: string, body: string | undefined): Promise<Response> {
   const headers = { accept: "application/json" };
   const init: RequestInit =

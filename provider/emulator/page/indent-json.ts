@@ -3,6 +3,9 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 const INDENT = "  ";
 
+/** A body of brackets alone would otherwise grow with the square of its length. */
+const DEEPEST = 20;
+
 /** The same JSON with a line for each entry. Every token stays as it was written: escapes, digits, order of keys. */
 export function indentJson(text: string): string {
   const tokens = text.match(TOKEN) ?? [];
@@ -34,4 +37,4 @@ const isOpening = (token: string | undefined): boolean => token === "{" || token
 
 const isClosing = (token: string | undefined): boolean => token === "}" || token === "]";
 
-const newLine = (depth: number): string => `\n${INDENT.repeat(depth)}`;
+const newLine = (depth: number): string => `\n${INDENT.repeat(Math.min(depth, DEEPEST))}`;

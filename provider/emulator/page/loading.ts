@@ -11,7 +11,8 @@ import type {
 } from "../control/shapes.js";
 import { call, routeOf, type Query } from "./api.js";
 import { applyEvents, byId, emptyData, type Data, type Scope } from "./apply-events.js";
-import { data, revealed, settings } from "./store.js";
+import { data, isLinked, linked, revealed, settings, wire } from "./store.js";
+import { segmentsOf } from "./wire.js";
 
 /** What came while something was read: an answer may be older than an event that overtook it. */
 let meanwhile: EmulatorEvent[] = [];
@@ -24,7 +25,7 @@ export function receive(events: readonly EmulatorEvent[]): void {
 }
 
 /** Reads everything anew for what is chosen; chooses the first workspace if there is no such one. */
-export async function loadAll(wanted: Scope = data.value.scope): Promise<void> {
+export async function loadAll(): Promise<void> {
   const chosen = data.value.scope;
   await reading(async () => {
     const [workspaces, conversations, faults, given] = await Promise.all([
@@ -34,7 +35,7 @@ export async function loadAll(wanted: Scope = data.value.scope): Promise<void> {
       read<SettingsView>(["settings"]),
     ]);
     settings.value = given;
-    const scope = existing(wanted, workspaces, conversations);
+    const scope = existing(chosen, workspaces, conversations);
     const records = await readScope(scope);
     const known = {
       workspaces: new Map(workspaces.map((item) => [item.name, item])),
@@ -44,12 +45,31 @@ export async function loadAll(wanted: Scope = data.value.scope): Promise<void> {
     // Something else was chosen while this was read: its records are read by then.
     return data.value.scope === chosen ? { ...emptyData(scope), ...records, ...known } : known;
   });
+  await loadLinked();
 }
 
-/** Reads what belongs to another workspace or conversation. Nothing of the one before stays meanwhile. */
-export async function loadScope(scope: Scope): Promise<void> {
+/** Reads the exchange that the address names, if it is older than those that were read. */
+async function loadLinked(): Promise<void> {
+  const exchange = linked.value;
+  if (exchange === null || wire.value.some(isLinked)) return;
+  try {
+    const record = await read(segmentsOf(exchange));
+    receive([{ type: exchange.kind, [exchange.kind]: record } as unknown as EmulatorEvent]);
+  } catch (error) {
+    if (linked.value === exchange) linked.value = null;
+    throw error;
+  }
+}
+
+/** Turns to another workspace or conversation, of which nothing is read yet. Nothing of the one before stays. */
+export function turnTo(scope: Scope): void {
   const { workspaces, conversations, faults } = data.value;
   data.value = { ...emptyData(scope), workspaces, conversations, faults };
+}
+
+/** Reads what belongs to another workspace or conversation. */
+export async function loadScope(scope: Scope): Promise<void> {
+  turnTo(scope);
   await reading(async () => {
     const records = await readScope(scope);
     // Something else was chosen while this was read.

@@ -2,7 +2,7 @@ import { computed, signal } from "@preact/signals";
 import type { SettingsView } from "../control/shapes.js";
 import { emptyData, type Data } from "./apply-events.js";
 import type { Party } from "./outgoing-bodies.js";
-import { wireEntries } from "./wire.js";
+import { wireEntries, type ExchangeId, type WireEntry } from "./wire.js";
 
 /** What the emulator said. Written by loading.ts and live.ts only. */
 export const data = signal<Data>(emptyData());
@@ -16,6 +16,13 @@ export const revealed = signal(false);
 
 /** A conversation that was begun here and has no message yet. */
 export const begun = signal<Party | null>(null);
+
+/** The exchange that the address names. */
+export const linked = signal<ExchangeId | null>(null);
+
+export function isLinked({ kind, record }: WireEntry): boolean {
+  return kind === linked.value?.kind && record.id === linked.value.id;
+}
 
 /** Which part shows where there is room for one only. */
 export const view = signal<"workspaces" | "chat" | "wire">("chat");

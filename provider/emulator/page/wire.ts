@@ -8,6 +8,14 @@ export type WireEntry =
   | { kind: "handshake"; record: HandshakeView }
   | { kind: "delivery"; record: DeliveryView };
 
+export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const satisfies WireEntry["kind"][];
+
+/** What names one exchange. */
+export interface ExchangeId {
+  kind: WireEntry["kind"];
+  id: string;
+}
+
 export type WireKind = "message" | "delivery" | "handshake" | "registration";
 
 export type Outcome = "good" | "bad" | "pending";
@@ -37,6 +45,35 @@ export function wireKindOf(entry: WireEntry): WireKind {
 /** The conversation that an exchange belongs to; null if to none. */
 export function conversationOf(entry: WireEntry): string | null {
   return entry.kind === "handshake" ? null : entry.record.conversation;
+}
+
+/** Its route of the control API. */
+export function segmentsOf({ kind, id }: ExchangeId): string[] {
+  return [{ request: "requests", handshake: "handshakes", delivery: "deliveries" }[kind], id];
+}
+
+/** By record, which is another object when it has changed: a text is looked for with each key that is pressed. */
+const searched = new WeakMap<WireEntry["record"], string>();
+
+/** Whether a body holds a text, in upper or lower case: as it was sent, or without the escapes of JSON. */
+export function holds(entry: WireEntry, text: string): boolean {
+  const known = searched.get(entry.record) ?? bodiesOf(entry).flatMap(spellingsOf).join("\n").toLowerCase();
+  searched.set(entry.record, known);
+  return known.includes(text.toLowerCase());
+}
+
+function bodiesOf(entry: WireEntry): string[] {
+  const answers = entry.kind === "delivery" ? entry.record.attempts : [entry.record];
+  return [entry.record.sent.body, ...answers.map(({ received }) => received?.body ?? "")];
+}
+
+function spellingsOf(body: string): string[] {
+  try {
+    return [body, JSON.stringify(JSON.parse(body))];
+  } catch (error) {
+    if (error instanceof SyntaxError) return [body];
+    throw error;
+  }
 }
 
 /** How an exchange ended. */

@@ -23,6 +23,13 @@ it("leaves escapes, digits and repeated keys as they were written", () => {
   );
 });
 
+it("indents deep nesting no deeper than can be read: a body of brackets stays of its length", () => {
+  const depth = 30_000;
+  const text = indentJson("[".repeat(depth) + "]".repeat(depth));
+  expect(text.length).toBeLessThan(depth * 2 * 50);
+  expect(text.replaceAll(/\s/g, "")).toBe("[".repeat(depth) + "]".repeat(depth));
+});
+
 it.each(["", "text", '"a"', "7", '{"a":', "[1,]", "<html>", "hub_mode=subscribe"])(
   "leaves %j alone",
   (text) => {

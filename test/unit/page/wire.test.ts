@@ -3,6 +3,7 @@ import {
   conversationOf,
   curlRequestOf,
   durationMsOf,
+  holds,
   isStruck,
   messageOf,
   outcomeOf,
@@ -78,6 +79,22 @@ it("gives curl the method of a request, and POST for what the emulator sent", ()
     url: request.url,
   });
   expect(curlRequestOf({ kind: "delivery", record: view.delivery() }).method).toBe("POST");
+});
+
+it.each([
+  ["HI", true],
+  ["é/", true],
+  ["\\u00e9", true],
+  ["no such", false],
+  ["application/json", false],
+])("looks for %j in what was sent and in every answer", (text, found) => {
+  const sent = { headers: { "content-type": "application/json" }, body: '{"text":"\\u00e9/"}' };
+  const received = { status: 200, headers: {}, body: "not JSON: hi" };
+  const attempts = [
+    { at: "", durationMs: 1, received: null, reason: "", fault: "" },
+    { ...tries[1]!, received },
+  ];
+  expect(holds({ kind: "delivery", record: view.delivery({ sent, attempts }) }, text)).toBe(found);
 });
 
 it("reads what a message or delivery holds, if it is JSON", () => {

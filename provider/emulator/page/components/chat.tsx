@@ -1,6 +1,8 @@
+import { writeAddress } from "../address.js";
 import { t } from "../i18n/translate.js";
-import { party, workspace } from "../store.js";
+import { data, party, workspace } from "../store.js";
 import { Composer } from "./composer.js";
+import { CopyButton } from "./copy-button.js";
 import { MessageLog } from "./message-log.js";
 import { Text } from "./text.js";
 
@@ -16,7 +18,15 @@ export function Chat() {
       <div class="chat-head">
         <h2>{contactName === "" ? t("conversations.noName") : <Text>{contactName}</Text>}</h2>
         <p class="muted">
-          <Text>{contactId}</Text> · {t("conversations.number", { id: conversationId })}
+          <Text>{contactId}</Text> · {t("conversations.number", { id: conversationId })}{" "}
+          {data.value.scope.conversation !== null && (
+            <CopyButton
+              compact
+              icon="link"
+              label={t("conversations.copyLink")}
+              text={async () => new URL(writeAddress(data.value.scope), location.href).href}
+            />
+          )}
         </p>
       </div>
       <MessageLog key={id} />

@@ -20,7 +20,12 @@ export function FaultPanel({ open, onClose }: { open: boolean; onClose: () => vo
   );
 }
 
+/** Whether it may still strike. */
+export const isActive = ({ left }: FaultView): boolean => left !== 0;
+
 function FaultList({ faults }: { faults: readonly FaultView[] }) {
+  const active = faults.filter(isActive);
+  const spent = faults.filter((fault) => !isActive(fault));
   return (
     <section aria-label={t("faults.list")} class="faults">
       <div class="section-head">
@@ -38,12 +43,22 @@ function FaultList({ faults }: { faults: readonly FaultView[] }) {
           </button>
         )}
       </div>
-      {faults.length === 0 && <p class="muted">{t("faults.none")}</p>}
+      {active.length === 0 && <p class="muted">{t("faults.none")}</p>}
       <ol class="list" data-testid="faults">
-        {faults.map((fault, index) => (
+        {active.map((fault, index) => (
           <FaultItem key={fault.id} fault={fault} number={index + 1} />
         ))}
       </ol>
+      {spent.length > 0 && (
+        <details class="fold">
+          <summary>{t("faults.spent", { count: spent.length })}</summary>
+          <ol class="list" data-testid="spent-faults">
+            {spent.map((fault, index) => (
+              <FaultItem key={fault.id} fault={fault} number={active.length + index + 1} />
+            ))}
+          </ol>
+        </details>
+      )}
     </section>
   );
 }
@@ -61,7 +76,8 @@ function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
         </code>
         <br />
         <span class="muted">
-          {left === null ? t("faults.endless") : t("faults.left", { count: left })} ·{" "}
+          {left === null && `${t("faults.endless")} · `}
+          {left !== null && left > 0 && `${t("faults.left", { count: left })} · `}
           {t("faults.struck", { count: struck })}
         </span>
       </span>

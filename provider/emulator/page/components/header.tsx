@@ -3,7 +3,7 @@ import { reveal } from "../actions.js";
 import { LANGUAGES } from "../i18n/language.js";
 import { chooseLanguage, language, t } from "../i18n/translate.js";
 import { connection, data, revealed } from "../store.js";
-import { FaultPanel } from "./fault-panel.js";
+import { FaultPanel, isActive } from "./fault-panel.js";
 import { Icon } from "./icon.js";
 import { ResetDialog } from "./reset-dialog.js";
 
@@ -54,7 +54,7 @@ function Connection() {
 }
 
 function ActiveFaults() {
-  const count = data.value.faults.filter(({ left }) => left !== 0).length;
+  const count = data.value.faults.filter(isActive).length;
   return count === 0 ? null : <span class="badge bad">{t("faults.active", { count })}</span>;
 }
 

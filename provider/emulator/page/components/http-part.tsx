@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
+import { useId, useMemo } from "preact/hooks";
 import type { HttpView } from "../../control/shapes.js";
 import { indentJson, isIndentable } from "../indent-json.js";
 import { t } from "../i18n/translate.js";
@@ -9,6 +9,9 @@ import { Text } from "./text.js";
 
 /** A longer body is cut until it is asked for: drawing megabytes would stall the page. */
 const SHOWN_CHARACTERS = 10_000;
+
+/** A longer body is indented when that is asked for: it takes a second for each megabyte. */
+const INDENTED_CHARACTERS = 100_000;
 
 /** Status, headers and body of one direction; null is no answer. */
 export function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
@@ -55,14 +58,18 @@ function Headers({ headers }: { headers: Readonly<Record<string, string>> }) {
 
 function Body({ body }: { body: string }) {
   const whole = useSignal(false);
-  const indented = useSignal(false);
+  const indented = useSignal(body.length <= INDENTED_CHARACTERS);
+  const indentable = useMemo(() => isIndentable(body), [body]);
+  const text = useMemo(
+    () => (indented.value && indentable ? indentJson(body) : body),
+    [body, indented.value],
+  );
   if (body === "") return <p class="muted">{`${t("wire.body")}: ${t("wire.emptyBody")}`}</p>;
-  const text = indented.value ? indentJson(body) : body;
   const cut = !whole.value && text.length > SHOWN_CHARACTERS;
   return (
     <details class="fold" open>
       <summary>{t("wire.body")}</summary>
-      {isIndentable(body) && (
+      {indentable && (
         <Check checked={indented.value} onChange={(checked) => (indented.value = checked)}>
           {t("wire.indent")}
         </Check>

@@ -8,13 +8,18 @@ const PATHS = {
   down: "M5 9l7 7 7-7",
   close: "M6 6l12 12M18 6 6 18",
   copy: "M9 9h11v11H9zM15 9V4H4v11h5",
+  link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
   again: "M20 5v6h-6M19 11a7.5 7.5 0 1 0 1 5",
+  pen: "M4 20l1-4L16 5l3 3L8 19z",
+  save: "M12 4v11M7 10l5 5 5-5M5 20h14",
   file: "M6 3h8l4 4v14H6zM14 3v5h4",
   send: "M4 12 20 4l-5 16-4-6z",
 } as const;
 
+export type IconName = keyof typeof PATHS;
+
 /** A drawing that says nothing to a screen reader: the text beside it, or the control's label, does. */
-export function Icon({ name }: { name: keyof typeof PATHS }) {
+export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { WorkspaceView } from "../../control/shapes.js";
 import { changeWorkspace } from "../actions.js";
+import { readInClear } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { attempt } from "../notices.js";
 import { settings } from "../store.js";
@@ -20,8 +21,8 @@ export function Registration({ workspace }: { workspace: WorkspaceView }) {
         <Fact name={t("registration.status")}>
           <StatusBadge status={registration?.webhook_status ?? ""} />
         </Fact>
-        <Value name={t("registration.url")} value={registration?.webhook_url ?? ""} />
-        <Value name={t("registration.botUrl")} value={registration?.bot_url ?? ""} />
+        <Value name="url" workspace={workspace} />
+        <Value name="botUrl" workspace={workspace} />
       </dl>
       <Select
         label={t("registration.flow")}
@@ -33,10 +34,10 @@ export function Registration({ workspace }: { workspace: WorkspaceView }) {
       <details class="fold">
         <summary>{t("registration.details")}</summary>
         <dl class="facts">
-          <Value name={t("registration.baseUrl")} value={workspace.baseUrl} />
-          <Value name={t("registration.apiKey")} value={workspace.apiKey} />
-          <Value name={t("registration.flowApiKey")} value={workspace.flowApiKey} />
-          <Value name={t("registration.key")} value={registration?.webhook_verification_key ?? ""} />
+          <Value name="baseUrl" workspace={workspace} />
+          <Value name="apiKey" workspace={workspace} />
+          <Value name="flowApiKey" workspace={workspace} />
+          <Value name="key" workspace={workspace} />
         </dl>
         <Check
           checked={mayManageFlow}
@@ -65,14 +66,32 @@ function Fact({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function Value({ name, value }: { name: string; value: string }) {
-  if (value === "") return <Fact name={name}>–</Fact>;
+const VALUES = {
+  url: ({ registration }) => registration?.webhook_url ?? "",
+  key: ({ registration }) => registration?.webhook_verification_key ?? "",
+  botUrl: ({ registration }) => registration?.bot_url ?? "",
+  baseUrl: ({ baseUrl }) => baseUrl,
+  apiKey: ({ apiKey }) => apiKey,
+  flowApiKey: ({ flowApiKey }) => flowApiKey,
+} satisfies Record<string, (workspace: WorkspaceView) => string>;
+
+/** Shown as the page has it, and copied in clear. */
+function Value({ name, workspace }: { name: keyof typeof VALUES; workspace: WorkspaceView }) {
+  const label = t(`registration.${name}`);
+  const read = VALUES[name];
+  const value = read(workspace);
+  if (value === "") return <Fact name={label}>–</Fact>;
   return (
-    <Fact name={name}>
+    <Fact name={label}>
       <span class="mono">
         <Text>{value}</Text>
       </span>
-      <CopyButton compact label={t("copy.copyOf", { what: name })} text={() => value} />
+      <CopyButton
+        compact
+        label={t("copy.copyOf", { what: label })}
+        text={async () => read(await readInClear(["workspaces", workspace.name]))}
+        done={t("copy.inClear")}
+      />
     </Fact>
   );
 }

@@ -1,11 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { resend } from "../actions.js";
-import { curlCommand } from "../curl.js";
+import { useEffect, useRef } from "preact/hooks";
 import { t, timeOf } from "../i18n/translate.js";
 import type { MessageContent } from "../message-content.js";
-import { attempt } from "../notices.js";
+import { isLinked, linked } from "../store.js";
 import {
-  curlRequestOf,
   durationMsOf,
   isStruck,
   outcomeOf,
@@ -14,19 +12,27 @@ import {
   wireKindOf,
   type WireEntry,
 } from "../wire.js";
-import { CopyButton } from "./copy-button.js";
-import { Icon } from "./icon.js";
 import { Text } from "./text.js";
 import { WireDetails } from "./wire-details.js";
+import { WireTools } from "./wire-tools.js";
 
 const SUBJECT_CHARACTERS = 80;
 
 /** One exchange: a line that unfolds to headers and bodies. */
 export function WireItem({ entry }: { entry: WireEntry }) {
   const open = useSignal(false);
+  const element = useRef<HTMLDetailsElement>(null);
+  const link = isLinked(entry) ? linked.value : null;
+  useEffect(() => {
+    if (link === null || element.current === null) return;
+    element.current.open = true;
+    element.current.querySelector("summary")?.focus();
+    element.current.scrollIntoView();
+  }, [link]);
   return (
     <li>
       <details
+        ref={element}
         class="exchange"
         data-testid="exchange"
         data-kind={wireKindOf(entry)}
@@ -38,23 +44,12 @@ export function WireItem({ entry }: { entry: WireEntry }) {
         </summary>
         {open.value && (
           <div class="exchange-body">
-            <div class="row" role="group" aria-label={t("wire.tools")}>
-              <CopyButton label={t("wire.curl")} text={() => curlCommand(curlRequestOf(entry))} />
-              {entry.kind === "delivery" && <ResendButton id={entry.record.id} />}
-            </div>
+            <WireTools entry={entry} />
             <WireDetails entry={entry} />
           </div>
         )}
       </details>
     </li>
-  );
-}
-
-function ResendButton({ id }: { id: string }) {
-  return (
-    <button type="button" class="small" onClick={() => void attempt(() => resend(id))} data-testid="resend">
-      <Icon name="again" /> {t("wire.resend")}
-    </button>
   );
 }
 

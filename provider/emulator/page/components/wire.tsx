@@ -1,8 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
-import { data, wire } from "../store.js";
-import { conversationOf, wireKindOf, type WireKind } from "../wire.js";
-import { Check, Select } from "./field.js";
+import { data, isLinked, wire } from "../store.js";
+import { conversationOf, holds, wireKindOf, type WireEntry, type WireKind } from "../wire.js";
+import { Check, Field, Select } from "./field.js";
 import { WireItem } from "./wire-item.js";
 
 const SHOWN_AT_FIRST = 100;
@@ -13,14 +13,17 @@ const KINDS = ["all", "message", "delivery", "handshake", "registration"] as con
 export function Wire() {
   const kind = useSignal<WireKind | "all">("all");
   const onlyConversation = useSignal(false);
+  const search = useSignal("");
   const shown = useSignal(SHOWN_AT_FIRST);
   const { conversation } = data.value.scope;
-  const entries = wire.value.filter(
-    (entry) =>
-      (kind.value === "all" || wireKindOf(entry) === kind.value) &&
-      (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation),
-  );
-  const older = Math.min(entries.length - shown.value, SHOWN_AT_FIRST);
+  const isWanted = (entry: WireEntry): boolean =>
+    (kind.value === "all" || wireKindOf(entry) === kind.value) &&
+    (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
+    (search.value === "" || holds(entry, search.value));
+  // What a link names is shown whatever else is.
+  const entries = wire.value.filter((entry) => isLinked(entry) || isWanted(entry));
+  const count = Math.max(shown.value, entries.findIndex(isLinked) + 1);
+  const older = Math.min(entries.length - count, SHOWN_AT_FIRST);
   return (
     <>
       <div class="section-head">
@@ -34,19 +37,22 @@ export function Wire() {
           testId="wire-kind"
         />
       </div>
-      <div class="padded">
+      <div class="padded stack tight">
+        <Field label={t("wire.search")} value={search} hideLabel />
         <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
           {t("wire.onlyConversation")}
         </Check>
       </div>
-      {entries.length === 0 && <p class="muted padded">{t("wire.empty")}</p>}
+      {entries.length === 0 && (
+        <p class="muted padded">{wire.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
+      )}
       <ol class="wire" aria-label={t("wire.list")} data-testid="wire">
-        {entries.slice(0, shown.value).map((entry) => (
+        {entries.slice(0, count).map((entry) => (
           <WireItem key={`${entry.kind} ${entry.record.id}`} entry={entry} />
         ))}
       </ol>
       {older > 0 && (
-        <button type="button" class="small older" onClick={() => (shown.value += SHOWN_AT_FIRST)}>
+        <button type="button" class="small older" onClick={() => (shown.value = count + SHOWN_AT_FIRST)}>
           {t("wire.older", { count: older })}
         </button>
       )}

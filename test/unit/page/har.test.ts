@@ -1,0 +1,83 @@
+import { expect, it } from "vitest";
+import { harOf } from "../../../provider/emulator/page/har.ts";
+import { view } from "./views.ts";
+
+const at = "2026-11-21T10:00:00.000Z";
+const answer = { status: 302, headers: { location: "/é", "content-type": "text/plain" }, body: "é" };
+
+it("writes each try of a delivery with all that HAR 1.2 asks for", () => {
+  const sent = { headers: { "Content-Type": "application/json" }, body: "{}" };
+  const attempts = [
+    { at, durationMs: 20, received: null, reason: "no answer", fault: "" },
+    { at, durationMs: 5, received: answer, reason: "", fault: "" },
+  ];
+  const record = view.delivery({ url: "http://localhost/hook?a=1&a=%26", sent, attempts });
+  const common = { httpVersion: "HTTP/1.1", cookies: [], headersSize: -1 };
+  const request = {
+    ...common,
+    method: "POST",
+    url: "http://localhost/hook?a=1&a=%26",
+    headers: [{ name: "Content-Type", value: "application/json" }],
+    queryString: [
+      { name: "a", value: "1" },
+      { name: "a", value: "&" },
+    ],
+    postData: { mimeType: "application/json", text: "{}" },
+    bodySize: 2,
+  };
+  const entry = { startedDateTime: at, request, cache: {} };
+  const none = { size: 0, mimeType: "", text: "" };
+  expect(harOf({ kind: "delivery", record }, "1.2.3")).toEqual({
+    log: {
+      version: "1.2",
+      creator: { name: "apichat emulator", version: "1.2.3" },
+      entries: [
+        {
+          ...entry,
+          time: 20,
+          timings: { send: 0, wait: 20, receive: 0 },
+          response: {
+            ...common,
+            status: 0,
+            statusText: "",
+            headers: [],
+            content: none,
+            redirectURL: "",
+            bodySize: 0,
+          },
+        },
+        {
+          ...entry,
+          time: 5,
+          timings: { send: 0, wait: 5, receive: 0 },
+          response: {
+            ...common,
+            status: 302,
+            statusText: "",
+            headers: [
+              { name: "location", value: "/é" },
+              { name: "content-type", value: "text/plain" },
+            ],
+            content: { size: 2, mimeType: "text/plain", text: "é" },
+            redirectURL: "/é",
+            bodySize: 2,
+          },
+        },
+      ],
+    },
+  });
+});
+
+it.each([
+  { kind: "request", record: view.request({ method: "GET", sent: { headers: {}, body: "" } }) } as const,
+  { kind: "handshake", record: view.handshake({ url: "not a URL" }) } as const,
+  { kind: "delivery", record: view.delivery() } as const,
+])("writes a $kind as one entry, without a body where there is none", (exchange) => {
+  expect(harOf(exchange, "1")).toMatchObject({
+    log: { entries: [{ request: { url: exchange.record.url, headersSize: -1 } }] },
+  });
+  expect("postData" in requestOf(harOf(exchange, "1"))).toBe(exchange.record.sent.body !== "");
+});
+
+const requestOf = (har: object): object =>
+  (har as { log: { entries: { request: object }[] } }).log.entries[0]?.request ?? {};
