@@ -35,44 +35,28 @@ type Loose = Record<string, unknown>;
 function inboundContent(message: Loose): MessageContent {
   const kind = inboundKindOf(message);
   const text = message["content"];
-  switch (kind) {
-    case "text":
-      return typeof text === "string" ? { kind, text } : unknownContent(message);
-    case "button": {
-      const pressed = objectOf(listOf(message["submitted_values"])[0]);
-      return { kind: "postback", title: textOf(pressed["title"]), payload: textOf(pressed["payload"]) };
-    }
-    case undefined:
-      return unknownContent(message);
-    case "image":
-    case "audio":
-    case "video":
-    case "file":
-    default:
-      return { kind: "media", media: kind, url: objectOf(listOf(message["attachments"])[0])["data_url"] };
+  if (kind === undefined) return unknownContent(message);
+  if (kind === "text") return typeof text === "string" ? { kind, text } : unknownContent(message);
+  if (kind === "button") {
+    const pressed = objectOf(listOf(message["submitted_values"])[0]);
+    return { kind: "postback", title: textOf(pressed["title"]), payload: textOf(pressed["payload"]) };
   }
+  return { kind: "media", media: kind, url: objectOf(listOf(message["attachments"])[0])["data_url"] };
 }
 
 function outboundContent(message: Loose): MessageContent {
   const kind = outboundKindOf(message);
   const attributes = objectOf(message["content_attributes"]);
   const text = textOf(message["text"]);
-  switch (kind) {
-    case "text":
-      return { kind, text };
-    case "button_template":
-      return { kind: "buttons", text: textOf(attributes["text"]) || text, buttons: buttonsOf(attributes) };
-    case "generic_template":
-      return { kind: "cards", text, cards: listOf(attributes["items"]).map(cardOf) };
-    case "unknown":
-      return unknownContent(message);
-    case "image":
-    case "audio":
-    case "video":
-    case "file":
-    default:
-      return { kind: "media", media: kind, url: message["url"] };
+  if (kind === "unknown") return unknownContent(message);
+  if (kind === "text") return { kind, text };
+  if (kind === "button_template") {
+    return { kind: "buttons", text: textOf(attributes["text"]) || text, buttons: buttonsOf(attributes) };
   }
+  if (kind === "generic_template") {
+    return { kind: "cards", text, cards: listOf(attributes["items"]).map(cardOf) };
+  }
+  return { kind: "media", media: kind, url: message["url"] };
 }
 
 function cardOf(value: unknown): ShownCard {

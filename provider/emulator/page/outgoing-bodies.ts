@@ -51,28 +51,13 @@ export function contactBody(party: Party, input: ContactInput): string {
 }
 
 function contactFields(input: ContactInput) {
-  switch (input.kind) {
-    case "text":
-      return { event: "message_created", content: input.text } as const;
-    case "postback": {
-      const { title, payload } = input;
-      const values: [ShownButton] = [{ title, payload }];
-      return { event: "message_postback", content: title, submitted_values: values } as const;
-    }
-    case "image":
-      return attachment({ file_type: "image", data_url: input.url });
-    case "audio":
-      return attachment({ file_type: "audio", data_url: input.url });
-    case "video":
-      return attachment({ file_type: "video", data_url: input.url });
-    case "file":
-    default:
-      return attachment({ file_type: "file", data_url: input.url });
+  if (input.kind === "text") return { event: "message_created", content: input.text } as const;
+  if (input.kind === "postback") {
+    const { title, payload } = input;
+    const values: [ShownButton] = [{ title, payload }];
+    return { event: "message_postback", content: title, submitted_values: values } as const;
   }
-}
-
-function attachment<Attachment>(value: Attachment) {
-  const attachments: [Attachment] = [value];
+  const attachments = [{ file_type: input.kind, data_url: input.url }] as const;
   return { event: "message_created", content: "", attachments } as const;
 }
 
@@ -86,34 +71,23 @@ export function agentBody(party: Party, input: AgentInput): string {
   } satisfies Without<OutboundMessage, "conv_id">);
 }
 
+/** One type for each kind, as the messages have them. */
+type MediaFields = { [Kind in MediaKind]: { type: Kind; url: string } }[MediaKind];
+
 function agentFields(input: AgentInput) {
-  switch (input.kind) {
-    case "text":
-      return { type: "text", text: input.text } as const;
-    case "button_template": {
-      const { text } = input;
-      const content_attributes = { text, buttons: input.buttons.map(postback) };
-      return { type: "text", text, content_type: "button_template", content_attributes } as const;
-    }
-    case "generic_template": {
-      const content_attributes = { ratio: "horizontal", items: input.cards.map(item) };
-      return {
-        type: "text",
-        text: input.text,
-        content_type: "generic_template",
-        content_attributes,
-      } as const;
-    }
-    case "image":
-      return { type: "image", url: input.url } as const;
-    case "audio":
-      return { type: "audio", url: input.url } as const;
-    case "video":
-      return { type: "video", url: input.url } as const;
-    case "file":
-    default:
-      return { type: "file", url: input.url } as const;
+  if (input.kind === "text") return { type: "text", text: input.text } as const;
+  if (input.kind === "button_template") {
+    const { kind, text } = input;
+    const content_attributes = { text, buttons: input.buttons.map(postback) };
+    return { type: "text", text, content_type: kind, content_attributes } as const;
   }
+  if (input.kind === "generic_template") {
+    const { kind, text } = input;
+    const content_attributes = { ratio: "horizontal", items: input.cards.map(item) };
+    return { type: "text", text, content_type: kind, content_attributes } as const;
+  }
+  const media: MediaFields = { type: input.kind, url: input.url };
+  return media;
 }
 
 function postback({ title, payload }: ShownButton) {

@@ -1,8 +1,8 @@
 import { t } from "../i18n/translate.js";
 import type { ShownButton } from "../message-content.js";
 import { moveFocus } from "../move-focus.js";
+import { Field } from "./field.js";
 import { Icon } from "./icon.js";
-import { RowField } from "./row-field.js";
 
 interface Props {
   buttons: readonly ShownButton[];
@@ -15,13 +15,15 @@ export function ButtonRows({ buttons, onChange }: Props) {
     <div class="stack tight">
       {buttons.map((button, index) => (
         <div key={index} class="row">
-          <RowField
+          <Field
+            hideLabel
             label={t("compose.buttonTitle", { number: index + 1 })}
             value={button.title}
             required
             onInput={(title) => onChange(buttons.with(index, { ...button, title }))}
           />
-          <RowField
+          <Field
+            hideLabel
             label={t("compose.buttonPayload", { number: index + 1 })}
             value={button.payload}
             onInput={(payload) => onChange(buttons.with(index, { ...button, payload }))}

@@ -2,8 +2,8 @@ import { t } from "../i18n/translate.js";
 import { moveFocus } from "../move-focus.js";
 import type { CardInput } from "../outgoing-bodies.js";
 import { ButtonRows } from "./button-rows.js";
+import { Field } from "./field.js";
 import { Icon } from "./icon.js";
-import { RowField } from "./row-field.js";
 
 interface Props {
   cards: readonly CardInput[];
@@ -43,24 +43,28 @@ function CardRow({ number, card, onChange, onRemove }: RowProps) {
     <fieldset class="card-form">
       <legend>{t("compose.card", { number })}</legend>
       <div class="pair">
-        <RowField
+        <Field
+          hideLabel
           label={t("compose.cardTitle")}
           value={card.title}
           required
           onInput={(title) => set({ title })}
         />
-        <RowField
+        <Field
+          hideLabel
           label={t("compose.cardSubtitle")}
           value={card.subtitle}
           onInput={(subtitle) => set({ subtitle })}
         />
-        <RowField
+        <Field
+          hideLabel
           label={t("compose.cardImage")}
           value={card.imageUrl}
           type="url"
           onInput={(imageUrl) => set({ imageUrl })}
         />
-        <RowField
+        <Field
+          hideLabel
           label={t("compose.cardLink")}
           value={card.itemUrl}
           type="url"

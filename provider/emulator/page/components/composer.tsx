@@ -1,63 +1,35 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
 import type { Party } from "../outgoing-bodies.js";
-import { AgentComposer } from "./agent-composer.js";
-import { ContactComposer } from "./contact-composer.js";
-
-interface Props {
-  workspace: string;
-  party: Party;
-}
+import { ComposeForm } from "./compose-form.js";
 
 /** Writes as the contact, or answers as the agent. What was begun as the one stays while the other writes. */
-export function Composer(props: Props) {
-  const agent = useSignal(false);
+export function Composer(props: { workspace: string; party: Party }) {
+  const chosen = useSignal<"contact" | "agent">("contact");
+  const roles = ["contact", "agent"] as const;
   return (
     <section class="composer" id="composer" aria-label={t("compose.panel")}>
       <fieldset class="segments">
         <legend class="hidden">{t("compose.as")}</legend>
-        <Role
-          label={t("compose.contact")}
-          value="contact"
-          checked={!agent.value}
-          onChoose={() => (agent.value = false)}
-        />
-        <Role
-          label={t("compose.agent")}
-          value="agent"
-          checked={agent.value}
-          onChoose={() => (agent.value = true)}
-        />
+        {roles.map((role) => (
+          <label key={role} class="segment">
+            <input
+              type="radio"
+              name="write-as"
+              value={role}
+              checked={chosen.value === role}
+              onChange={() => (chosen.value = role)}
+              data-testid={`as-${role}`}
+            />
+            <span>{t(`compose.${role}`)}</span>
+          </label>
+        ))}
       </fieldset>
-      <div hidden={agent.value}>
-        <ContactComposer {...props} />
-      </div>
-      <div hidden={!agent.value}>
-        <AgentComposer {...props} />
-      </div>
+      {roles.map((role) => (
+        <div key={role} hidden={chosen.value !== role}>
+          <ComposeForm from={role} {...props} />
+        </div>
+      ))}
     </section>
-  );
-}
-
-interface RoleProps {
-  label: string;
-  value: string;
-  checked: boolean;
-  onChoose: () => void;
-}
-
-function Role({ label, value, checked, onChoose }: RoleProps) {
-  return (
-    <label class="segment">
-      <input
-        type="radio"
-        name="write-as"
-        value={value}
-        checked={checked}
-        onChange={onChoose}
-        data-testid={`as-${value}`}
-      />
-      <span>{label}</span>
-    </label>
   );
 }

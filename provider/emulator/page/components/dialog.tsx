@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { t } from "../i18n/translate.js";
 import { dialogOpen } from "../notices.js";
+import { Form } from "./form.js";
 import { Icon } from "./icon.js";
 import { Notices } from "./notices.js";
 
@@ -41,5 +42,29 @@ export function Dialog({ title, open, onClose, children }: Props) {
         </>
       )}
     </dialog>
+  );
+}
+
+interface FormProps extends Props {
+  action: () => Promise<unknown>;
+  /** What the button says that does it. */
+  submit: string;
+  danger?: boolean;
+}
+
+/** A dialog that asks for something and closes when it is done, or given up. */
+export function FormDialog({ action, submit, danger = false, children, ...dialog }: FormProps) {
+  return (
+    <Dialog {...dialog}>
+      <Form class="stack" action={action} onDone={dialog.onClose}>
+        {children}
+        <div class="row end">
+          <button type="button" onClick={dialog.onClose}>
+            {t("app.cancel")}
+          </button>
+          <button class={danger ? "danger" : "primary"}>{submit}</button>
+        </div>
+      </Form>
+    </Dialog>
   );
 }

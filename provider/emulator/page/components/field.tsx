@@ -1,33 +1,43 @@
 import type { Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import { Input, type InputProps } from "./input.js";
 
-interface Props extends Pick<
-  InputProps,
-  "type" | "required" | "pattern" | "min" | "max" | "step" | "autofocus"
-> {
+interface Props {
   label: string;
-  value: Signal<string>;
+  value: string;
+  onInput: (text: string) => void;
   hint?: string;
+  /** For a screen reader only; shown as the placeholder. */
   hideLabel?: boolean;
+  type?: "text" | "url" | "number";
+  required?: boolean;
+  pattern?: string;
+  min?: number;
+  max?: number;
+  step?: number | "any";
+  autofocus?: boolean;
   testId?: string;
 }
 
-/** A labelled input of one line. */
-export function Field({ label, value, hint, hideLabel, testId, ...input }: Props) {
+/** A labelled input of one line, which the browser neither completes nor corrects. */
+export function Field({ label, onInput, hint, hideLabel, type = "text", testId, ...input }: Props) {
   const id = useId();
+  // Preact's types want a literal.
+  const typed: object = { type };
   return (
     <div class="field">
       <label for={id} class={hideLabel ? "hidden" : undefined}>
         {label}
       </label>
-      <Input
+      <input
         {...input}
+        {...typed}
         id={id}
-        value={value.value}
-        onInput={(event) => (value.value = event.currentTarget.value)}
+        onInput={(event) => onInput(event.currentTarget.value)}
         placeholder={hideLabel ? label : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         data-testid={testId}
       />
@@ -39,6 +49,12 @@ export function Field({ label, value, hint, hideLabel, testId, ...input }: Props
     </div>
   );
 }
+
+/** What a field needs to show a signal and to change it. */
+export const bound = (signal: Signal<string>): Pick<Props, "value" | "onInput"> => ({
+  value: signal.value,
+  onInput: (text) => void (signal.value = text),
+});
 
 interface SelectProps<Value extends string> {
   label: string;

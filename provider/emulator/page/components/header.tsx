@@ -4,6 +4,7 @@ import { LANGUAGES } from "../i18n/language.js";
 import { chooseLanguage, language, t } from "../i18n/translate.js";
 import { connection, data, revealed } from "../store.js";
 import { FaultPanel, isActive } from "./fault-panel.js";
+import { Check } from "./field.js";
 import { Icon } from "./icon.js";
 import { ResetDialog } from "./reset-dialog.js";
 
@@ -20,15 +21,9 @@ export function Header() {
       </h1>
       <Connection />
       <div class="header-tools">
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={revealed.value}
-            onChange={(event) => reveal(event.currentTarget.checked)}
-            data-testid="reveal"
-          />
+        <Check checked={revealed.value} onChange={reveal} testId="reveal">
           {t("app.reveal")}
-        </label>
+        </Check>
         <LanguageSelect />
         <button type="button" onClick={() => (open.value = "faults")} data-testid="open-faults">
           <Icon name="crack" /> {t("faults.button")}

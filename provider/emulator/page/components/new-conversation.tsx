@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { begin } from "../actions.js";
 import { t } from "../i18n/translate.js";
-import { Dialog } from "./dialog.js";
-import { Field } from "./field.js";
-import { Form } from "./form.js";
+import { FormDialog } from "./dialog.js";
+import { bound, Field } from "./field.js";
 
 interface Props {
   workspace: string;
@@ -12,56 +11,54 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks who writes, and in which conversation. */
-export function NewConversation({ open, onClose, ...rest }: Props) {
+/** Asks who writes, and in which conversation: each time somebody new, if nothing else is filled in. */
+export function NewConversation({ workspace, open, onClose }: Props) {
+  const conversationId = useSignal("");
+  const contactId = useSignal("");
+  const contactName = useSignal("");
   const started = useRef(false);
-  function closed(): void {
-    onClose();
-    if (started.current) document.querySelector<HTMLElement>("#composer textarea")?.focus();
+  useEffect(() => {
+    // The dialog has closed by now, and given the focus back.
+    if (!open && started.current) document.querySelector<HTMLElement>("#composer textarea")?.focus();
     started.current = false;
-  }
-  return (
-    <Dialog title={t("conversations.new")} open={open} onClose={closed}>
-      <NewConversationForm onStart={() => (started.current = true)} onClose={onClose} {...rest} />
-    </Dialog>
-  );
-}
-
-interface FormProps extends Omit<Props, "open"> {
-  onStart: () => void;
-}
-
-function NewConversationForm({ workspace, onStart, onClose }: FormProps) {
-  const number = useSignal(String(newNumber()));
-  const contactId = useSignal(`contact-${newNumber()}`);
-  const contactName = useSignal("Maria Souza");
+    conversationId.value = newNumber();
+    contactId.value = `contact-${newNumber()}`;
+    contactName.value = "Maria Souza";
+  }, [open]);
   async function start(): Promise<void> {
-    const [id, name, conversation] = [contactId.value, contactName.value, number.value];
-    begin(workspace, { contactId: id, contactName: name, conversationId: conversation });
-    onStart();
+    begin(workspace, {
+      contactId: contactId.value,
+      contactName: contactName.value,
+      conversationId: conversationId.value,
+    });
+    started.current = true;
   }
   return (
-    <Form class="stack" action={start} onDone={onClose}>
-      <Field label={t("conversations.contactId")} value={contactId} required testId="contact-id" autofocus />
-      <Field label={t("conversations.contactName")} value={contactName} testId="contact-name" />
+    <FormDialog
+      title={t("conversations.new")}
+      open={open}
+      onClose={onClose}
+      action={start}
+      submit={t("conversations.start")}
+    >
+      <Field
+        label={t("conversations.contactId")}
+        {...bound(contactId)}
+        required
+        testId="contact-id"
+        autofocus
+      />
+      <Field label={t("conversations.contactName")} {...bound(contactName)} testId="contact-name" />
       <Field
         label={t("conversations.id")}
         hint={t("conversations.idHint")}
-        value={number}
+        {...bound(conversationId)}
         pattern="-?(0|[1-9][0-9]*)"
         required
         testId="conversation-id"
       />
-      <div class="row end">
-        <button type="button" onClick={onClose}>
-          {t("app.cancel")}
-        </button>
-        <button class="primary">{t("conversations.start")}</button>
-      </div>
-    </Form>
+    </FormDialog>
   );
 }
 
-function newNumber(): number {
-  return 1000 + Math.floor(Math.random() * 9000);
-}
+const newNumber = (): string => String(1000 + Math.floor(Math.random() * 9000));

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
 import { data, isLinked, wire } from "../store.js";
 import { conversationOf, holds, wireKindOf, type WireEntry, type WireKind } from "../wire.js";
-import { Check, Field, Select } from "./field.js";
+import { bound, Check, Field, Select } from "./field.js";
 import { WireItem } from "./wire-item.js";
 
 const SHOWN_AT_FIRST = 100;
@@ -38,7 +38,7 @@ export function Wire() {
         />
       </div>
       <div class="padded stack tight">
-        <Field label={t("wire.search")} value={search} hideLabel />
+        <Field label={t("wire.search")} {...bound(search)} hideLabel />
         <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
           {t("wire.onlyConversation")}
         </Check>
