@@ -10,44 +10,17 @@ export const FAULT_OPERATIONS: readonly FaultOperation[] = [
   "delete-webhook",
 ];
 
-const HANDSHAKE_FAULTS = [
-  "status",
-  "delay",
-  "broken-json",
-  "html",
-  "truncated",
-  "close-before",
-  "close-after",
-] as const;
-const ANSWER_FAULTS = [...HANDSHAKE_FAULTS, "statusField"] as const;
-const DELIVERY_FAULTS = [
-  "status",
-  "delay",
-  "wrong-signature",
-  "duplicate",
-  "reorder",
-  "broken-json",
-  "truncated",
-  "close-before",
-  "close-after",
-] as const;
+const ANSWER_FAULTS = ["status", "delay", "broken-json", "truncated", "close-before", "close-after"] as const;
+const DELIVERY_FAULTS = [...ANSWER_FAULTS, "wrong-signature", "duplicate", "reorder"] as const;
+const HANDSHAKE_FAULTS = [...ANSWER_FAULTS, "html"] as const;
+const CALL_FAULTS = [...HANDSHAKE_FAULTS, "statusField"] as const;
 
-export type FaultKind = (typeof ANSWER_FAULTS)[number] | (typeof DELIVERY_FAULTS)[number];
+export type FaultKind = (typeof CALL_FAULTS)[number] | (typeof DELIVERY_FAULTS)[number];
 
 /** What can go wrong with an operation. */
 export function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
-  switch (operation) {
-    case "delivery":
-      return DELIVERY_FAULTS;
-    case "handshake":
-      return HANDSHAKE_FAULTS;
-    case "message":
-    case "get-webhook":
-    case "set-webhook":
-    case "delete-webhook":
-    default:
-      return ANSWER_FAULTS;
-  }
+  if (operation === "delivery") return DELIVERY_FAULTS;
+  return operation === "handshake" ? HANDSHAKE_FAULTS : CALL_FAULTS;
 }
 
 /** The fields of the fault panel, as they are filled in. Empty texts are left out of the rule. */

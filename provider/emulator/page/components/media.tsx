@@ -30,33 +30,19 @@ interface PlayerProps {
 
 function Player({ media, url, onBroken }: PlayerProps) {
   const name = fileNameOf(url);
-  switch (media) {
-    case "image":
-      return (
-        <img src={url} alt={t("media.imageAlt", { name })} referrerpolicy="no-referrer" onError={onBroken} />
-      );
-    case "audio":
-      return (
-        <audio
-          src={url}
-          controls
-          preload="metadata"
-          aria-label={`${t("media.audio")} ${name}`}
-          onError={onBroken}
-        />
-      );
-    case "video":
-    default:
-      return (
-        <video
-          src={url}
-          controls
-          preload="metadata"
-          aria-label={`${t("media.video")} ${name}`}
-          onError={onBroken}
-        />
-      );
+  if (media === "image") {
+    const alt = t("media.imageAlt", { name });
+    return <img src={url} alt={alt} referrerpolicy="no-referrer" onError={onBroken} />;
   }
+  const label = `${t(`media.${media}`)} ${name}`;
+  const props = {
+    src: url,
+    controls: true,
+    preload: "metadata",
+    "aria-label": label,
+    onError: onBroken,
+  } as const;
+  return media === "audio" ? <audio {...props} /> : <video {...props} />;
 }
 
 /** A link that opens beside the page and tells the other side nothing of it. */

@@ -17,7 +17,7 @@ export function PostbackButtons({ buttons }: { buttons: readonly ShownButton[] }
     busy.value = false;
   }
   return (
-    <div class="postbacks">
+    <div class="stack tight">
       {buttons.map((button, index) => (
         <button
           key={index}

@@ -5,7 +5,7 @@ interface Props {
   label: string;
   /** What a screen reader says in its place. */
   name?: string;
-  icon: IconName;
+  icon?: IconName;
   /** Its failure is shown. */
   action: () => Promise<unknown>;
   testId?: string;
@@ -22,7 +22,7 @@ export function Tool({ label, name, icon, action, testId }: Props) {
       onClick={() => void attempt(action)}
       data-testid={testId}
     >
-      <Icon name={icon} /> {label}
+      {icon !== undefined && <Icon name={icon} />} {label}
     </button>
   );
 }
