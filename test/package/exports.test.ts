@@ -113,8 +113,8 @@ describe("The command apichat of the packed tarball", () => {
     const parts = await Promise.all(names.map((name) => fetchPart(new URL(name, page).href)));
     await end();
     expect(index).toMatchObject({ status: 200, type: "text/html; charset=utf-8" });
-    expect(new Set(names)).toEqual(new Set(["app.css", "app.js"]));
-    expect(parts.map(({ status, text }) => [status, text.length > 1000])).toEqual(
+    expect(new Set(names)).toEqual(new Set(["app.css", "app.js", "favicon.svg"]));
+    expect(parts.map(({ status, text }) => [status, text.length > 100])).toEqual(
       names.map(() => [200, true]),
     );
     await expect(fetch(page)).rejects.toThrow("fetch failed");

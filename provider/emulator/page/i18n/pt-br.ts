@@ -173,7 +173,7 @@ export const ptBr: Dictionary = {
   "wire.emptyBody": "vazio",
   "wire.indent": "Com recuos",
   "wire.showAll": "Mostrar todos os {count} caracteres",
-  "wire.curl": "Copiar como curl",
+  "wire.curl": "Copiar curl",
   "wire.resend": "Reenviar",
   "wire.resendDone": "Enviado de novo, byte a byte.",
   "wire.sign": "Assinar e reenviar",
