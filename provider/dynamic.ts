@@ -2,6 +2,7 @@
  * What the engine's provider process loads, by resource type. The line in provider/resource/provider-source.ts stands in every
  * state and names this module and its exports: neither is ever renamed.
  */
+import "./lib/require-node.js";
 import type { CheckResult } from "./resource/checks.js";
 import { endWithEngine } from "./resource/end-with-engine.js";
 import { report } from "./resource/report.js";

@@ -145,4 +145,9 @@ export class ApiChatError extends Error {
     if (details.httpStatus !== undefined) this.httpStatus = details.httpStatus;
     if (details.transcript !== undefined) this.transcript = details.transcript;
   }
+
+  /** What the SDK knows its own `RunError` by: it prints the message of one that ends a program, and no stack. */
+  get __pulumiRunError(): true {
+    return true;
+  }
 }

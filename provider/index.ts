@@ -1,4 +1,5 @@
 /** What a Pulumi program loads. It stays light: the HTTP client, the schemas and the lifecycle load elsewhere. */
+import "./lib/require-node.js";
 export {
   ApiChatError,
   type ApiChatErrorCode,

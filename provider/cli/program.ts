@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { VERSION } from "../version.js";
+import { VERSION } from "../lib/version.js";
 import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import { AnswerReader, type Answer, type ExchangeProgress } from "../http/answer-reader.js";
-import { USER_AGENT } from "../version.js";
+import { USER_AGENT } from "../lib/version.js";
 
 export interface ExchangeOptions {
   dispatcher: Dispatcher;

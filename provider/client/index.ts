@@ -1,3 +1,4 @@
+import "../lib/require-node.js";
 export { ApiChatError, type ApiChatErrorCode, type ApiChatOperation } from "../errors.js";
 export {
   RegistrationClient,

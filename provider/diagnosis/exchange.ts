@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { USER_AGENT } from "../version.js";
+import { USER_AGENT } from "../lib/version.js";
 
 /** How much of an answer's body is read: a challenge is shorter, and a quotation too. */
 const READ_BYTES = 4096;

@@ -1,3 +1,4 @@
+import "../lib/require-node.js";
 export type {
   HandshakeCause,
   HandshakeEncoding,

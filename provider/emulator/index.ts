@@ -1,3 +1,4 @@
+import "../lib/require-node.js";
 export { startEmulator, type Emulator } from "./emulator.js";
 export type { DeliveryOptions } from "./deliveries/delivery.js";
 export type { AnswerFault, DeliveryFault, Fault, FaultOperation, FaultRule } from "./faults.js";

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
 import { AnswerReader, type Answer } from "../http/answer-reader.js";
-import { VERSION } from "../version.js";
+import { VERSION } from "../lib/version.js";
 import type { HttpReply } from "./records.js";
 
 /** How the emulator names itself where it plays the service, or a contact's system. */

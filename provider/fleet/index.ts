@@ -1,3 +1,4 @@
+import "../lib/require-node.js";
 export { openFleet, readWorkspaceList } from "./on-demand.js";
 export type { Fleet, OpenFleetOptions } from "./fleet.js";
 export { runFleetCommand } from "./command.js";

@@ -1,5 +1,6 @@
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import { ApiChatError } from "../errors.js";
+import { didYouMean } from "../lib/did-you-mean.js";
 
 /** Throws `invalid_config` for a misspelt argument, which would be a setting that does nothing. */
 export function refuseUnknownArgs<T extends object>(
@@ -7,11 +8,13 @@ export function refuseUnknownArgs<T extends object>(
   args: T,
   known: Record<keyof T, true>,
 ): void {
-  const unknown = Object.keys(args).filter((key) => !(key in known));
+  const names = Object.keys(known);
+  const unknown = Object.keys(args).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
+  const shown = unknown.map((key) => key + didYouMean(key, names)).join(", ");
   throw new ApiChatError(
     "invalid_config",
-    `${name}: no such argument: ${unknown.join(", ")}; the arguments are ${Object.keys(known).join(", ")}`,
+    `${name}: no such argument: ${shown}; the arguments are ${names.join(", ")}`,
     { operation: "check" },
   );
 }

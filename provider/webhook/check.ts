@@ -1,3 +1,4 @@
+import { didYouMean } from "../lib/did-you-mean.js";
 import {
   checkChoice,
   checkSecret,
@@ -83,7 +84,9 @@ function checkTimeouts(value: unknown): CheckFailure[] {
 function checkSeconds(name: string, value: unknown): CheckFailure[] {
   const least = LEAST_SECONDS.get(name);
   if (least === undefined) {
-    return [fail(`timeouts.${name}: is not known; write requestSeconds or readySeconds`, `timeouts.${name}`)];
+    const near = didYouMean(name, [...LEAST_SECONDS.keys()]);
+    const reason = `timeouts.${name}: is not known${near}; write requestSeconds or readySeconds`;
+    return [fail(reason, `timeouts.${name}`)];
   }
   if (value === undefined || value === UNKNOWN) return [];
   if (typeof value === "number" && value >= least && value <= LONGEST_SECONDS) return [];

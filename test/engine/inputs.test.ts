@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Echo } from "../support/echo.ts";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { failuresIn } from "../support/failures.ts";
+import { createProject } from "../support/project.ts";
 import {
   argsOf,
   declareWebhooks,
@@ -120,4 +121,17 @@ describe("invalid inputs", () => {
   test("and no secret is printed or in the state", async () => {
     expect(await findLeaks([stack])).toEqual([]);
   });
+});
+
+test("a misspelt argument ends the program with one line that names the right one, and no stack", async () => {
+  const scene = await openScene(["acme"]);
+  const project = await createProject(scene);
+  await project.declare([{ workspace: "acme", args: { webhookUlr: "a typing mistake" } as object }]);
+  const { ok, output } = await project.run("up", "--yes", "--skip-preview");
+  await Promise.all([project.remove(), scene.close()]);
+  expect(ok).toBe(false);
+  expect(output).toContain(
+    "error: acme: no such argument: webhookUlr (did you mean webhookUrl?); the arguments are",
+  );
+  expect(output).not.toMatch(/^\W*at .*:\d+|ApiChatError|unhandled exception/m);
 });

@@ -162,6 +162,17 @@ describe("apichat doctor", () => {
     });
   });
 
+  it.each<[string, string, string]>([
+    ["nodenext", "failed", "TS6046"],
+    ["commonjs", "ok", "not installed"],
+  ])("judges a program without TypeScript by its tsconfig.json: module %s", async (module, status, text) => {
+    await installPulumi("echo v3.250.0");
+    await write({ ...PROGRAM_FILES, "tsconfig.json": { compilerOptions: { target: "es2020", module } } });
+    const { passed, of } = await examine();
+    expect(of("typescript")).toMatchObject({ status, text: expect.stringContaining(text) });
+    expect(passed).toBe(status === "ok");
+  });
+
   it("reads the settings of stacks, and warns of an API key in clear text without showing it", async () => {
     await installPulumi("echo v3.250.0");
     const dead = `http://127.0.0.1:${await freePort()}/acme?token=a-secret-in-a-query`;

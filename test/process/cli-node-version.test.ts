@@ -25,7 +25,7 @@ beforeAll(async () => {
 const runOnOldNode = (...parameters: string[]) =>
   execa(process.execPath, [`--import=${hook}`, PROGRAM, ...parameters], { reject: false });
 
-const MESSAGE = /^apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
+const MESSAGE = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
 describe("apichat on a Node that is too old", () => {
   test.each(["doctor", "emulator", "--version"])("says so for %s, before it loads anything", async (word) => {
@@ -39,5 +39,17 @@ describe("apichat on a Node that is too old", () => {
     const { stderr } = await runOnOldNode("doctor", "--json");
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };
     expect(error).toEqual({ code: "failed", message: expect.stringMatching(MESSAGE) as string });
+  });
+});
+
+const MODULES = ["", "/dynamic", "/client", "/diagnosis", "/emulator", "/fleet"].map(
+  (path) => `pulumi-apichat${path}`,
+);
+
+describe("the library on a Node that is too old", () => {
+  test.each(MODULES)("says so when %s is loaded", async (module) => {
+    const load = `try { require("${module}") } catch (error) { console.log(JSON.stringify([error.code, error.message])) }`;
+    const { stdout } = await execa(process.execPath, [`--import=${hook}`, "-e", load]);
+    expect(JSON.parse(stdout)).toEqual(["invalid_config", expect.stringMatching(MESSAGE)]);
   });
 });

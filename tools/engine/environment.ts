@@ -36,3 +36,6 @@ export function engineEnvironment(
     ...(bundled && { PULUMI_IGNORE_AMBIENT_PLUGINS: "true" }),
   };
 }
+
+/** Puts `pulumi` on PATH in the terminal that it is pasted into. */
+export const exportLine = ({ directory }: Engine): string => `export PATH="${directory}:$PATH"`;

@@ -1,6 +1,7 @@
 /** `npm start`: the provider's main job, with real Pulumi commands against a service on this machine. */
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { abortOnSignals, Interrupted } from "../setup/processes.mjs";
 import { lookAround } from "./look-around.ts";
@@ -61,6 +62,10 @@ async function main(): Promise<number> {
   const signal = endOfRun();
   const engine = await resolveEngine({ signal });
   await withStage(engine, (stage) => play(stage, { keep: values.keep, signal }));
+  if (engine.source !== "path") {
+    terminal.result("To have this pulumi in your terminal:");
+    terminal.paste(exportLine(engine));
+  }
   return 0;
 }
 

@@ -5,7 +5,7 @@ import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError } from "../../errors.js";
 import { isClearText } from "../../resource/checks.js";
 import { printUrl } from "../../url.js";
-import { USER_AGENT } from "../../version.js";
+import { USER_AGENT } from "../../lib/version.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { ADDRESSES } from "../credential-options.js";
 import { inFlagWords, OF_DOCTOR } from "../flag-words.js";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { parseYaml } from "../../yaml-file.js";
 import { failed, ok, skipped, warning, type Check, type Finding } from "./check.js";
 import { findProgram, readIfThere, type ProgramFolder } from "./program-folder.js";
-import { isOlder, LEAST_PULUMI, majorOf } from "./versions.js";
+import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/least-versions.js";
 
 const NO_PROGRAM = "no Pulumi.yaml here or above";
 
@@ -67,8 +67,8 @@ export const libraryCheck = programCheck("@pulumi/pulumi", ({ folder }) => {
 
 export const typescriptCheck = programCheck("typescript", async ({ folder }) => {
   const version = findVersion(folder, "typescript");
-  if (version === undefined) return ok("not installed: Pulumi or Node.js bring what they need");
   const settings = (await readIfThere(join(folder, "tsconfig.json"))) ?? "";
+  if (version === undefined) return judgeWithoutTypescript(folder, settings);
   const isClassic = /"moduleResolution"\s*:\s*"node(10)?"/i.test(settings);
   if (majorOf(version) < 6 || !isClassic || settings.includes('"ignoreDeprecations"')) return ok(version);
   return warning(
@@ -76,6 +76,19 @@ export const typescriptCheck = programCheck("typescript", async ({ folder }) => 
     'set "moduleResolution": "nodenext", or "ignoreDeprecations": "6.0"',
   );
 });
+
+/** What TypeScript 3.8 takes, which @pulumi/pulumi runs a program with that has none of its own, and a tsconfig.json. */
+const OLD_SETTINGS = /^(es(3|5|6|20(1[5-9]|20)|next)|none|commonjs|amd|system|umd|node|classic)$/i;
+
+function judgeWithoutTypescript(folder: string, settings: string): Finding {
+  const given = settings.matchAll(/"(target|module|moduleResolution)"\s*:\s*"([^"]*)"/g);
+  const unknown = [...given].find(([, , value = ""]) => !OLD_SETTINGS.test(value));
+  if (unknown === undefined) return ok("not installed: Pulumi or Node.js bring what they need");
+  return failed(
+    `not installed, and the TypeScript 3.8 of @pulumi/pulumi refuses ${unknown[0]} of tsconfig.json (TS6046)`,
+    `run in ${folder}: npm install --save-dev typescript@6`,
+  );
+}
 
 const installed = z.object({ version: z.string() });
 

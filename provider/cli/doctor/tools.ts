@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { failed, ok, warning, type Check, type Finding, type Surroundings } from "./check.js";
 import { findProgram } from "./program-folder.js";
-import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "./versions.js";
+import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "../../lib/least-versions.js";
 
 const run = promisify(execFile);
 
@@ -45,7 +45,7 @@ async function askVersion({ environment, limitMs, signal }: Surroundings): Promi
 
 function judgePulumi(asked: Asked): Finding {
   if ("code" in asked) {
-    if (asked.code === "ENOENT") return failed("not on PATH", MEND);
+    if (asked.code === "ENOENT") return failed("not on PATH", `${MEND}; or, in a clone, npm run engine`);
     return failed(`pulumi version fails (${asked.code})`, `run it by hand, or ${MEND}`);
   }
   const { version } = asked;

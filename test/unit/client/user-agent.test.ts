@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { diagnoseHandshake } from "../../../provider/diagnosis/index.js";
 import { startEmulator } from "../../../provider/emulator/index.js";
-import { VERSION } from "../../../provider/version.js";
+import { VERSION } from "../../../provider/lib/version.js";
 import { answerOk, createTestClient, startServer, type TestServer } from "./harness.js";
 import { createTestMessageClient, textOf } from "./message-harness.js";
 

@@ -126,14 +126,14 @@ describe("the address", () => {
 
 describe("arguments that cannot be meant", () => {
   test.each<[unknown, string]>([
-    [{ verificationKey: KEY }, "no such argument: verificationKey"],
+    [{ verificationKey: KEY }, "no such argument: verificationKey (did you mean verificationKeys?)"],
     [
       { workspaces: { acme: { verificationKeys: KEY } }, verificationKeys: KEY },
       "no such argument: verificationKeys",
     ],
     [
       { workspaces: { acme: { verificationKeys: KEY, forwardto: "x" } } },
-      "workspaces.acme: no such argument: forwardto",
+      "workspaces.acme: no such argument: forwardto (did you mean forwardTo?); the arguments are",
     ],
     [{ workspaces: [{ verificationKeys: KEY }] }, "workspaces: must be an object"],
     [{ workspaces: pulumi.output({ acme: { verificationKeys: KEY } }) }, "workspaces: must be an object"],

@@ -1,10 +1,11 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { execa } from "execa";
 import { describe, expect, test, vi } from "vitest";
 import { cacheEntry, fillCache, readCache } from "../../../tools/engine/cache.ts";
 import { compareVersions } from "../../../tools/engine/engine.ts";
-import { engineEnvironment } from "../../../tools/engine/environment.ts";
+import { engineEnvironment, exportLine } from "../../../tools/engine/environment.ts";
 import { findEngine } from "../../../tools/engine/find.ts";
 import type { EngineMaker } from "../../../tools/engine/make.ts";
 import { resolveEngine } from "../../../tools/engine/resolve.ts";
@@ -32,6 +33,14 @@ test("versions are compared number by number", () => {
 });
 
 describe("the engine on PATH", () => {
+  test("is there in a terminal into which the line for it was pasted", async () => {
+    const folder = makeFolder();
+    writeFakeEngine(folder, "v3.220.1");
+    const line = exportLine({ directory: folder, command: "", version: "", source: "build" });
+    const { stdout } = await execa("sh", ["-c", `${line}\npulumi version`]);
+    expect(stdout).toBe("v3.220.1");
+  });
+
   test("is taken with its version and folder", async () => {
     const folder = makeFolder();
     writeFakeEngine(folder, "v3.220.1");

@@ -160,6 +160,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [{ timeouts: { requestSeconds: Number.NaN } }, "timeouts.requestSeconds", /got NaN/],
     [{ timeouts: { readySeconds: -1 } }, "timeouts.readySeconds", /from 0 to 3600, got -1/],
     [{ timeouts: { readyMs: 1 } }, "timeouts.readyMs", /is not known; write requestSeconds or readySeconds/],
+    [{ timeouts: { readySecond: 1 } }, "timeouts.readySecond", /not known \(did you mean readySeconds\?\)/],
     [
       { timeouts: { toString: 1 } },
       "timeouts.toString",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { VERSION } from "../../../version.js";
+import { VERSION } from "../../../lib/version.js";
 import { resetState } from "../../reset.js";
 import { switches } from "../../switches.js";
 import { parseBody, parseQuery, type ControlHandler, type ControlRoute } from "../call.js";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isOlder, LEAST_NODE } from "../../../provider/cli/doctor/versions.js";
+import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { isOlder, LEAST_NODE, LEAST_PULUMI } from "../../../provider/lib/least-versions.js";
 
 describe("a version", () => {
   test.each([
@@ -13,8 +14,8 @@ describe("a version", () => {
     expect(isOlder(version, least)).toBe(expected);
   });
 
-  test("of Node that is needed is that of the package, and this one is new enough", () => {
-    expect(LEAST_NODE).toMatch(/^\d+\.\d+$/);
-    expect(isOlder(process.versions.node, LEAST_NODE)).toBe(false);
+  test("that is needed is that of package.json", () => {
+    expect(`>=${LEAST_NODE}`).toBe(packageJson.engines.node);
+    expect(`>=${LEAST_PULUMI} <4`).toBe(packageJson.peerDependencies["@pulumi/pulumi"]);
   });
 });
