@@ -212,8 +212,8 @@ const isRefusedRead = (
 ): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
 
 function hintFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): string {
-  if (code === "unauthorized") return `. ${KEY_HINT}`;
-  if (isRefusedRead(operation, { code, httpStatus })) return `. Is the API key right? ${KEY_HINT}`;
+  if (code === "unauthorized") return `\n${KEY_HINT}`;
+  if (isRefusedRead(operation, { code, httpStatus })) return `. Is the API key right?\n${KEY_HINT}`;
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
     return ". Is this the address of the registration interface? Check baseUrl";
   }

@@ -1,13 +1,17 @@
 import { ApiChatError } from "../errors.js";
 
-/** Starts a deliberate failure with the resource's name, and without a stack: the SDK prints it beside the message. */
+/**
+ * Starts a deliberate failure with the resource's name. Of check, diff, read and delete the SDK prints `${error}: ${stack}` too,
+ * beside the message that the engine shows: that becomes one short line, such as "ApiChatError: acme: unauthorized".
+ */
 export async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof ApiChatError) {
       error.message = `${name}: ${error.message}`;
-      error.stack = "";
+      error.stack = `${name}: ${error.code}`;
+      error.toString = () => error.name;
     }
     throw error;
   }

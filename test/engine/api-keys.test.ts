@@ -22,7 +22,7 @@ const ROTATED_KEYS = [
 const secrets = [ENVIRONMENT_KEY, CONFIGURED_KEY, WRONG_KEY, ...ROTATED_KEYS];
 
 const WAY_OUT = "set APICHAT_API_KEY for this command, or run pulumi up first";
-const UNAUTHORIZED = /get-webhook at \S+: HTTP 401.*The API key is issued by the platform's support/;
+const UNAUTHORIZED = /get-webhook at \S+: HTTP 401.*\n\s*The API key is issued by the platform's support/;
 
 /** A webhook whose program names no API key. */
 const fromDefault = (workspace: string) => ({ workspace, args: { apiKey: undefined } });
@@ -75,6 +75,12 @@ describe("the API key comes from the argument, the environment or the configurat
   });
 });
 
+/** Of the command's summary of what went wrong. */
+function linesAbout(subject: RegExp, output: string): string[] {
+  const [, diagnostics = ""] = /^Diagnostics:\n([^]*?)^(?:Outputs|Resources):/m.exec(output) ?? [];
+  return diagnostics.split("\n").filter((line) => subject.test(line));
+}
+
 describe("a wrong API key", () => {
   let scene: Scene;
   let stack: TestStack;
@@ -104,6 +110,7 @@ describe("a wrong API key", () => {
       expect(ok).toBe(false);
       expect(output).toMatch(UNAUTHORIZED);
       expect(output).toContain(WAY_OUT);
+      expect(linesAbout(/HTTP 401|API key/, output)).toHaveLength(2);
       expect(await stack.exportedState()).toContain("ApiChatWebhook::acme");
       expect(scene.emulator.workspace("acme").registration).toMatchObject({ webhook_status: "verified" });
     }

@@ -312,7 +312,7 @@ test("a preflight that fails keeps set-webhook from being called", async () => {
   const error = await failureOf(create({ ...args, webhookUrl: wrong.url, timeouts }));
   expect(error).toMatchObject({ code: "handshake_failed", transcript: { rule: "token_refused" } });
   expect(error.message).toMatch(/^acme: the handshake with /);
-  expect(error.stack).toBe("");
+  expect(error.stack).toBe("acme: handshake_failed");
   expect(actions()).toEqual(["get-webhook"]);
   expect(acme.registration).toBeUndefined();
 });
