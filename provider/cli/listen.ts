@@ -38,6 +38,7 @@ export function listenCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so its URL can be registered: for a service elsewhere put a tunnel before it.
+The preflight of this package, as in pulumi up, is marked: it says so in User-Agent, which any sender can.
 A delivery is answered with 200 if its signature is right, else with 401, and printed in both cases.
 
 What is accepted is forwarded once, byte for byte, with its end-to-end headers, in order within a conversation. The answer

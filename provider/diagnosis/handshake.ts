@@ -8,6 +8,7 @@ import { CAUSES } from "./causes.js";
 import { causeOfConnectionError, causeOfTimeout, describeConnectionError } from "./connection-cause.js";
 import { exchange, ExchangeError, type AnswerStart } from "./exchange.js";
 import { quoteBody, quoteText } from "./quote-answer.js";
+import { PREFLIGHT_USER_AGENT } from "./user-agent.js";
 
 /** One handshake to perform. */
 export interface HandshakeRequest {
@@ -48,7 +49,7 @@ type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
 async function attempt(request: HandshakeRequest, signal: AbortSignal): Promise<Outcome> {
   const encoded = encodeHandshake(request);
-  const headers = { ...encoded.headers, ...request.headers };
+  const headers = { "user-agent": PREFLIGHT_USER_AGENT, ...encoded.headers, ...request.headers };
   try {
     const answer = await exchange({ ...encoded, headers, dispatcher: sharedDispatcher(), signal });
     const cause = causeOfAnswer(answer, request.challenge);

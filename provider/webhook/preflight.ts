@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../client/retry.js";
+import { isLoopback } from "../diagnosis/addresses.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
-import { ApiChatError, type HandshakeRule } from "../errors.js";
+import { ApiChatError, type HandshakeRule, type HandshakeTranscript } from "../errors.js";
 import { say, sayIfSlow } from "../resource/progress.js";
 import { printUrl } from "../url.js";
 import type { Preflight } from "./inputs.js";
@@ -30,6 +31,9 @@ const LONGEST_ANSWER_MS = 10_000;
 /** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
 const LEAST_ANSWER_MS = 1_000;
 
+/** A port of this machine on which nothing listens is not waited for longer: nothing on the way may hide an endpoint. */
+const NOBODY_LISTENS_MS = 10_000;
+
 /** What else can be done where only this machine may be unable to reach the endpoint. */
 const WAYS_OUT: Partial<Record<HandshakeRule, string>> = {
   private_address: "if it can reach this one",
@@ -47,20 +51,24 @@ export async function preflight(options: PreflightOptions): Promise<void> {
   const diagnosis = await waitForHandshake(options);
   for (const { text } of diagnosis.warnings) say(name, text);
   if (diagnosis.passed) return;
-  const error = handshakeFailed(diagnosis, options.wording);
+  const error = handshakeFailed(diagnosis, options);
   if (mode === "warn") return say(name, `warning: ${error.message}; set-webhook is called all the same`);
   error.message += "; set-webhook was not called";
   throw error;
 }
 
 async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDiagnosis> {
-  const { name, url, mode, deadline } = options;
+  const { name, url, mode } = options;
+  const begun = performance.now();
+  const deadline = mode === "warn" ? Math.min(options.deadline, begun + LONGEST_ANSWER_MS) : options.deadline;
   const isRefusedForGood = createRefusalCount(options);
+  let end = deadline;
   let rounds = 1;
   let seen = "";
   return sayIfSlow(
     name,
-    () => `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}`,
+    () =>
+      `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`,
     async () => {
       for (; ; rounds += 1) {
         const diagnosis = await diagnoseOnce(options);
@@ -68,15 +76,21 @@ async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDia
         const { transcript } = diagnosis;
         // None if nothing was sent.
         transcript.rounds = transcript.rounds && rounds;
-        const pauseMs = backOffMs(rounds);
-        const isLast = mode === "warn" || performance.now() + pauseMs > deadline;
-        if (isLast || isRefusedForGood(diagnosis) || !isWorthWaiting(diagnosis)) return diagnosis;
+        end = nobodyListensHere(transcript) ? Math.min(deadline, begun + NOBODY_LISTENS_MS) : deadline;
+        const leftMs = end - performance.now();
+        if (mode === "warn" || leftMs <= 0 || isRefusedForGood(diagnosis) || !isWorthWaiting(diagnosis))
+          return diagnosis;
         seen = `; so far ${diagnosis.reason}`;
-        await sleep(pauseMs);
+        await sleep(Math.min(backOffMs(rounds), leftMs));
       }
     },
   );
 }
+
+const secondsUntil = (end: number): number => Math.max(0, Math.round((end - performance.now()) / 1000));
+
+const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
+  addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
 
 /** Whether the rounds so far, of which it is told each, have come to as many refusals of the token as end the waiting. */
 function createRefusalCount({
@@ -109,11 +123,12 @@ const isWorthWaiting = ({ transcript: { steps } }: FailedHandshake): boolean =>
 
 function handshakeFailed(
   { reason, mend, transcript }: FailedHandshake,
-  { warnOnly }: Wording = OF_PROGRAM,
+  { mode, wording: { warnOnly } = OF_PROGRAM }: PreflightOptions,
 ): ApiChatError {
-  const wayOut = WAYS_OUT[transcript.rule];
+  const condition = mode === "warn" ? undefined : WAYS_OUT[transcript.rule];
+  const wayOut = condition === undefined ? "" : `; ${condition}, ${warnOnly}`;
   const lines = [
-    `the handshake with ${transcript.url} failed: ${reason}; ${mend}${wayOut === undefined ? "" : `; ${wayOut}, ${warnOnly}`}`,
+    `the handshake with ${transcript.url} failed: ${reason}; ${mend}${wayOut}`,
     ...describeRecord(transcript).map((line) => `  ${line}`),
   ];
   const httpStatus = transcript.steps.find(({ cause }) => cause === transcript.cause)?.httpStatus;

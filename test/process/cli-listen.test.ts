@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { diagnoseHandshake } from "pulumi-apichat/diagnosis";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
 import { freePort } from "../support/free-port.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
@@ -70,6 +71,21 @@ describe("apichat listen", () => {
       "",
     ]);
     expect(said.stdout).not.toContain("\u001b");
+  });
+
+  it("marks what looks like this package's own handshake, and not that of the service", async () => {
+    const { program, url } = await listen("--json");
+    expect(await diagnoseHandshake({ url, verificationKey: KEY })).toMatchObject({ passed: true });
+    await fetch(createHandshake({ url, verificationKey: KEY }));
+    const { stdout } = await end(program);
+    const handshakes = readJsonLines(stdout).filter(({ type }) => type === "handshake");
+    expect(handshakes.map(({ looksLikePreflight }) => looksLikePreflight)).toEqual([true, true, false]);
+
+    const people = await listen();
+    expect(await diagnoseHandshake({ url: people.url, verificationKey: KEY })).toMatchObject({
+      passed: true,
+    });
+    expect((await end(people.program)).stdout).toMatch(/passed {2}as form {2}\(looks like the preflight/);
   });
 
   it("forwards what is accepted, byte for byte, with its headers and without those of the connection", async () => {

@@ -40,10 +40,11 @@ function describe(seen: SeenRequest, options: LineOptions): string {
 }
 
 function describeHandshake(
-  { verdict, encoding, status, reason }: SeenHandshake,
+  { verdict, encoding, looksLikePreflight, status, reason }: SeenHandshake,
   options: LineOptions,
 ): string {
-  const how = encoding === "query" ? "in the query" : `as ${encoding}`;
+  const where = encoding === "query" ? "in the query" : `as ${encoding}`;
+  const how = looksLikePreflight ? `${where}  (looks like the preflight, not the service)` : where;
   if (verdict === "passed") return `handshake  ${paint("green", "passed", options)}  ${how}`;
   return `handshake  ${paint("red", `refused ${status}`, options)}  ${how}: ${toPlainText(reason)}`;
 }

@@ -23,6 +23,8 @@ export interface SeenHandshake extends Seen {
   type: "handshake";
   verdict: "passed" | "refused";
   encoding: Handshake["encoding"];
+  /** Its `User-Agent` is that of the handshakes that this package makes before the service does. Any sender can set it. */
+  looksLikePreflight: boolean;
 }
 
 /** What a delivery says (section 2.4). Nothing of it is checked, and with a wrong signature anybody may have written it. */

@@ -1,3 +1,4 @@
+import { looksLikePreflight } from "../../diagnosis/user-agent.js";
 import type { BodyFailure } from "../../responder/body.js";
 import { findHandshake } from "../../responder/handshake.js";
 import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
@@ -65,7 +66,9 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
   const handshake = head.method === "POST" ? findHandshake(head.url, text) : undefined;
   if (handshake !== undefined) {
     const verdict = isAnswered ? "passed" : "refused";
-    return { type: "handshake", verdict, encoding: handshake.encoding, ...common };
+    const isPreflight = looksLikePreflight(head.header("user-agent"));
+    const { encoding } = handshake;
+    return { type: "handshake", verdict, encoding, looksLikePreflight: isPreflight, ...common };
   }
   if (!isAnswered && !CODES_OF_DELIVERIES.has(code)) {
     return { type: "request", verdict: "refused", method: head.method, ...common };

@@ -201,6 +201,26 @@ describe("waiting", () => {
     expect(received).toHaveLength(3);
   });
 
+  test("says after two seconds what was seen and how many seconds are left", async () => {
+    const { origin } = await startServer((request, response, index) =>
+      (lines.length === 0 ? respond(503) : answerHandshake())(request, response, index),
+    );
+    await run(origin, { deadline: inSeconds(60) });
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^acme: waiting for \S+ to answer the handshake, attempt \d+; so far form: HTTP 503; 5\d s left$/,
+      ),
+    ]);
+  });
+
+  test("for a port of this machine on which nothing listens ends after a few seconds", async () => {
+    const begun = performance.now();
+    const url = `http://127.0.0.1:${await closedPort()}/`;
+    const error = await failureOf(run(url, { deadline: inSeconds(600) }));
+    expect(error.transcript?.cause).toBe("connection_refused");
+    expect(performance.now() - begun).toBeGreaterThan(3_000);
+  });
+
   test("ends at the deadline, with the count of its rounds", async () => {
     const { origin, received } = await startServer(respond(503));
     const begun = performance.now();
@@ -269,6 +289,13 @@ describe("the mode", () => {
     expect(received).toHaveLength(3);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^acme: warning: the handshake with http.* failed: form: HTTP 503/);
+  });
+
+  test('"warn" does not recommend itself', async () => {
+    await run(`http://127.0.0.1:${await closedPort()}/`, { mode: "warn" });
+    expect(lines).toEqual([expect.not.stringContaining('preflight: "warn"')]);
+    const required = await failureOf(run(`http://127.0.0.1:${await closedPort()}/`));
+    expect(required.message).toContain('preflight: "warn"');
   });
 
   test('"warn" says nothing of a handshake that passes', async () => {
