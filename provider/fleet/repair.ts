@@ -14,16 +14,18 @@ export interface MendableFailure extends Failure {
 /** How the fleet's command line is called, unless somebody says otherwise. */
 export const DEFAULT_COMMAND = "node fleet.ts";
 
-/** Says which command repairs a difference. `command` is how the fleet's command line is called. */
-export const repairOf = (kind: RepairKind, command: string): string => REPAIRS[kind](command);
+/**
+ * The command that repairs a difference. `command` is how the fleet's command line is called; `removal` removes the webhook of
+ * somebody else.
+ */
+export const repairOf = (kind: RepairKind, command: string, removal = ""): string =>
+  REPAIRS[kind](command, removal);
 
-const REPAIRS: Record<RepairKind, (command: string) => string> = {
+const REPAIRS: Record<RepairKind, (command: string, removal: string) => string> = {
   changed: (command) => `${command} up --refresh`,
   gone: (command) => `${command} up --refresh`,
-  "taken-over": (command) =>
-    `${command} up --refresh stops with a conflict: find out whose the other webhook is, then ` +
-    `apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and ${command} up --refresh; ` +
-    "or take the workspace out of the list",
+  "taken-over": (command, removal) =>
+    `find out whose the other webhook is; if it may go: ${removal}; then ${command} up --refresh`,
   other: (command) => `${command} up --refresh`,
   "not-deployed": (command) => `${command} up`,
   "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,

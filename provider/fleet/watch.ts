@@ -1,3 +1,4 @@
+import { removalCommand } from "../webhook/removal-command.js";
 import { listExisting, programTask } from "./existing-stacks.js";
 import {
   DEFAULT_COMMAND,
@@ -86,7 +87,10 @@ const timesOf = (startedAt: number): Pick<DriftReport, "checkedAt" | "seconds"> 
   seconds: secondsSince(startedAt),
 });
 
-type Found = Omit<DriftedWorkspace, "repair">;
+interface Found extends Omit<DriftedWorkspace, "repair"> {
+  /** Removes what is registered there. */
+  removal?: string;
+}
 
 function toDriftReport(
   run: StacksRun,
@@ -98,7 +102,10 @@ function toDriftReport(
   return {
     outcome: judge(run, found.length + others.length),
     workspaces: found
-      .map((one) => ({ ...one, repair: repairOf(repairKindOf(one, others), command) }))
+      .map(({ removal, ...one }) => ({
+        ...one,
+        repair: repairOf(repairKindOf(one, others), command, removal),
+      }))
       .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
     others: others.map((one) => ({ ...one, kind: "other", repair: repairOf("other", command) })),
     checked: run.stacks.flatMap(findChecked).length,
@@ -131,11 +138,17 @@ function findOthers({ stacks }: StacksRun, found: readonly Found[]): (OtherChang
 
 function findDrift(fleet: ResolvedFleet, { stack, webhooks }: StackReport): Found[] {
   const place = fleet.stacks.find(({ name }) => name === stack);
-  const listed = new Set(place?.workspaces.map(({ name }) => name));
+  const listed = new Map(place?.workspaces.map((listing) => [listing.name, listing]));
   return webhooks.flatMap((webhook) => {
     const { workspace, drift } = webhook;
     const kind = kindOf(webhook, listed.has(workspace));
-    return kind === undefined ? [] : [{ workspace, stack, kind, properties: drift?.properties ?? [] }];
+    if (kind === undefined) return [];
+    const properties = drift?.properties ?? [];
+    const url = properties.find(({ property }) => property === "webhookUrl")?.actual;
+    const baseUrl = listed.get(workspace)?.baseUrl;
+    const removal =
+      baseUrl === undefined || url === undefined ? {} : { removal: removalCommand(baseUrl, url) };
+    return [{ workspace, stack, kind, properties, ...removal }];
   });
 }
 

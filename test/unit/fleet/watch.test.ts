@@ -99,7 +99,7 @@ describe("the watch of a fleet, on a fake of the worker processes", () => {
     // The program is one for all: it would take over every foreign webhook.
     expect(repair).not.toContain("onExisting");
     expect(repair).toMatch(
-      /apichat webhook delete --base-url BASE_URL --webhook-url OTHER_URL and node fleet\.ts up --refresh;/,
+      /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node fleet\.ts up --refresh$/,
     );
   });
 

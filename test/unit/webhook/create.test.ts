@@ -157,7 +157,7 @@ describe("a workspace that never had a webhook", () => {
     emulator.injectFault({ operation: "get-webhook", fault });
     const error = await failureOf(create(args));
     expect(["rejected", "protocol"]).toContain(error.code);
-    expect(error.message).toMatch(/^acme: get-webhook .*Nothing was written.*onExisting: "replace"/);
+    expect(error.message).toMatch(/^acme: get-webhook [^]*Nothing was written.*onExisting: "replace"/);
     expect(actions()).toEqual(["get-webhook"]);
     emulator.injectFault({ operation: "get-webhook", fault });
     expect((await create({ ...args, onExisting: "replace" })).outs.status).toBe("verified");

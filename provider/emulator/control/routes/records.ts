@@ -94,7 +94,9 @@ export function findById<Item extends { id: string }>(
 ): Item {
   const record = records.find((one) => one.id === id);
   if (record !== undefined) return record;
-  throw notFound(`there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never was`);
+  throw notFound(
+    `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never was`,
+  );
 }
 
 export function findConversation(state: EmulatorState, id: string): Conversation {
