@@ -54,13 +54,13 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
   });
 
   it("ends with 1 where it cannot start, and shows no key", async () => {
-    const { url, close } = await startReceiver();
-    const home = await makeHome({ ...configOf(first, second), port: Number(new URL(url).port) });
+    const receiver = await startReceiver();
+    const home = await makeHome({ ...configOf(first, second), port: Number(new URL(receiver.url).port) });
     const { exitCode, stdout, stderr } = await startProgram(["responder", "--config", home.configFile]).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain("the port is taken");
     expect(findSecrets(stdout + stderr, keys)).toEqual([]);
     expect(await readInstance(home.dataDir)).toBeUndefined();
-    await close();
+    await receiver.close();
   });
 });
