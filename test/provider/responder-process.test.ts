@@ -193,6 +193,28 @@ describe("a process that has ended", () => {
   });
 });
 
+test("1,000 workspaces are started, rotated and ended, and a start that fails shows none of 2,000 keys", async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `w${index}`);
+  const workspaces = Object.fromEntries(names.map((name) => [name, { path: `/${name}` }]));
+  const keysOf = (...words: string[]): Values =>
+    Object.fromEntries(names.map((name) => [name, words.map((word) => `${word}-key-0123456789-${name}`)]));
+  const created = await create({ workspaces, verificationKeys: keysOf("first") });
+  const { id, outs } = created;
+  const rotated = { workspaces, verificationKeys: keysOf("second", "first") };
+  const updated = await provider.update(id, outs, await checked(rotated));
+  expect(updated["pid"]).toBe(outs.pid);
+  for (const word of ["first", "second"])
+    expect(await deliverTo(urlOf(created, "/w999"), `${word}-key-0123456789-w999`)).toBe(200);
+  const failed = await failureOf(
+    provider.update(id, updated, await checked({ ...rotated, host: "192.0.2.1" })),
+  );
+  const { stdout, stderr } = provider.printed();
+  const secrets = Object.values(rotated.verificationKeys).flat() as string[];
+  expect(findSecrets(JSON.stringify(failed) + stdout + stderr, secrets)).toEqual([]);
+  await killResponders(outs.dataDir);
+  await provider.delete(id, updated);
+});
+
 describe("failures", () => {
   test("a port that is taken is named, in one clean line", async () => {
     const holder = await startEndpoint();

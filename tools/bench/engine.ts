@@ -1,9 +1,9 @@
 import { withBed, type Bed } from "./bed.ts";
 import type { Measurement, Row, RowContext } from "./measurement.ts";
-import type { Side } from "./project.ts";
 import { alternate, median, pairwise, timeOf } from "./statistics.ts";
 
-const SIDES = ["ours", "noOp", "plain"] as const satisfies readonly Side[];
+const SIDES = ["ours", "noOp", "plain"] as const;
+type Side = (typeof SIDES)[number];
 
 /** The commands of one turn, in milliseconds, and what the service saw of them. */
 interface Turn {
@@ -24,7 +24,7 @@ export const engineRow: Row = {
 };
 
 async function measureEngine(
-  bed: Bed<(typeof SIDES)[number]>,
+  bed: Bed<Side>,
   { webhooks, engineRounds, signal, update }: RowContext,
 ): Promise<Measurement[]> {
   const turnOf = (side: Side, count: number) => (): Promise<Turn> => runTurn(bed, side, count);

@@ -12,7 +12,9 @@ import { writeFigures } from "./fleet/results.ts";
 import { createFleetRows } from "./fleet/rows.ts";
 import { heapRow } from "./heap.ts";
 import { loadingRow } from "./loading.ts";
+import { logLineRow } from "./log-line.ts";
 import { describeMachine, formatMachine, type Machine } from "./machine.ts";
+import { manyWorkspacesRow } from "./many-workspaces.ts";
 import { isReached, type Measurement } from "./measurement.ts";
 import { parseOptions, USAGE, type BenchOptions } from "./options.ts";
 import { refusedBodiesRow } from "./refused-bodies.ts";
@@ -34,6 +36,7 @@ const ROWS = [
   messageClientRow,
   responderRow,
   heapRow,
+  logLineRow,
   spoolRow,
   slowConnectionsRow,
   refusedBodiesRow,
@@ -42,6 +45,7 @@ const ROWS = [
   loadingRow,
   stateRow,
   engineRow,
+  manyWorkspacesRow,
   ...fleet.rows,
 ];
 const MISSED = 1;

@@ -24,8 +24,8 @@ export const USAGE = `npm run bench -- [options]
 Measures this package against what it is built on, in one run, and prints the ratios.
 
   --only <row>       only this row; may be repeated: signature, workerd, bundle, client, message-client,
-                     responder, heap, spool, slow, refused, emulator, command-line, loading, state, engine, fleet,
-                     one-stack
+                     responder, heap, log-line, spool, slow, refused, emulator, command-line, loading, state,
+                     engine, many-workspaces, fleet, one-stack
   --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
   --rounds <n>       repetitions of the engine row, default 3
   --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000

@@ -9,12 +9,13 @@ import type { ServiceReport } from "./service.ts";
 import { describeWebhooks } from "./settings.ts";
 
 /** The sides of the rows on the engine: each is a program of this name in programs/. */
-export type Side = "ours" | "noOp" | "plain";
+export type Side = "ours" | "noOp" | "plain" | "responder";
 
 const PROGRAMS: Record<Side, URL> = {
   ours: new URL("programs/ours.mjs", import.meta.url),
   noOp: new URL("programs/no-op.mjs", import.meta.url),
   plain: new URL("programs/plain.mjs", import.meta.url),
+  responder: new URL("programs/responder.mjs", import.meta.url),
 };
 
 /** The input that holds the source of a dynamic provider. */
@@ -32,8 +33,8 @@ export interface StateResource {
 
 /** A Pulumi project on a file backend of its own, driven with the CLI as a user does. */
 export interface Project {
-  /** Writes so many webhooks into the program. */
-  declare(webhooks: number): Promise<void>;
+  /** Writes so many webhooks with this key into the program. */
+  declare(webhooks: number, verificationKey?: string): Promise<void>;
   up(): Promise<void>;
   destroy(): Promise<void>;
   /** The dynamic resources of the exported state. */
@@ -48,7 +49,8 @@ export async function createProject(
   const engine = await resolveEngine({ signal });
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   const folders = { home: join(folder, "home"), backend: folder, passphrase: "bench" };
-  const env = engineEnvironment(engine, folders);
+  // Responders keep their folders with the rest, and are started on CI machines too.
+  const env = { ...engineEnvironment(engine, folders), XDG_STATE_HOME: join(folder, "state"), CI: "false" };
   const program = join(folder, "program");
   const pulumi = async (...parameters: string[]): Promise<void> => {
     const given = [...parameters, "--stack", "bench", "--non-interactive"];
@@ -70,8 +72,11 @@ export async function createProject(
     throw error;
   }
   return {
-    declare: (webhooks) =>
-      writeFile(join(program, "webhooks.json"), JSON.stringify(describeWebhooks(webhooks, service))),
+    declare: (webhooks, verificationKey) =>
+      writeFile(
+        join(program, "webhooks.json"),
+        JSON.stringify(describeWebhooks(webhooks, service, verificationKey)),
+      ),
     // Without the preview, which costs all sides the same and would only dilute the ratio.
     up: () => pulumi("up", "--yes", "--skip-preview"),
     destroy: () => pulumi("destroy", "--yes", "--skip-preview"),

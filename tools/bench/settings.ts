@@ -10,11 +10,12 @@ export const workspaceNames = (count: number): string[] =>
 export const describeWebhooks = (
   count: number,
   { serviceUrl, endpointUrl }: { serviceUrl: string; endpointUrl: string },
+  webhookVerificationKey = VERIFICATION_KEY,
 ): object[] =>
   workspaceNames(count).map((name) => ({
     name,
     baseUrl: `${serviceUrl}/${name}/apichat`,
     apiKey: API_KEY,
     webhookUrl: `${endpointUrl}/webhooks/apichat`,
-    webhookVerificationKey: VERIFICATION_KEY,
+    webhookVerificationKey,
   }));
