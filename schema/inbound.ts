@@ -44,7 +44,7 @@ export const inboundTextMessage = z.strictObject({
   /** `message_created`. */
   event: z.literal("message_created"),
   /**
-   * The text; not empty, because an empty one marks an attachment message.
+   * The text. Not empty: attachment messages have an empty one; whether a text may is not in the specification.
    * @minLength 1
    */
   content: z.string().min(1),

@@ -8,7 +8,8 @@ const common = {
   /** The contact that the reply addresses: the `sender.id` of the inbound messages. */
   sender_id: z.string(),
   /**
-   * The conversation that the reply belongs to: a number, or a bigint when a number would lose digits.
+   * The conversation: a number, or a bigint when a number would lose digits. That it is the `conversation_id` of the
+   * contact's messages is likely, and not in the specification.
    * @TJS-type integer
    */
   conv_id: receivedConversationId,

@@ -12,7 +12,8 @@ export const paths: JsonSchema = {
     servers: [
       {
         url: "https://{bot_host}",
-        description: "`{bot_base_url}`: another host than that of the registration interface.",
+        description:
+          "`{bot_base_url}`, the start of `bot_url`. The specification does not say whether its host is another one.",
         variables: { bot_host: { default: "bots.example", description: "The host of `bot_url`." } },
       },
       {
@@ -31,8 +32,8 @@ function workspaceParameter(): JsonSchema {
     in: "path",
     required: true,
     description:
-      "Server and path together are `{base_url}`, which the specification leaves open and support tells you. " +
-      "The emulator puts the workspace in front of `/apichat`.",
+      "Server and path together are `{base_url}`, which the specification leaves open, and which may have another path " +
+      "and a query of its own. This path is the emulator's.",
     schema: { type: "string", pattern: "^[A-Za-z0-9._-]+$" },
     example: sampleAddress.workspace,
   };

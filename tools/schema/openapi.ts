@@ -1,3 +1,4 @@
+import { VERSION } from "../../provider/version.ts";
 import { listComponents, type JsonSchema } from "./openapi-components.ts";
 import { flowApiKeyScheme, paths } from "./openapi-paths.ts";
 import { webhooks } from "./openapi-webhooks.ts";
@@ -7,12 +8,12 @@ export const openApiFile = "openapi.json";
 
 const info: JsonSchema = {
   title: "API Channel",
-  // The only version that the specification knows (section 9).
-  version: "2025-04-24",
+  version: VERSION,
   summary: "Registration of webhooks, messages of contacts, and replies to them",
   description:
     "Connects the chat of an external system to a messaging and automation platform. The section numbers are those " +
-    "of the API Channel Integration Service Specification. It shows no error shapes, statuses or limits: where one " +
+    "of the API Channel Integration Service Specification, which has no version (section 9): this one is that of " +
+    "pulumi-apichat. It shows no error shapes, statuses or limits: where one " +
     "stands here, it is how the emulator of pulumi-apichat reads the gap. Methods other than POST get 405 there.",
   license: { name: "MIT", identifier: "MIT" },
 };
@@ -20,8 +21,10 @@ const info: JsonSchema = {
 const servers: JsonSchema[] = [
   {
     url: "https://{host}",
-    description: "The registration interface.",
-    variables: { host: { default: "platform.example", description: "The host of `{base_url}`." } },
+    description:
+      "An example of where the registration interface may be: the specification writes its whole address as " +
+      "`{base_url}`, and shows neither host nor path.",
+    variables: { host: { default: "platform.example", description: "The host of your `{base_url}`." } },
   },
   {
     url: "http://127.0.0.1:4000",

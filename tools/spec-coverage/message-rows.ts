@@ -5,6 +5,10 @@ const conversation = testsIn("test/unit/emulator/conversations.test.ts");
 const reading = testsIn("test/unit/emulator/readings.test.ts");
 const corpus = testsIn("test/unit/emulator/corpus.test.ts");
 
+const client = testsIn("test/unit/client/message-request.test.ts");
+const sent = { client: client("that is %s has exactly its body of section 4.2") };
+const refused = { client: client("%s is not sent: invalid_config, naming the field and not its value") };
+
 const shapes = ["schema/inbound.ts", "provider/emulator/message-shape.ts"];
 const bot = ["provider/emulator/bot-interface.ts"];
 
@@ -26,39 +30,67 @@ export const messageOperations = [
 
 /** Sections 2.3, 4.2 and 5: what the external system posts to `bot_url`. */
 export const messageRows: readonly CoverageRow[] = [
-  ...fieldRows("2.3", ["inbound"], shapes, {
-    content: named,
-    message_type: named,
-    sender: named,
-    "sender.id": conversation(
-      "are told apart by contact and by conversation id, in the order in which they began",
-    ),
-    "sender.name": conversation("keep the last name that the contact had"),
-    "sender.email": message("may lack sender.%s"),
-    "sender.phone_number": message("may lack sender.%s"),
-    "sender.type": wrong,
-    conversation_id: message("whose conversation id would lose digits gets 422"),
-    event: named,
-    attachments: named,
-    "attachments[].file_type": named,
-    "attachments[].data_url": named,
-    submitted_values: named,
-    "submitted_values[].title": wrong,
-    "submitted_values[].payload": named,
-  }),
+  ...fieldRows(
+    { section: "2.3", schemas: ["inbound"], where: shapes, parts: sent },
+    {
+      content: named,
+      message_type: named,
+      sender: named,
+      "sender.id": conversation(
+        "are told apart by contact and by conversation id, in the order in which they began",
+      ),
+      "sender.name": conversation("keep the last name that the contact had"),
+      "sender.email": message("may lack sender.%s"),
+      "sender.phone_number": message("may lack sender.%s"),
+      "sender.type": wrong,
+      conversation_id: message("whose conversation id would lose digits gets 422"),
+      event: named,
+      attachments: named,
+      "attachments[].file_type": named,
+      "attachments[].data_url": named,
+      submitted_values: named,
+      "submitted_values[].title": wrong,
+      "submitted_values[].payload": named,
+    },
+  ),
   {
     section: "2.3",
     what: "requiredness of `sender.email` and `sender.phone_number`: not shown",
     switches: ["senderFields"],
     where: shapes,
     shownBy: reading("required refuses a sender without e-mail or phone number, and names both"),
+    parts: {
+      client: client("in its shape on the wire is sent as it is, also without e-mail and phone number"),
+    },
   },
-  ...messageOperations.map((operation) => ({ section: "4.2", what: operation, where: bot, shownBy: kept })),
+  {
+    section: "2.3",
+    what: "other required fields, empty text: not shown; refused",
+    where: shapes,
+    shownBy: named,
+    parts: refused,
+  },
+  ...messageOperations.map((operation) => ({
+    section: "4.2",
+    what: operation,
+    where: bot,
+    shownBy: kept,
+    parts: sent,
+  })),
+  {
+    section: "4.2",
+    what: "messages after delete-webhook: not shown; taken",
+    where: bot,
+    shownBy: message("is taken for the workspace whose bot it is, whatever is registered"),
+  },
   {
     section: "4.2",
     what: "`{bot_base_url}/api/apichat/<unique_code_to_bot>`",
     where: bot,
     shownBy: message("is taken for the workspace whose bot it is, whatever is registered"),
+    parts: {
+      client: client("is posted to the bot's address as JSON, with the flow API key as a bearer token"),
+    },
   },
   {
     section: "4.2",
@@ -72,6 +104,7 @@ export const messageRows: readonly CoverageRow[] = [
     switches: ["messageAnswer"],
     where: bot,
     shownBy: reading("created is 201 and the id of the message"),
+    parts: { client: client("holds %s as it came") },
   },
   {
     section: "5",
@@ -79,11 +112,17 @@ export const messageRows: readonly CoverageRow[] = [
     switches: ["flowKey"],
     where: ["provider/emulator/presented-key.ts", ...bot],
     shownBy: reading("%s takes the key %s only"),
+    parts: {
+      client: testsIn("test/unit/client/key-presentation.test.ts")(
+        "%s is taken by a service that reads the key so, and by no other",
+      ),
+    },
   },
   {
     section: "5",
     what: 'permission "Gerenciar Fluxo"',
     where: bot,
     shownBy: message('with a key that lacks "Gerenciar Fluxo" gets 403 until it may'),
+    parts: { client: testsIn("test/unit/client/message-failures.test.ts")("(%s) fails at once") },
   },
 ];

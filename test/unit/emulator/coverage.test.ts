@@ -7,6 +7,7 @@ import type { RegistrationAction } from "../../../schema/index.js";
 import { coverage, formatCoverage, putCoverage } from "../../../tools/spec-coverage/coverage.ts";
 import { replyKinds } from "../../../tools/spec-coverage/delivery-rows.ts";
 import { messageOperations } from "../../../tools/spec-coverage/message-rows.ts";
+import type { Parts } from "../../../tools/spec-coverage/row.ts";
 import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
 import { operations } from "./messages-harness.js";
 
@@ -46,6 +47,22 @@ describe("the table of coverage holds", () => {
     expect(states.map(({ what }) => what.replace(/,.*/, ""))).toEqual(["state `verified`", "state empty"]);
   });
 
+  test("each field in every part that sends or takes it", () => {
+    const partsOf: Record<string, readonly (keyof Parts)[]> = {
+      "registration-requests": ["client", "resource"],
+      "registration-envelope": ["client", "resource"],
+      "webhook-configuration": ["client", "resource"],
+      handshake: ["resource", "responder"],
+      inbound: ["client"],
+      outbound: ["responder"],
+      "received-outbound": ["responder"],
+    };
+    const lacking = coverage.flatMap(({ fields = [], parts = {} }) =>
+      fields.filter((field) => partsOf[field.split(" ")[0] ?? ""]?.every((part) => parts[part]) !== true),
+    );
+    expect(lacking).toEqual([]);
+  });
+
   test("every section that describes the service", () => {
     const sections = new Set(coverage.map(({ section }) => section));
     const expected = ["2.1", "2.2", "2.3", "2.4", "3", "4.1", "4.2", "4.3", "5", "6.1", "6.2", "7", "8"];
@@ -73,7 +90,8 @@ describe("what the table says is there", () => {
   const files = [...new Set(coverage.flatMap(({ where }) => where))];
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 
-  const tests = new Map(coverage.map(({ shownBy }) => [shownBy.join(": "), shownBy]));
+  const shown = coverage.flatMap(({ shownBy, parts = {} }) => [shownBy, ...Object.values(parts)]);
+  const tests = new Map(shown.map((test) => [test.join(": "), test]));
   test.each([...tests.values()])("%s: %s", (file, name) => {
     const source = readFileSync(new URL(file, root), "utf8");
     const spelled = [`"`, "'", "`"].map((quote) => `${quote}${name}${quote},`);
@@ -86,6 +104,11 @@ describe("the table as Markdown", () => {
     const lines = formatCoverage().split("\n");
     expect(lines).toHaveLength(coverage.length + 2);
     expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
+  });
+
+  test("is that of the README (else run: node tools/spec-coverage/main.ts)", () => {
+    const readme = readFileSync(new URL("README.md", root), "utf8");
+    expect(putCoverage(readme)).toBe(readme);
   });
 
   test("goes between its markers, and nowhere else", () => {
