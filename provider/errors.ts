@@ -75,7 +75,7 @@ export type HandshakeCause =
   | "challenge_padded";
 
 /** How the three parameters of section 6.1 may travel: the specification does not say. */
-export type HandshakeEncoding = "form" | "json" | "query";
+export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** One handshake, sent in one encoding, and what came of it. No secret is in it. */
 export interface HandshakeStep {

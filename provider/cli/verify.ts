@@ -43,9 +43,10 @@ export function verifyCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 A second handshake with a wrong token shows whether the endpoint checks the token.
 
-The rows form, json and query tell how the three parameters travel: in a body as form or as JSON, or in
-the URL's query. The specification does not say which one the service uses. The query is tried only if
-both others fail, because a key in a URL ends up in access logs. One that passes is enough.
+The rows form, json, multipart and query tell how the three parameters travel: in a body as form, as JSON
+or as multipart form, or in the URL's query. The specification does not say which one the service uses.
+Multipart is tried if form and JSON fail, and the query only if all others fail,
+because a key in a URL ends up in access logs. One that passes is enough.
 An answer that takes ${SLOW_MS / 1000} s or longer is a warning.
 
 Examples:

@@ -2,6 +2,7 @@ import { orAborted } from "../client/abort.js";
 import { sharedDispatcher } from "../client/dispatcher.js";
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors.js";
+import { writeMultipart } from "../multipart.js";
 import { appendQuery, printTarget } from "../url.js";
 import { causeOfAnswer, titleOf } from "./answer-cause.js";
 import { CAUSES } from "./causes.js";
@@ -62,7 +63,7 @@ async function attempt(request: HandshakeRequest, signal: AbortSignal): Promise<
   }
 }
 
-/** Puts the three parameters into a form, into JSON, or behind the URL's own query. */
+/** Puts the three parameters into a form, into JSON, into a multipart form, or behind the URL's own query. */
 export function encodeHandshake({ url, token, challenge, encoding }: HandshakeRequest): {
   url: string;
   headers: Record<string, string>;
@@ -71,6 +72,10 @@ export function encodeHandshake({ url, token, challenge, encoding }: HandshakeRe
   const parameters = { hub_mode: "subscribe", hub_verify_token: token, hub_challenge: challenge };
   if (encoding === "json") {
     return { url, headers: { "content-type": "application/json" }, body: JSON.stringify(parameters) };
+  }
+  if (encoding === "multipart") {
+    const { contentType, body } = writeMultipart(parameters);
+    return { url, headers: { "content-type": contentType }, body };
   }
   const form = new URLSearchParams(parameters).toString();
   if (encoding === "form") {

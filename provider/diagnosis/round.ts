@@ -20,12 +20,18 @@ export interface RoundOptions {
   signal?: AbortSignal;
 }
 
-/** Sends form and JSON at once, and the query only if both fail: a key in a URL ends up in the endpoint's access log. */
+/**
+ * Sends form and JSON at once, a multipart form if both fail, and the query only if that fails too: a key in a URL ends up in
+ * the endpoint's access log.
+ */
 export async function sendInEveryEncoding(options: RoundOptions): Promise<Sent[]> {
   const requests = createRequests(options);
-  const inBody = await Promise.all([send(requests.form), send(requests.json)]);
-  const passes = inBody.some(({ step }) => step.rule === undefined);
-  return passes ? inBody : [...inBody, await send(requests.query)];
+  const sent = await Promise.all([send(requests.form), send(requests.json)]);
+  for (const request of [requests.multipart, requests.query]) {
+    if (sent.some(({ step }) => step.rule === undefined)) break;
+    sent.push(await send(request));
+  }
+  return sent;
 }
 
 async function send(request: HandshakeRequest): Promise<Sent> {
@@ -34,12 +40,22 @@ async function send(request: HandshakeRequest): Promise<Sent> {
 
 function createRequests(options: RoundOptions): Record<HandshakeEncoding, HandshakeRequest> {
   const { url, verificationKey: token, limitMs = LONGEST_ANSWER_MS, signal } = options;
-  const challenges = { form: createChallenge(), json: createChallenge(), query: createChallenge() };
+  const challenges = {
+    form: createChallenge(),
+    json: createChallenge(),
+    multipart: createChallenge(),
+    query: createChallenge(),
+  };
   const made = Object.values(challenges);
   // All of them in each step: an endpoint that caches answers with the challenge of another one.
   const secrets = [token, ...made, ...made.map(numberOf), ...secretsOfUrl(url)];
   const create = (encoding: HandshakeEncoding): HandshakeRequest => {
     return { url, encoding, token, challenge: challenges[encoding], limitMs, signal, secrets };
   };
-  return { form: create("form"), json: create("json"), query: create("query") };
+  return {
+    form: create("form"),
+    json: create("json"),
+    multipart: create("multipart"),
+    query: create("query"),
+  };
 }

@@ -5,9 +5,9 @@ import { describeStep } from "./describe.js";
 export const SLOW_MS = 5_000;
 
 /**
- * What may go wrong although the endpoint answers. `only_as_form`, `only_as_json`, `only_as_query`: the other encodings that
- * were tried fail, and the specification does not say which one the service uses. `slow`: an answer took long.
- * `not_200`: an answer is right, with another 2xx than 200.
+ * What may go wrong although the endpoint answers. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`: the
+ * other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: an answer
+ * took long. `not_200`: an answer is right, with another 2xx than 200.
  * `private_address`: only a service on the same network reaches it. `token_not_checked`: a wrong token passes too.
  */
 export type HandshakeWarningCode =

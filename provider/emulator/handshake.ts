@@ -1,6 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandshakeParameters } from "../../schema/index.js";
+import { writeMultipart } from "../multipart.js";
 import type { AnswerFault } from "./faults.js";
 import type { Challenge, HandshakeEncoding } from "./switches.js";
 import {
@@ -102,6 +103,10 @@ function encodeHandshake(target: HandshakeTarget, challenge: string): OutgoingRe
   if (encoding === "json") {
     const headers = { "content-type": "application/json" };
     return { url, headers, body: JSON.stringify(parameters), timeoutMs };
+  }
+  if (encoding === "multipart") {
+    const { contentType, body } = writeMultipart({ ...parameters });
+    return { url, headers: { "content-type": contentType }, body, timeoutMs };
   }
   const encoded = new URLSearchParams({ ...parameters }).toString();
   if (encoding === "query") return { url: appendQuery(url, encoded), headers: {}, body: "", timeoutMs };

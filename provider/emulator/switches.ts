@@ -2,9 +2,10 @@ import * as z from "zod";
 
 /**
  * How the handshake's three parameters are sent (section 6.1 leaves it open): `form` as a form body, `json` as a JSON
- * body, `query` merged into the query of the webhook URL, with an empty body.
+ * body, `multipart` as a multipart form (PHP's curl sends an array so), `query` merged into the query of the webhook URL,
+ * with an empty body.
  */
-export type HandshakeEncoding = "form" | "json" | "query";
+export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** The random string of a handshake (section 6.1): 32 hex digits, 10 digits, or 1 KiB of letters, digits, `+` and `/`. */
 export type Challenge = "hex" | "digits" | "long";
@@ -119,7 +120,7 @@ const limitMs = durationMs.min(1);
 export const switches = {
   handshake: z
     .strictObject({
-      encoding: z.enum(["form", "json", "query"]).default("form"),
+      encoding: z.enum(["form", "json", "multipart", "query"]).default("form"),
       challenge: z.enum(["hex", "digits", "long"]).default("hex"),
       timeoutMs: limitMs.default(5000),
     })

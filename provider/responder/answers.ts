@@ -16,7 +16,7 @@ const STATUS_BY_CODE = {
   not_found: 404,
   method_not_allowed: 405,
   body_too_large: 413,
-  /** The body is compressed or multipart: neither a handshake nor a delivery. */
+  /** The body is compressed. */
   unsupported_media_type: 415,
   /** Something has read the body before the responder. */
   body_consumed: 500,

@@ -1,3 +1,4 @@
+import { readMultipart } from "../multipart.js";
 import { answerError } from "./answers.js";
 import type { KeyList } from "./keys.js";
 import { queryOf, type Answer } from "./request.js";
@@ -8,7 +9,7 @@ export interface Handshake {
   /** The target of the request, without the parameters of a handshake. */
   url: string;
   /** Where the three parameters were. */
-  encoding: "form" | "json" | "query";
+  encoding: "form" | "json" | "multipart" | "query";
   /** Which of the verification keys the token was, counted from 0. */
   keyIndex: number;
 }
@@ -23,8 +24,8 @@ export interface HandshakeRequest {
 /** At most 1 KiB of printable ASCII: more than any challenge needs, and too little to make the endpoint say anything. */
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
-/** More than a handshake needs. A longer body is not searched for one: nothing is known of its sender yet. */
-export const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
+/** More than a handshake needs. */
+const HANDSHAKE_LIMIT_BYTES = 8 * 1024;
 
 /** The three parameters of section 6.1. */
 const PARAMETERS = ["hub_mode", "hub_verify_token", "hub_challenge"];
@@ -33,17 +34,22 @@ type ParameterReader = (name: string) => unknown;
 
 /**
  * Finds the handshake in a request: `hub_mode` with the value `subscribe`, `hub_verify_token` and `hub_challenge`,
- * all three in the body (a form or a JSON object) or all three in the query; other parameters are ignored. The content
- * type is not looked at, because section 6.1 does not name one. Anything else is no handshake. Takes time in proportion to
- * the length, so the body's text must be that of a short one.
+ * all three in the body (a form, also a multipart one, or a JSON object) or all three in the query; other parameters are
+ * ignored. The content type is not looked at, because section 6.1 does not name one. Anything else is no handshake.
  */
-export function findHandshake(url: string, bodyText: string): HandshakeRequest | undefined {
-  return findInBody(bodyText) ?? findInQuery(queryOf(url));
+export function findHandshake(url: string, shortText: string): HandshakeRequest | undefined {
+  return findInBody(shortText) ?? findInQuery(queryOf(url));
 }
 
+const decoder = new TextDecoder();
+
+/** The text of a body; "" for one too long to be a handshake: it is not parsed before anything is known of its sender. */
+export const shortTextOf = (body: Uint8Array): string =>
+  body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
+
 /** Whether a request speaks of a handshake with the dotted names of another service, which are not those of section 6.1. */
-export const hasDottedNames = (url: string, bodyText: string): boolean =>
-  bodyText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
+export const hasDottedNames = (url: string, shortText: string): boolean =>
+  shortText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
 
 /**
  * Judges a handshake: the index of the key that its token is, or the refusal. 401 for a token that is none of the keys;
@@ -74,6 +80,7 @@ export function withoutHandshake(url: string): string {
 }
 
 function findInBody(text: string): HandshakeRequest | undefined {
+  if (text.startsWith("--")) return toHandshake(readParts(text), "multipart");
   if (!/^\s*\{/.test(text)) return toHandshake(readForm(text), "form");
   // So that no delivery is parsed before its signature is checked, unless it speaks of handshakes itself.
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
@@ -87,6 +94,11 @@ function readForm(text: string): ParameterReader {
   const pairs = text.split("&").filter((pair) => pair.includes("="));
   const parameters = new URLSearchParams(pairs.join("&"));
   return (name) => parameters.get(name);
+}
+
+function readParts(text: string): ParameterReader {
+  const fields = readMultipart(text);
+  return (name) => fields.get(name);
 }
 
 function readJson(text: string): ParameterReader {

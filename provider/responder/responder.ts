@@ -4,9 +4,9 @@ import { parseMessage, type Delivery } from "./delivery.js";
 import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./fetch.js";
 import {
   findHandshake,
-  HANDSHAKE_LIMIT_BYTES,
   hasDottedNames,
   judgeHandshake,
+  shortTextOf,
   withoutHandshake,
   type Handshake,
   type HandshakeRequest,
@@ -61,9 +61,9 @@ export interface Responder {
 
 /**
  * Makes the endpoint of a webhook URL: it answers handshakes (section 6.1) and gives verified deliveries (section 6.2)
- * to `onDelivery`. In this order: another path gets 404; another method than POST, 405; a compressed or multipart body,
- * 415; a body over the limit, 413; a handshake, its challenge as plain text, or 401 for a wrong token and 400 for a
- * challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a body that is not JSON, 400; then 200.
+ * to `onDelivery`. In this order: another path gets 404; another method than POST, 405; a compressed body, 415; a body over
+ * the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401 for a wrong token
+ * and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a body that is not JSON, 400; then 200.
  * If `onDelivery` fails the answer is 500 and the error goes to console.error; if it throws an {@link UnavailableError},
  * 503. The body of each error is `{ "error": { "code", "message" } }`.
  *
@@ -153,12 +153,6 @@ function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
       "accept-encoding": "identity",
     });
   }
-  if (/^\s*multipart\//i.test(request.header("content-type") ?? "")) {
-    return answerError(
-      "unsupported_media_type",
-      "a handshake is a form (not multipart) or JSON, a delivery is JSON",
-    );
-  }
   return undefined;
 }
 
@@ -189,7 +183,7 @@ interface Signed {
 const decoder = new TextDecoder();
 
 async function answerBody(request: RequestHead, { body, keys, exchange }: Signed): Promise<Answer> {
-  const shortText = body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
+  const shortText = shortTextOf(body);
   const handshake = findHandshake(request.url, shortText);
   if (handshake !== undefined) return answerHandshake(request, { handshake, keys, exchange });
 

@@ -1,4 +1,5 @@
 import type { OutboundMessage } from "../../schema/outbound.js";
+import { writeMultipart } from "../multipart.js";
 import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";
@@ -103,6 +104,10 @@ export function createHandshake(options: CreateHandshakeOptions): Request {
   const form = new URLSearchParams(parameters);
   if (encoding === "query") {
     return new Request(`${url}${url.includes("?") ? "&" : "?"}${form.toString()}`, { method: "POST" });
+  }
+  if (encoding === "multipart") {
+    const { contentType, body } = writeMultipart(parameters);
+    return new Request(url, { method: "POST", headers: { "content-type": contentType }, body });
   }
   const body = encoding === "json" ? JSON.stringify(parameters) : form.toString();
   const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";

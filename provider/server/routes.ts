@@ -31,8 +31,8 @@ export type RouteMaker = (config: ServerConfig) => Routes;
 
 /**
  * Makes what makes the routes: each workspace's path answers handshakes and takes deliveries into the store before it
- * answers 200, or 503 if the store fails; the health path answers 200, or 503 while the store fails; every other one 404. One maker for the life of a
- * server, so that a new configuration does not let refused requests into the log more often.
+ * answers 200, or 503 if the store fails; the health path answers 200, or 503 while nothing can be stored; every other one
+ * 404. One maker for the life of a server, so that a new configuration does not let refused requests into the log more often.
  */
 export function createRouteMaker(store: DeliveryStore, log: Log): RouteMaker {
   const note: Notes = {

@@ -2,6 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import type { EmulatorOptions, RecordedRequest } from "../../provider/emulator/index.js";
+import { readParts } from "./read-parts.js";
 
 /** What these checks look at in schema/openapi.json. */
 export interface OpenApiDocument {
@@ -176,12 +177,12 @@ function listBodyFlaws(operation: Operation, place: readonly string[], request: 
   if (text === "") return operation.requestBody.required ? ["no body"] : [];
   const type = mediaTypeOf(request.headers);
   if (!(type in operation.requestBody.content)) return [`an undocumented content type: ${type}`];
-  const value: unknown = type === "application/json" ? JSON.parse(text) : readForm(text);
-  return listFlaws([...place, "requestBody", "content", type, "schema"], value);
+  return listFlaws([...place, "requestBody", "content", type, "schema"], readBody(type, text));
 }
 
-function readForm(text: string): Record<string, string> {
-  return Object.fromEntries(new URLSearchParams(text));
+function readBody(type: string, text: string): unknown {
+  if (type === "application/json") return JSON.parse(text);
+  return type === "multipart/form-data" ? readParts(text) : Object.fromEntries(new URLSearchParams(text));
 }
 
 function mediaTypeOf(headers: SentRequest["headers"]): string {

@@ -17,7 +17,8 @@ function handshakeOperation(): JsonSchema {
     description:
       "Sent to `webhook_url` during `set-webhook` (section 6.1). Check that `hub_verify_token` is the verification " +
       "key, then answer with `hub_challenge` as the whole body. How the three parameters travel is not in the " +
-      "specification: as a form, as JSON, or in the query of `webhook_url` with an empty body. Take all three.",
+      "specification: as a form, as JSON, as a multipart form, or in the query of `webhook_url` with an empty body. " +
+      "Take all of them.",
     tags: ["webhook"],
     security: [],
     parameters: Object.keys(samples.HandshakeParameters).map((name) => ({
@@ -31,6 +32,7 @@ function handshakeOperation(): JsonSchema {
       content: {
         "application/x-www-form-urlencoded": { schema: refTo("HandshakeParameters"), examples },
         ...jsonContent(refTo("HandshakeParameters"), examples),
+        "multipart/form-data": { schema: refTo("HandshakeParameters"), examples },
       },
     },
     responses: {

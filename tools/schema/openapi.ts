@@ -1,4 +1,4 @@
-import { VERSION } from "../../provider/version.ts";
+import { VERSION } from "../../provider/lib/version.ts";
 import { listComponents, type JsonSchema } from "./openapi-components.ts";
 import { flowApiKeyScheme, paths } from "./openapi-paths.ts";
 import { webhooks } from "./openapi-webhooks.ts";

@@ -42,6 +42,7 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     ...readings<HandshakeReadingOf<"encoding">>("form", {
       form: "a form in the body",
       json: "JSON in the body",
+      multipart: "a multipart form in the body",
       query: "in the query of the webhook URL",
     }),
   },

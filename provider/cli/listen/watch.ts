@@ -1,6 +1,6 @@
 import { looksLikePreflight } from "../../diagnosis/user-agent.js";
 import type { BodyFailure } from "../../responder/body.js";
-import { findHandshake } from "../../responder/handshake.js";
+import { findHandshake, shortTextOf } from "../../responder/handshake.js";
 import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
 import type { Responder } from "../../responder/responder.js";
 import { SIGNATURE_HEADER } from "../../responder/signature.js";
@@ -63,7 +63,7 @@ function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer
     headers: Array.from(head.headers(), maskHeader),
   };
   const isAnswered = answer.status === 200;
-  const handshake = head.method === "POST" ? findHandshake(head.url, text) : undefined;
+  const handshake = head.method === "POST" ? findHandshake(head.url, shortTextOf(body)) : undefined;
   if (handshake !== undefined) {
     const verdict = isAnswered ? "passed" : "refused";
     const isPreflight = looksLikePreflight(head.header("user-agent"));

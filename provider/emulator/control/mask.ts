@@ -73,13 +73,15 @@ function maskHeader(name: string, value: string, maskText: (text: string) => str
 const SECRET_FIELD =
   /"(ChaveApi|webhook_verification_key|hub_verify_token)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)/g;
 const SECRET_PARAMETER = /(^|[&?])(ChaveApi|webhook_verification_key|hub_verify_token)=[^&\s"]*/g;
+const SECRET_PART = /(name="hub_verify_token"\r\n\r\n)[^\r\n]*/g;
 const URL_FIELD = /"(webhook_url)"(\s*:\s*)"((?:[^"\\]|\\.)*)"/g;
 
-/** What is secret by the name of its field, in JSON or a form: also a key that is not the right one. */
+/** What is secret by the name of its field, in JSON or any form: also a key that is not the right one. */
 const maskFields = (text: string): string =>
   text
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
+    .replace(SECRET_PART, `$1${MASK}`)
     .replace(
       URL_FIELD,
       (_, name: string, colon: string, url: string) => `"${name}"${colon}"${hideValues(url)}"`,

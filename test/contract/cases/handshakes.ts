@@ -13,6 +13,7 @@ import {
 const CHALLENGE = "9f86d081884c7d659a2feaa0c55ad015";
 const FORM = ["content-type", "application/x-www-form-urlencoded"] as const;
 const JSON_TYPE = ["content-type", "application/json"] as const;
+const BOUNDARY = "------------------------d74496d66958873e";
 const PRINTABLE = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).join("");
 
 type Parameters = Record<string, unknown>;
@@ -36,6 +37,18 @@ const inJson = (changes: Parameters = {}): ContractRequest => ({
   body: jsonOf(changes),
   headers: [JSON_TYPE],
 });
+/** A body as PHP's curl writes it when it is given an array. */
+const partsOf = (changes: Parameters = {}, head = 'Content-Disposition: form-data; name="NAME"'): string =>
+  Object.entries(parameters(changes))
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `--${BOUNDARY}\r\n${head.replace("NAME", name)}\r\n\r\n${String(value)}\r\n`)
+    .join("")
+    .concat(`--${BOUNDARY}--\r\n`);
+const inParts = (body: string): ContractRequest => ({
+  body,
+  headers: [["content-type", `multipart/form-data; boundary=${BOUNDARY}`]],
+});
+
 const inQuery = (changes: Parameters = {}): ContractRequest => ({ target: `/hook?${formOf(changes)}` });
 
 const wrongToken = refused(401, "invalid_token");
@@ -51,13 +64,18 @@ const aCase = (name: string, request: ContractRequest, expected: ContractExpecta
   expected,
 });
 
-/** The same challenge in each of the three encodings. */
+/** The same challenge in each of the four encodings. */
 const challengeInAll = (name: string, challenge: string): ContractCase[] => [
   aCase(`a challenge ${name}, in a form`, inForm({ hub_challenge: challenge }), challenged(challenge)),
   aCase(
     `a challenge ${name}, in JSON`,
     inJson({ hub_challenge: challenge }),
     challenged(challenge, { encoding: "json" }),
+  ),
+  aCase(
+    `a challenge ${name}, in a multipart form`,
+    inParts(partsOf({ hub_challenge: challenge })),
+    challenged(challenge, { encoding: "multipart" }),
   ),
   aCase(
     `a challenge ${name}, in the query`,
@@ -69,6 +87,11 @@ const challengeInAll = (name: string, challenge: string): ContractCase[] => [
 const badChallengeIn = (name: string, hub_challenge: string): ContractCase[] => [
   aCase(`a challenge ${name} is not given back, in a form`, inForm({ hub_challenge }), badChallenge),
   aCase(`a challenge ${name} is not given back, in JSON`, inJson({ hub_challenge }), badChallenge),
+  aCase(
+    `a challenge ${name} is not given back, in a multipart form`,
+    inParts(partsOf({ hub_challenge })),
+    badChallenge,
+  ),
 ];
 
 const encodings: ContractCase[] = [
@@ -150,6 +173,53 @@ const encodings: ContractCase[] = [
     ...aCase("a form in chunks", { ...inForm(), transfer: { chunkBytes: 7 } }, challenged(CHALLENGE)),
     cannot: cannotOnLambda("the event holds the whole body"),
   },
+];
+
+const inMultipart = challenged(CHALLENGE, { encoding: "multipart" });
+const FILE_PART = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="hub_mode"; filename="a.txt"\r\n\r\nx\r\n`;
+
+const multipart: ContractCase[] = [
+  aCase(
+    "a multipart form with other headers, in another order and case, and a name without quotes",
+    inParts(
+      partsOf({}, "Content-Type: text/plain; charset=utf-8\r\ncontent-disposition: FORM-DATA;name=NAME"),
+    ),
+    inMultipart,
+  ),
+  aCase(
+    "a multipart form with another field and a file of the same name",
+    inParts(FILE_PART + partsOf({ hub_topic: "x\r\n\r\ny" })),
+    inMultipart,
+  ),
+  aCase("a multipart form that says nothing of its type", { body: partsOf() }, inMultipart),
+  aCase(
+    "a multipart form with a field that comes twice: the first counts",
+    inParts(partsOf().replace(`--${BOUNDARY}--\r\n`, "") + partsOf({ hub_challenge: "other" })),
+    inMultipart,
+  ),
+  aCase(
+    "a multipart form at a URL with a query of its own",
+    { ...inParts(partsOf()), target: "/hook?tenant=7" },
+    challenged(CHALLENGE, { url: "/hook?tenant=7", encoding: "multipart" }),
+  ),
+  aCase(
+    "a multipart form with another token",
+    inParts(partsOf({ hub_verify_token: FOREIGN_KEY })),
+    wrongToken,
+  ),
+  aCase("a multipart form that is cut off", inParts(partsOf().slice(0, -6)), none),
+  aCase("a multipart form with line feeds alone", inParts(partsOf().replaceAll("\r\n", "\n")), none),
+  aCase(
+    "a multipart form whose boundary goes on",
+    inParts(partsOf().replaceAll(`${BOUNDARY}\r\nContent`, `${BOUNDARY}x\r\nContent`)),
+    none,
+  ),
+  aCase("a multipart form without the names", inParts(partsOf({}, "Content-Disposition: form-data")), none),
+  aCase(
+    "a multipart form of more than 8 KiB is no handshake",
+    inParts(partsOf({ pad: "x".repeat(8192) })),
+    none,
+  ),
 ];
 
 const challenges: ContractCase[] = [
@@ -246,4 +316,10 @@ const noHandshakes: ContractCase[] = [
   },
 ];
 
-export const handshakeCases: ContractCase[] = [...encodings, ...challenges, ...tokens, ...noHandshakes];
+export const handshakeCases: ContractCase[] = [
+  ...encodings,
+  ...multipart,
+  ...challenges,
+  ...tokens,
+  ...noHandshakes,
+];

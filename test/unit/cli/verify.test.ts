@@ -73,10 +73,10 @@ describe("apichat verify", () => {
       response.writeHead(isJson ? 415 : 404).end();
     });
     const [, address, ...rows] = (await verify([origin])).stdout.split("\n");
-    expect(address).toBe("  address      127.0.0.1");
+    expect(address).toBe("  address                 127.0.0.1");
     expect(rows.slice(0, 2)).toEqual([
-      expect.stringMatching(/^ {2}form, query {2}\d+, \d+ ms {2}HTTP 404$/),
-      expect.stringMatching(/^ {2}json {9} *\d+ ms {2}HTTP 415$/),
+      expect.stringMatching(/^ {2}form, multipart, query {2}\d+, \d+, \d+ ms {2}HTTP 404$/),
+      expect.stringMatching(/^ {2}json {20} *\d+ ms {2}HTTP 415$/),
     ]);
   });
 
@@ -105,7 +105,7 @@ describe("apichat verify", () => {
       cause: "challenge_in_quotes",
       mend: expect.any(String) as string,
       warnings: [{ code: "private_address" }],
-      transcript: { addresses: ["127.0.0.1"], steps: [{ encoding: "form" }, { encoding: "json" }, {}] },
+      transcript: { addresses: ["127.0.0.1"], steps: [{ encoding: "form" }, { encoding: "json" }, {}, {}] },
     });
     expect(JSON.parse((await verify([good, "--json"])).stdout)).toMatchObject({ passed: true });
   });
@@ -211,8 +211,8 @@ test("--help ends with 0 and tells of the key, the rows, slowness and the exit c
   const { exitCode, stdout } = await verify(["--help"]);
   expect(exitCode).toBe(0);
   expect(stdout).toContain("APICHAT_VERIFICATION_KEY");
-  expect(stdout).toContain("The rows form, json and query tell how the three parameters travel");
-  expect(stdout).toContain("The query is tried only if");
+  expect(stdout).toContain("The rows form, json, multipart and query tell how the three parameters travel");
+  expect(stdout).toContain("the query only if all others fail");
   expect(stdout).toContain("a key in a URL ends up in access logs");
   expect(stdout).toContain("takes 5 s or longer is a warning");
   expect(stdout).toContain("Exit code: 0 passed, 1 failed, 2 wrong use, 130 ended by Ctrl-C.");

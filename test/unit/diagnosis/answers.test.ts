@@ -145,7 +145,10 @@ describe.concurrent("a body that is not the challenge:", () => {
     const { origin } = await startServer(answer);
     expect(await diagnoseFailure(origin)).toMatchObject({
       cause,
-      transcript: { rule: "wrong_challenge", steps: [{ httpStatus: expect.any(Number) as number }, {}, {}] },
+      transcript: {
+        rule: "wrong_challenge",
+        steps: [{ httpStatus: expect.any(Number) as number }, {}, {}, {}],
+      },
     });
   });
 

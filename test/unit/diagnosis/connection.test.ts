@@ -31,7 +31,7 @@ describe.concurrent("without a connection", () => {
     const diagnosis = await diagnoseFailure(await startDeafListener(), { limitMs: 300 });
     expect(diagnosis).toMatchObject({ cause: "connect_timeout", transcript: { rule: "unreachable" } });
     expect(diagnosis.reason).toContain("no connection within 0.3 s");
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - begun).toBeLessThan(5000);
   });
 });
 

@@ -41,5 +41,7 @@ export const answerChallenge =
 /** In which encoding a request came. */
 export function encodingOf({ headers }: Received): HandshakeEncoding {
   const type = headers["content-type"];
-  return type === undefined ? "query" : type === "application/json" ? "json" : "form";
+  if (type === undefined) return "query";
+  if (type === "application/json") return "json";
+  return type.startsWith("multipart/form-data") ? "multipart" : "form";
 }

@@ -34,7 +34,9 @@ describe("the lines of a record", () => {
     const [address, ...lines] = await linesOf(respond(401, "who are you?"));
     expect(address).toBe("address: 127.0.0.1");
     expect(lines).toEqual([
-      expect.stringMatching(/^form, json, query: HTTP 401, body "who are you\?", \d+, \d+, \d+ ms$/),
+      expect.stringMatching(
+        /^form, json, multipart, query: HTTP 401, body "who are you\?", \d+, \d+, \d+, \d+ ms$/,
+      ),
       "attempts: 1",
     ]);
   });
@@ -44,7 +46,7 @@ describe("the lines of a record", () => {
       respond(encodingOf(request) === "json" ? 415 : 404)(request, response, index),
     );
     expect(lines).toEqual([
-      expect.stringMatching(/^form, query: HTTP 404, \d+, \d+ ms$/),
+      expect.stringMatching(/^form, multipart, query: HTTP 404, \d+, \d+, \d+ ms$/),
       expect.stringMatching(/^json: HTTP 415, \d+ ms$/),
       "attempts: 1",
     ]);
@@ -118,7 +120,7 @@ describe("a transcript", () => {
     const pending: (() => void)[] = [];
     const { origin } = await startServer(answerWithAll);
     const diagnosis = await diagnoseFailure(origin);
-    expect(challenges).toHaveLength(3);
+    expect(challenges).toHaveLength(4);
     expect(findSecrets(JSON.stringify(diagnosis), challenges)).toEqual([]);
   });
 });

@@ -33,13 +33,16 @@ const answerOnly =
   (request, response, index) =>
     (encodingOf(request) === encoding ? answerHandshake() : respond(400, "not so"))(request, response, index);
 
-test.each(["form", "json", "query"] as const)("right only when sent as %s is a warning", async (encoding) => {
-  const { origin } = await startServer(answerOnly(encoding));
-  const { passed, warnings } = await diagnose(origin, { serviceUrl });
-  expect(passed).toBe(true);
-  expect(warnings.map(({ code }) => code)).toEqual([`only_as_${encoding}`]);
-  expect(warnings[0]?.text).toContain('HTTP 400, body "not so"');
-});
+test.each(["form", "json", "multipart", "query"] as const)(
+  "right only when sent as %s is a warning",
+  async (encoding) => {
+    const { origin } = await startServer(answerOnly(encoding));
+    const { passed, warnings } = await diagnose(origin, { serviceUrl });
+    expect(passed).toBe(true);
+    expect(warnings.map(({ code }) => code)).toEqual([`only_as_${encoding}`]);
+    expect(warnings[0]?.text).toContain('HTTP 400, body "not so"');
+  },
+);
 
 /** Answers anyone with the challenge, and with this status. */
 const answerWith =
@@ -131,13 +134,13 @@ describe("a signature that is demanded without a word", () => {
     const { origin, received } = await startServer(demandSignature);
     const diagnosis = await diagnoseFailure(origin, { probeSignature: true });
     expect(diagnosis).toMatchObject({ cause: "signature_demanded", transcript: { rule: "token_refused" } });
-    expect(received).toHaveLength(4);
+    expect(received).toHaveLength(5);
   });
 
   test("is not probed for unless asked", async () => {
     const { origin, received } = await startServer(demandSignature);
     expect((await diagnoseFailure(origin)).cause).toBe("forbidden");
-    expect(received).toHaveLength(3);
+    expect(received).toHaveLength(4);
   });
 
   test("is not said of an endpoint that refuses a signed handshake too", async () => {

@@ -10,7 +10,7 @@ import type {
   WorkspaceView,
 } from "../../../provider/emulator/index.js";
 import { control, inbound, reply, startRegistered } from "./control-harness.js";
-import { apiKey, startAcme, startEndpoint, verificationKey } from "./harness.js";
+import { apiKey, startAcme, set, startEndpoint, verificationKey } from "./harness.js";
 
 const acmePath = "/_emulator/workspaces/acme";
 
@@ -379,6 +379,18 @@ describe("secrets", () => {
       }
       const revealed = await control(emulator, `GET /_emulator/${list}/${all[0]?.id}?reveal=true`);
       expect(secrets.some((secret) => revealed.text.includes(secret))).toBe(true);
+    },
+  );
+
+  test.each(["form", "json", "multipart", "query"] as const)(
+    "are in no handshake in the encoding %s that failed",
+    async (encoding) => {
+      const { emulator, acme } = await startAcme({ handshake: { encoding } });
+      const { url } = await startEndpoint((_, response) => response.end("no"));
+      const foreign = "foreign-key-0123456789";
+      expect((await set(acme, url, foreign)).status).toBe(422);
+      expect(acme.handshakes).toHaveLength(1);
+      expect((await control(emulator, "GET /_emulator/handshakes")).text).not.toContain(foreign);
     },
   );
 

@@ -36,6 +36,19 @@ describe("the handshake", () => {
     });
   });
 
+  test("can be a multipart form", async () => {
+    const { acme } = await startAcme({ handshake: { encoding: "multipart" } });
+    const { url, received } = await startEndpoint();
+    expect((await set(acme, url, 'a "key" & é')).status).toBe(200);
+    const headers = { "content-type": received[0]?.headers["content-type"] ?? "" };
+    const form = await new Response(received[0]?.body, { headers }).formData();
+    expect([...form]).toEqual([
+      ["hub_mode", "subscribe"],
+      ["hub_verify_token", 'a "key" & é'],
+      ["hub_challenge", acme.handshakes[0]?.challenge],
+    ]);
+  });
+
   test.each([
     ["", ""],
     ["?token=a%20b&x=1", "token=a%20b&x=1&"],

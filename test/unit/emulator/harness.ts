@@ -8,6 +8,7 @@ import {
   type Workspace,
 } from "../../../provider/emulator/index.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
+import { readParts } from "../../support/read-parts.js";
 
 export { emptyConfiguration } from "../../../tools/schema/samples.ts";
 
@@ -71,6 +72,7 @@ function challengeOf({ path, headers, body }: Received): string {
   if (headers["content-type"] === "application/json") {
     return (JSON.parse(body) as { hub_challenge: string }).hub_challenge;
   }
+  if (headers["content-type"]?.startsWith("multipart/")) return readParts(body)["hub_challenge"] ?? "";
   const parameters = new URLSearchParams(body === "" ? new URL(path, "http://endpoint").search : body);
   return parameters.get("hub_challenge") ?? "";
 }

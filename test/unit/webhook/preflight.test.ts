@@ -4,6 +4,7 @@ import type { ApiChatError, HandshakeRule } from "../../../provider/errors.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
 import { findSecrets } from "../../support/secrets.js";
 import { closedPort, type Answer } from "../client/harness.js";
+import { encodingOf } from "../diagnosis/harness.js";
 import {
   VERIFICATION_KEY,
   afterTests,
@@ -27,6 +28,9 @@ const run = (url: string, more: Partial<PreflightOptions> = {}): Promise<void> =
     ...more,
   });
 
+/** Of one in which all fail. */
+const REQUESTS_OF_A_ROUND = 4;
+
 const respond =
   (status: number, body = "", headers: Record<string, string> = {}): Answer =>
   (_, response) =>
@@ -47,13 +51,13 @@ test("the handshake is posted as form and as JSON, each with a challenge of its 
   expect(lines).toEqual([]);
 });
 
-test("the key goes into the query, and so into access logs, only if neither body passes", async () => {
+test("the key goes into the query, and so into access logs, only if no body passes", async () => {
   const { origin, received } = await startServer((request, response, index) =>
     request.body === "" ? answerHandshake()(request, response, index) : void response.writeHead(400).end(),
   );
   await run(`${origin}/hook?tenant=a%20b`);
-  expect(received.map(({ body }) => body === "")).toEqual([false, false, true]);
-  expect(received[2]?.path).toMatch(/^\/hook\?tenant=a%20b&hub_mode=subscribe&/);
+  expect(received.map(({ body }) => body === "")).toEqual([false, false, false, true]);
+  expect(received[3]?.path).toMatch(/^\/hook\?tenant=a%20b&hub_mode=subscribe&/);
 });
 
 /** Answers the challenge as something else. */
@@ -111,7 +115,7 @@ describe("an endpoint that breaks a rule", () => {
       addresses: ["127.0.0.1"],
       rounds: 1,
       rule,
-      steps: ["form", "json", "query"].map((encoding) => ({ encoding, rule, httpStatus })),
+      steps: ["form", "json", "multipart", "query"].map((encoding) => ({ encoding, rule, httpStatus })),
     });
     expect(error.message).toContain(error.transcript?.mend);
   });
@@ -151,7 +155,12 @@ describe("an endpoint that breaks a rule", () => {
     });
     const { transcript } = await failureOf(run(origin));
     expect(transcript?.rule).toBe("wrong_challenge");
-    expect(transcript?.steps.map(({ rule }) => rule)).toEqual(["unreachable", "wrong_challenge", "status"]);
+    expect(transcript?.steps.map(({ rule }) => rule)).toEqual([
+      "unreachable",
+      "wrong_challenge",
+      "unreachable",
+      "status",
+    ]);
   });
 });
 
@@ -160,10 +169,12 @@ const inSeconds = (seconds: number): number => performance.now() + seconds * 100
 describe("waiting", () => {
   test.each([500, 503, 404, 401, 403])("ends well once the endpoint stops answering %i", async (status) => {
     const { origin, received } = await startServer((request, response, index) =>
-      index < 3 ? respond(status)(request, response, index) : answerHandshake()(request, response, index),
+      index < REQUESTS_OF_A_ROUND
+        ? respond(status)(request, response, index)
+        : answerHandshake()(request, response, index),
     );
     await run(origin, { deadline: inSeconds(5) });
-    expect(received.length).toBeGreaterThan(3);
+    expect(received.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
   });
 
   test("ends well once somebody listens", async () => {
@@ -186,7 +197,7 @@ describe("waiting", () => {
   ])("is not done for %s", async (_, answer) => {
     const { origin, received } = await startServer(answer);
     await failureOf(run(origin, { deadline: inSeconds(60) }));
-    expect(received).toHaveLength(3);
+    expect(received).toHaveLength(REQUESTS_OF_A_ROUND);
   });
 
   test("is not done if one encoding is wrong for good, whatever the others are", async () => {
@@ -198,7 +209,7 @@ describe("waiting", () => {
       ),
     );
     await failureOf(run(origin, { deadline: inSeconds(60) }));
-    expect(received).toHaveLength(3);
+    expect(received).toHaveLength(REQUESTS_OF_A_ROUND);
   });
 
   test("says after two seconds what was seen and how many seconds are left", async () => {
@@ -226,7 +237,7 @@ describe("waiting", () => {
     const begun = performance.now();
     const error = await failureOf(run(origin, { deadline: inSeconds(1) }));
     expect(performance.now() - begun).toBeLessThan(1500);
-    expect(error.attempts).toBe(received.length / 3);
+    expect(error.attempts).toBe(received.length / REQUESTS_OF_A_ROUND);
     expect(error.attempts).toBeGreaterThan(1);
     expect(error.transcript?.rounds).toBe(error.attempts);
   });
@@ -236,12 +247,11 @@ describe("one encoding that passes is enough, and the others are named:", () => 
   test.each([
     ["form", "json"],
     ["json", "form"],
-    ["query", "form", "json"],
+    ["multipart", "form", "json"],
+    ["query", "form", "json", "multipart"],
   ])("%s, not %s", async (good, ...bad) => {
     const { origin, received } = await startServer((request, response, index) => {
-      const type = request.headers["content-type"];
-      const encoding = type === undefined ? "query" : type === "application/json" ? "json" : "form";
-      if (encoding === good) answerHandshake()(request, response, index);
+      if (encodingOf(request) === good) answerHandshake()(request, response, index);
       else response.writeHead(503).end("not so");
     });
     await run(origin, { deadline: performance.now() + 60_000 });
@@ -253,18 +263,16 @@ describe("one encoding that passes is enough, and the others are named:", () => 
   });
 });
 
+/** Answers with one status for each round, and passes after them. */
+const inRounds =
+  (...statuses: number[]): Answer =>
+  (request, response, index) => {
+    const status = statuses[Math.floor(index / REQUESTS_OF_A_ROUND)];
+    if (status === undefined) return answerHandshake()(request, response, index);
+    return response.writeHead(status).end();
+  };
+
 describe("an endpoint that refuses the token", () => {
-  const REQUESTS_OF_A_ROUND = 3;
-
-  /** Answers with one status for each round, and passes after them. */
-  const inRounds =
-    (...statuses: number[]): Answer =>
-    (request, response, index) => {
-      const status = statuses[Math.floor(index / REQUESTS_OF_A_ROUND)];
-      if (status === undefined) return answerHandshake()(request, response, index);
-      return response.writeHead(status).end();
-    };
-
   test("in the same way again and again is given up after as many rounds as were asked for", async () => {
     const { origin, received } = await startServer(inRounds(401, 401));
     const error = await failureOf(run(origin, { refusedRounds: 2, deadline: performance.now() + 60_000 }));
@@ -286,7 +294,7 @@ describe("the mode", () => {
   test('"warn" makes one round and says what it saw', async () => {
     const { origin, received } = await startServer(respond(503));
     await run(origin, { mode: "warn", deadline: performance.now() + 60_000 });
-    expect(received).toHaveLength(3);
+    expect(received).toHaveLength(REQUESTS_OF_A_ROUND);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^acme: warning: the handshake with http.* failed: form: HTTP 503/);
   });
@@ -358,7 +366,7 @@ describe("the message", () => {
     );
     expect(more.map((line) => line.trim().split(":")[0])).toEqual([
       "address",
-      "form, json, query",
+      "form, json, multipart, query",
       "attempts",
     ]);
   });
