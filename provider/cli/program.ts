@@ -3,6 +3,7 @@ import { VERSION } from "../lib/version.js";
 import { completeCommand, completionCommand } from "./completion.js";
 import { doctorCommand } from "./doctor.js";
 import { emulatorCommand } from "./emulator.js";
+import { initCommand } from "./init.js";
 import { listenCommand } from "./listen.js";
 import { ENDINGS } from "./output.js";
 import { reportAsOthers, reportError } from "./report-error.js";
@@ -14,6 +15,7 @@ import { webhookCommand } from "./webhook.js";
 
 const EXAMPLES = `
 Examples:
+  $ apichat init my-webhooks
   $ apichat emulator
   $ apichat verify https://chat.example/webhooks/apichat
   $ apichat webhook get --base-url https://platform.example/acme/apichat
@@ -27,6 +29,7 @@ const program = new Command("apichat")
   .version(VERSION)
   .enablePositionalOptions()
   .addHelpText("after", EXAMPLES)
+  .addCommand(initCommand())
   .addCommand(emulatorCommand())
   .addCommand(webhookCommand())
   .addCommand(sendCommand())

@@ -71,6 +71,7 @@ const COMMANDS = new Set([
   "doctor",
   "emulator",
   "help",
+  "init",
   "listen",
   "responder",
   "send",

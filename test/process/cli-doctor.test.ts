@@ -187,6 +187,15 @@ describe("apichat doctor", () => {
       status: "failed",
       text: expect.stringContaining("ECONNREFUSED"),
     });
+    await write({
+      "Pulumi.yaml": `name: shop\nruntime: nodejs\nconfig:\n  apichat:baseUrl:\n    value: ${dead}\n`,
+      "Pulumi.dev.yaml": "config:\n  apichat:apiKey:\n    secure: v1:abc\n",
+    });
+    const ofAll = await examine();
+    expect(ofAll.of("configuration")?.text).toMatch(
+      /^Pulumi.yaml: http.*token=\*\*\*; stack dev: an API key$/,
+    );
+    expect(ofAll.of("base URL")?.text).toContain("ECONNREFUSED");
     await write({ "Pulumi.dev.yaml": `config:\n  apichat:apiKey: plain-api-key-of-a-stack\n` });
     const second = await examine();
     expect(second.of("configuration")).toMatchObject({

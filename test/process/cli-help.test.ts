@@ -11,6 +11,7 @@ beforeAll(async () => {
 describe("--help", () => {
   test.each([
     "",
+    "init",
     "webhook",
     "webhook get",
     "webhook set",

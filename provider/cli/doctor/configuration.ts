@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import * as z from "zod";
 import { printUrl } from "../../url.js";
 import { parseYaml } from "../../yaml-file.js";
@@ -9,9 +9,10 @@ import { findProgram, listStackFiles } from "./program-folder.js";
 
 const stackFile = z.nullable(z.object({ config: z.nullish(z.record(z.string(), z.unknown())) }));
 
-/** One stack's settings of this provider. */
+/** The settings of this provider of one stack, or of all. */
 interface StackSettings {
-  stack: string;
+  /** Such as "stack dev"; for all of them "Pulumi.yaml". */
+  place: string;
   baseUrl: string | undefined;
   hasApiKey: boolean;
   /** The API key stands in the file as it is. */
@@ -57,7 +58,7 @@ async function describeFound(
     ...(hasKey ? ["an API key"] : []),
     ...stacks
       .filter(({ baseUrl, hasApiKey }) => baseUrl !== undefined || hasApiKey)
-      .map((settings) => `stack ${settings.stack}: ${describeStack(settings)}`),
+      .map((settings) => `${settings.place}: ${describeStack(settings)}`),
   ];
 }
 
@@ -66,18 +67,23 @@ const describeStack = ({ baseUrl, hasApiKey }: StackSettings): string =>
 
 async function readStacks(folder: string): Promise<StackSettings[]> {
   const program = await findProgram(folder);
-  return program === undefined ? [] : Promise.all((await listStackFiles(program)).map(readStack));
+  if (program === undefined) return [];
+  return Promise.all([join(program.folder, program.file), ...(await listStackFiles(program))].map(readStack));
 }
+
+/** Pulumi.yaml has the value in an object: the name is not of its own namespace. */
+const projectValue = z.object({ value: z.unknown() }).transform(({ value }) => value);
+const valueOf = (setting: unknown): unknown => projectValue.safeParse(setting).data ?? setting;
 
 async function readStack(path: string): Promise<StackSettings> {
   const config = parseYaml(await readFile(path, "utf8"), stackFile, path)?.config ?? {};
-  const [baseUrl, apiKey] = [config["apichat:baseUrl"], config["apichat:apiKey"]];
+  const [baseUrl, apiKey] = [valueOf(config["apichat:baseUrl"]), valueOf(config["apichat:apiKey"])];
   return {
-    stack: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "$1"),
+    place: basename(path).replace(/^Pulumi\.(.+)\.ya?ml$/, "stack $1"),
     baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
     hasApiKey: apiKey !== undefined,
     isKeyInClear: typeof apiKey === "string",
   };
 }
 
-const namesOf = (stacks: readonly StackSettings[]): string => stacks.map(({ stack }) => stack).join(", ");
+const namesOf = (stacks: readonly StackSettings[]): string => stacks.map(({ place }) => place).join(", ");
