@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { WorkspaceOptions } from "./options.js";
 import type { Conversation } from "./conversations.js";
 import type { DeliveryRecord, HandshakeRecord } from "./records.js";
-import type { SwitchSettings } from "./switches.js";
+import type { DeliveryWhile } from "./switches.js";
 
 /** What a workspace holds while a webhook is registered (section 2.1, without the bot's address). */
 export interface Registration {
@@ -103,7 +103,7 @@ export function currentRegistration(state: WorkspaceState): Registration | undef
 /** The registration that deliveries go to now, if there is one. */
 export function deliverableRegistration(
   state: WorkspaceState,
-  { deliveryWhile }: Pick<SwitchSettings, "deliveryWhile">,
+  { deliveryWhile }: { deliveryWhile: DeliveryWhile },
 ): Registration | undefined {
   const registration = currentRegistration(state);
   const takes = deliveryWhile === "registered" || registration?.webhook_status === "verified";

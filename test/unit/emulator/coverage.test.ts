@@ -91,7 +91,7 @@ describe("what the table says is there", () => {
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 
   const shown = coverage.flatMap(({ shownBy, parts = {} }) => [shownBy, ...Object.values(parts)]);
-  const tests = new Map(shown.map((test) => [test.join(": "), test]));
+  const tests = new Map(shown.map((reference) => [reference.join(": "), reference]));
   test.each([...tests.values()])("%s: %s", (file, name) => {
     const source = readFileSync(new URL(file, root), "utf8");
     const spelled = [`"`, "'", "`"].map((quote) => `${quote}${name}${quote},`);
