@@ -10,7 +10,7 @@ import {
   type WebhookConfiguration,
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation } from "../errors.js";
-import { quote } from "../redact.js";
+import { MASK, quote } from "../redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
 import { describeIssues, inOurWords } from "../zod-flaws.js";
 import { anySignal } from "./abort.js";
@@ -158,7 +158,7 @@ export class RegistrationClient {
     pass: Pass;
   }): Promise<Registration | undefined> {
     const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
-    const quoteAnswer = (text: string): string => quote(text, call.secrets);
+    const quoteAnswer = (text: string): string => quoteWithoutKey(text, call.secrets);
     const answer = await call.pass((signal) =>
       postJson(call.url, call.body, {
         dispatcher,
@@ -240,10 +240,14 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
   };
 }
 
+/** An answer may hold a verification key that is in no request: of get-webhook, or of somebody else. It may also be cut in the key. */
+const quoteWithoutKey = (text: string, secrets: readonly string[]): string =>
+  quote(text.replace(/("webhook_verification_key"\s*:\s*")(?:[^"\\]|\\.)*/gs, `$1${MASK}`), secrets);
+
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 
 function notOk(answer: unknown, secrets: readonly string[]): AttemptError {
-  const said = quote(JSON.stringify(answer), secrets);
+  const said = quoteWithoutKey(JSON.stringify(answer), secrets);
   const { data } = envelopeStatus.safeParse(answer);
   return data && data.status !== "ok"
     ? new AttemptError({ code: "rejected", retry: false }, `the service answered: ${said}`)

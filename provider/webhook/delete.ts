@@ -16,7 +16,7 @@ import { apiKeyCandidates } from "./settings.js";
  * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
  */
 export async function deleteWebhook(state: WebhookState): Promise<void> {
-  const managed = managedAs(state, apiKeyCandidates(state));
+  const managed = managedAs(state, () => apiKeyCandidates(state));
   if (managed !== undefined) {
     handOver(state);
     say(nameOf(state), `the webhook stays: it is still managed by this program, as "${managed}"`);

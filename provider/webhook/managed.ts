@@ -73,11 +73,11 @@ export function nameOf({ name, applied }: WebhookState): string {
 export const declaredFor = (state: WebhookState): Declared | undefined => declaredByName.get(nameOf(state));
 
 /** The name under which the program still manages the registration of a resource that is about to be deleted. */
-export function managedAs(state: WebhookState, apiKeys: readonly string[]): string | undefined {
+export function managedAs(state: WebhookState, apiKeys: () => readonly string[]): string | undefined {
   const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
   if (claim && claim.since !== state.applied.since) return claim.name;
   if (declaredFor(state)) return undefined;
-  const names = apiKeys.map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
+  const names = apiKeys().map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
   return names.find((name) => name !== undefined);
 }
 

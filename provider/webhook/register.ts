@@ -102,8 +102,8 @@ async function setUntilAccepted(
   );
 }
 
-/** Without an answer to set-webhook nobody knows; a refusal has its own look at what is left. */
-const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
+/** Whether a call that writes may have written: without an answer nobody knows. */
+export const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
   attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol");
 
 /** Looks for the effect of a set-webhook whose answer is lost; gives what is registered if it is ours. */

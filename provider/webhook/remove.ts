@@ -1,6 +1,7 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError } from "../errors.js";
 import { printUrl } from "../url.js";
+import { mayHaveTakenEffect } from "./register.js";
 import { OF_PROGRAM, type Wording } from "./wording.js";
 
 export interface RemoveOptions {
@@ -11,6 +12,15 @@ export interface RemoveOptions {
   wording?: Wording;
 }
 
+/** The answer to delete-webhook is lost: if nothing is registered now, it took effect. */
+async function recoverAnswer(client: RegistrationClient, lost: unknown): Promise<undefined> {
+  if (!(lost instanceof ApiChatError) || !mayHaveTakenEffect(lost)) throw lost;
+  const now = await client.getWebhook().catch((error: unknown) => {
+    throw error instanceof ApiChatError ? lost : error;
+  });
+  if (now !== undefined) throw lost;
+}
+
 /** Calls delete-webhook; each repetition looks again first. Throws `protocol` if the service shows that something is left. */
 export async function removeRegistration({
   client,
@@ -18,7 +28,9 @@ export async function removeRegistration({
   mayGo,
   wording = OF_PROGRAM,
 }: RemoveOptions): Promise<void> {
-  const left = await client.deleteWebhook({ beforeRepeat: async () => mayGo(await client.getWebhook()) });
+  const left = await client
+    .deleteWebhook({ beforeRepeat: async () => mayGo(await client.getWebhook()) })
+    .catch((error: unknown) => recoverAnswer(client, error));
   if (left === undefined) return;
   throw new ApiChatError(
     "protocol",
