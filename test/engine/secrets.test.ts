@@ -138,3 +138,22 @@ describe("no key and no query value leaves a run in clear", () => {
     expect(findSecrets(project.printed(), secrets)).toEqual([]);
   });
 });
+
+test("a base URL of a secret configuration stays secret in the state, at create and at every later step", async () => {
+  const scene = await openScene([], { workspaces: [{ name: "hidden-0123456789", apiKey: API_KEY }] });
+  const project = await createProject(scene);
+  try {
+    const { baseUrl } = scene.emulator.workspace("hidden-0123456789");
+    const declaration = { workspace: "hidden-0123456789", name: "acme", args: { baseUrl: undefined } };
+    await project.declare([declaration]);
+    requireSuccess(await project.run("config", "set", "--secret", "apichat:baseUrl", baseUrl));
+    for (const command of ["up", "refresh", "up"]) {
+      requireSuccess(await project.run(command, "--yes", "--skip-preview"));
+      expect(findSecrets(await project.exportedState(), [baseUrl])).toEqual([]);
+    }
+    requireSuccess(await project.run("destroy", "--yes", "--skip-preview"));
+  } finally {
+    await project.remove();
+    await scene.close();
+  }
+});
