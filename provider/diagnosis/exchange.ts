@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { USER_AGENT } from "../lib/version.js";
 
 /** How much of an answer's body is read: a challenge is shorter, and a quotation too. */
 const READ_BYTES = 4096;
@@ -38,8 +37,7 @@ export interface ExchangeRequest {
 
 /** Posts once and reads the start of the answer. Rejects with an ExchangeError, also as soon as the signal fires. */
 export async function exchange(request: ExchangeRequest): Promise<AnswerStart> {
-  const { body, dispatcher, signal } = request;
-  const headers = { ...request.headers, "user-agent": USER_AGENT };
+  const { headers, body, dispatcher, signal } = request;
   const { origin, pathname, search } = new URL(request.url);
   const reader = new AnswerReader();
   const giveUp = (): void => reader.giveUp(signal.reason);

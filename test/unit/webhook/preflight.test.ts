@@ -217,11 +217,10 @@ describe("waiting", () => {
       (lines.length === 0 ? respond(503) : answerHandshake())(request, response, index),
     );
     await run(origin, { deadline: inSeconds(60) });
-    expect(lines).toEqual([
-      expect.stringMatching(
-        /^acme: waiting for \S+ to answer the handshake, attempt \d+; so far form: HTTP 503; 5\d s left$/,
-      ),
-    ]);
+    // The line may come in the middle of a round, of which the rest passes then.
+    expect(lines[0]).toMatch(
+      /^acme: waiting for \S+ to answer the handshake, attempt \d+; so far form: HTTP 503; 5\d s left$/,
+    );
   });
 
   test("for a port of this machine on which nothing listens ends after a few seconds", async () => {
@@ -419,9 +418,10 @@ describe("token and challenge", () => {
   );
 
   test("that a redirect holds are not in the transcript", async () => {
-    const { origin, received } = await startServer((request, response) =>
-      response.writeHead(307, { location: `https://other.example${request.path}&${request.body}` }).end(),
-    );
+    const { origin, received } = await startServer((request, response) => {
+      const body = request.body.replaceAll(/[\r\n]+/g, " ");
+      response.writeHead(307, { location: `https://other.example${request.path}&${body}` }).end();
+    });
     const error = await failureOf(run(`${origin}/${VERIFICATION_KEY.slice(0, 2)}`));
     const challenges = received.map((one) => parametersOf(one)["hub_challenge"] ?? "?");
     expect(findSecrets(textsOf(error), [VERIFICATION_KEY, ...challenges])).toEqual([]);
