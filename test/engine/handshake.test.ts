@@ -38,8 +38,8 @@ function firstRequests(count: number, first: RequestListener, then: RequestListe
   return (request, response) => (left-- > 0 ? first : then)(request, response);
 }
 
-/** How many requests one round of a preflight makes: form and JSON, and the query if neither passes. */
-const PREFLIGHT_REQUESTS = { passing: 2, failing: 3 };
+/** How many requests one round of a preflight makes: form and JSON; if neither passes, multipart and the query. */
+const PREFLIGHT_REQUESTS = { passing: 2, failing: 4 };
 
 const refuse: RequestListener = (_request, response) => void response.writeHead(500).end("out of order");
 
@@ -55,7 +55,9 @@ const expectTranscripts = (output: string): void => {
   expect(output).toMatch(/refusing: the handshake with \S+ failed: form: HTTP 401/);
   expect(output).toContain("give the endpoint the same verification key");
   expect(output).toContain("address: 127.0.0.1");
-  expect(output).toMatch(/^ +form, json, query: HTTP 200, body "Hello, I am a web page", \d+, \d+, \d+ ms$/m);
+  expect(output).toMatch(
+    /^ +form, json, multipart, query: HTTP 200, body "Hello, I am a web page", \d+, \d+, \d+, \d+ ms$/m,
+  );
   expect(output).toMatch(/attempts: [2-9]\d*; set-webhook was not called/);
 };
 
@@ -223,7 +225,7 @@ describe("a service whose own handshake fails for good, although the preflight p
     stack.run(declareWebhooks(scene, ["acme", { workspace: "fresh", args: quick }]));
     const { ok, output } = await stack.up();
     expect(ok).toBe(false);
-    expect(output).toContain("Now stands: nothing");
+    expect(output).toContain("Registered now: nothing");
     expect(registeredWorkspaces(scene)).toEqual(["acme"]);
     expect(await stack.exportedState()).not.toContain("ApiChatWebhook::fresh");
   });
