@@ -3,7 +3,7 @@ import { printUrl } from "../url.js";
 import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import type { WebhookInputs, WebhookState } from "./inputs.js";
-import { declaredFor, handOver, managedAs, nameOf } from "./managed.js";
+import { declaredFor, handOver, managerOf, nameOf } from "./managed.js";
 import { observe, type Observed } from "./observe.js";
 import { tryEndpoint } from "./register.js";
 import { removeRegistration } from "./remove.js";
@@ -16,16 +16,17 @@ import { apiKeyCandidates } from "./settings.js";
  * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
  */
 export async function deleteWebhook(state: WebhookState): Promise<void> {
-  const managed = managedAs(state, () => apiKeyCandidates(state));
-  if (managed !== undefined) {
+  const manager = managerOf(state, () => apiKeyCandidates(state));
+  if (manager) {
+    if (manager.toCreate) await tryReplacement(manager.toCreate);
     handOver(state);
-    say(nameOf(state), `the webhook stays: it is still managed by this program, as "${managed}"`);
+    say(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager.name}"`);
     return;
   }
   const replacement = declaredFor(state)?.inputs;
   const observed = await observe(state);
   if (!isOursToDelete(observed, state, replacement)) return;
-  if (replacement && isKnown(replacement)) await tryEndpoint({ inputs: replacement });
+  if (replacement) await tryReplacement(replacement);
   await removeRegistration({
     client: observed.client,
     baseUrl: state.baseUrl,
@@ -33,9 +34,11 @@ export async function deleteWebhook(state: WebhookState): Promise<void> {
   });
 }
 
-/** What it is replaced with may depend on something that is replaced too. */
-const isKnown = ({ webhookUrl, webhookVerificationKey }: WebhookInputs): boolean =>
-  webhookUrl !== UNKNOWN && webhookVerificationKey !== UNKNOWN;
+/** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
+async function tryReplacement(inputs: WebhookInputs): Promise<void> {
+  const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
+  if (isKnown) await tryEndpoint({ inputs });
+}
 
 function isOursToDelete(
   observed: Observed,

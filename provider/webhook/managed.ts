@@ -72,13 +72,20 @@ export function nameOf({ name, applied }: WebhookState): string {
 /** What the program of this run declares under the name of a state; undefined for one that it has dropped, and in a destroy. */
 export const declaredFor = (state: WebhookState): Declared | undefined => declaredByName.get(nameOf(state));
 
-/** The name under which the program still manages the registration of a resource that is about to be deleted. */
-export function managedAs(state: WebhookState, apiKeys: () => readonly string[]): string | undefined {
+interface Manager {
+  name: string;
+  /** What it is to create, unless it has done so in this run. */
+  toCreate?: WebhookInputs | undefined;
+}
+
+/** Who of the program still manages the registration of a resource that is about to be deleted. */
+export function managerOf(state: WebhookState, apiKeys: () => readonly string[]): Manager | undefined {
   const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
-  if (claim && claim.since !== state.applied.since) return claim.name;
+  if (claim && claim.since !== state.applied.since) return { name: claim.name };
   if (declaredFor(state)) return undefined;
   const names = apiKeys().map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
-  return names.find((name) => name !== undefined);
+  const name = names.find((found) => found !== undefined);
+  return name === undefined ? undefined : { name, toCreate: declaredByName.get(name)?.inputs };
 }
 
 /** Leaves the registration of a deleted resource to the one that manages it from now on, which may be created only later. */
