@@ -29,6 +29,17 @@ export default defineConfig({
         },
       },
       {
+        resolve: { alias },
+        // Simulated runs of the engine over the provider's own interface, without the engine.
+        test: {
+          name: "model",
+          root,
+          ...patience,
+          include: ["test/model/**/*.test.ts"],
+          sequence: { groupOrder: 9 },
+        },
+      },
+      {
         test: {
           name: "provider",
           root,
