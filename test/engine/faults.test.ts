@@ -15,6 +15,8 @@ interface Trouble {
   times: number;
   /** What the error says; undefined if it is overcome without one. */
   says?: RegExp;
+  /** The change is made, and nobody is told: a look finds it. */
+  isLost?: true;
 }
 
 const HOUR_MS = 3_600_000;
@@ -26,9 +28,9 @@ const troubles: Record<string, Trouble> = {
   "too-many": { fault: { status: 429, retryAfterSeconds: 1 }, times: 1 },
   unavailable: { fault: { status: 503 }, times: 3 },
   hanging: { fault: { delayMs: HOUR_MS }, times: 1, says: /no answer within 2 s/ },
-  "hanging-after": { fault: { delayMs: HOUR_MS, afterChange: true }, times: 1, says: /no answer within 2 s/ },
-  "broken-json": { fault: "broken-json", times: 1, says: /the answer is not JSON/ },
-  html: { fault: "html", times: 1, says: /the answer is not JSON: <!doctype html>/ },
+  "hanging-after": { fault: { delayMs: HOUR_MS, afterChange: true }, times: 1, isLost: true },
+  "broken-json": { fault: "broken-json", times: 1, isLost: true },
+  html: { fault: "html", times: 1, isLost: true },
   "not-ok": {
     fault: { statusField: "error" },
     times: Infinity,
@@ -39,6 +41,7 @@ const troubles: Record<string, Trouble> = {
 const names = Object.keys(troubles);
 const overcome = names.filter((name) => troubles[name]?.says === undefined);
 const failing = names.filter((name) => !overcome.includes(name));
+const isRetried = (name: string): boolean => overcome.includes(name) && !troubles[name]?.isLost;
 
 const expectFailures = (output: string, operation: FaultOperation): void => {
   for (const [name, { says }] of Object.entries(troubles)) {
@@ -59,7 +62,7 @@ describe("a service in trouble", () => {
     stack = await createStack(scene.backend, {
       program: declareWebhooks(
         scene,
-        names.map((workspace) => ({ workspace, args: overcome.includes(workspace) ? patient : args })),
+        names.map((workspace) => ({ workspace, args: isRetried(workspace) ? patient : args })),
       ),
     });
   });
@@ -94,10 +97,10 @@ describe("a service in trouble", () => {
     for (const name of failing) expect(state).not.toContain(`ApiChatWebhook::${name}"`);
   });
 
-  test("the next up converges: what the service has done already is adopted", async () => {
+  test("the next up converges", async () => {
     scene.emulator.clearFaults();
     const standing = registeredWorkspaces(scene);
-    expect(standing.toSorted()).toEqual([...overcome, "hanging-after", "broken-json", "html"].toSorted());
+    expect(standing.toSorted()).toEqual(overcome.toSorted());
     const before = countCalls("set-webhook");
     const { changes } = requireSuccess(await stack.up());
     expect(changes).toMatchObject({ create: failing.length });
