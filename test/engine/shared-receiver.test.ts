@@ -140,7 +140,7 @@ describe("one receiver URL for three workspaces: the bot code tells them apart",
     const removal = await stack.up();
     expect(removal.ok, removal.output).toBe(true);
     expect(removal.output).toContain(
-      `acme: warning: ${emulator.workspace("acme").baseUrl} now has the webhook ${webhookUrl} of the bot ${emulator.workspace("globex").botCode}, which is not ours; it is left alone`,
+      `acme: warning: ${emulator.workspace("acme").baseUrl} now has the webhook ${webhookUrl} of the bot ${emulator.workspace("globex").botCode}, which is not ours; it stays`,
     );
     expect(writesSince(scene, before)).toEqual([]);
     expectUntouched();
