@@ -1,3 +1,4 @@
+import { removalCommand } from "../../dist/provider/webhook/removal-command.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import type { Endpoint } from "../support/endpoint.ts";
@@ -95,7 +96,7 @@ describe("apichat webhook set", () => {
     expect({ exitCode: refused.exitCode, stdout: refused.stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(errorOf(refused)).toEqual({
       code: "conflict",
-      message: `${acme().baseUrl} has a webhook already, https://foreign.example/hook, and nothing was written. If it may go, use --replace`,
+      message: expect.stringContaining(removalCommand(acme().baseUrl, FOREIGN.webhook_url)) as string,
     });
     expect(acme().registration?.webhook_url).toBe(FOREIGN.webhook_url);
     const { exitCode, stdout } = await set("--replace");
@@ -192,7 +193,7 @@ describe("apichat webhook delete", () => {
     const refused = await remove();
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
     expect(refused.stderr).toContain("https://foreign.example/hook");
-    expect(refused.stderr).toContain("--replace");
+    expect(refused.stderr).toContain(removalCommand(acme().baseUrl, FOREIGN.webhook_url));
     const otherBot = ["--webhook-url", FOREIGN.webhook_url, "--bot-url", emulator.workspace("globex").botUrl];
     expect((await webhook(["delete", ...otherBot])).exitCode).toBe(1);
     expect(acme().registration).toBeDefined();
