@@ -1,0 +1,204 @@
+import type { AsyncCommand } from "fast-check";
+import { expect } from "vitest";
+import type { FaultRule } from "../../provider/emulator/index.js";
+import type { Kill } from "./engine.js";
+import { isOfOtherBot, isProven, judge } from "./promises.js";
+import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
+
+/** One step of a sequence. The world is the model too: it knows what is declared, and what was done to the service. */
+export type Command = AsyncCommand<World, World>;
+
+function command(
+  label: string,
+  run: (world: World) => void | Promise<void>,
+  isPossible: (world: World) => boolean = () => true,
+): Command {
+  return { check: isPossible, run: async (_model, world) => run(world), toString: () => label };
+}
+
+const show = (choice: object): string => (Object.keys(choice).length === 0 ? "" : JSON.stringify(choice));
+
+interface UpChoice {
+  replace?: WorkspaceName;
+  refresh?: boolean;
+  checksFirst?: boolean;
+  kill?: Kill;
+}
+
+export const up = (choice: UpChoice = {}): Command =>
+  command(
+    `up(${show(choice)})`,
+    async (world) => {
+      const { replace: target, ...options } = choice;
+      const replace = target ? [world.program.get(target)?.name ?? ""] : [];
+      const work = () => world.engine.up(world.goals(), { ...options, replace, config: world.config() });
+      judge(world, await world.run("up", work, choice));
+    },
+    ({ program }) => choice.replace === undefined || program.has(choice.replace),
+  );
+
+export const preview = (): Command =>
+  command("preview()", async (world) => {
+    const work = () => world.engine.preview(world.goals(), { config: world.config() });
+    judge(world, await world.run("preview", work));
+  });
+
+export const refresh = (): Command =>
+  command("refresh()", async (world) =>
+    judge(world, await world.run("refresh", () => world.engine.refresh())),
+  );
+
+export const destroy = (choice: { kill?: Kill } = {}): Command =>
+  command(`destroy(${show(choice)})`, async (world) => {
+    judge(world, await world.run("destroy", () => world.engine.destroy(choice)));
+  });
+
+/** `pulumi state delete`. */
+const forget = (name: string): Command => command(`forget(${name})`, ({ engine }) => engine.forget(name));
+
+const isDeclared =
+  (workspace: WorkspaceName) =>
+  ({ program }: World): boolean =>
+    program.has(workspace);
+
+export const declare = (workspace: WorkspaceName, name: string): Command =>
+  command(
+    `declare(${workspace}, ${name})`,
+    ({ program }) =>
+      void program.set(workspace, { name, aliases: [], url: 0, key: 0, isMoved: false, onExisting: "fail" }),
+    ({ program }) => !program.has(workspace),
+  );
+
+export const drop = (workspace: WorkspaceName): Command =>
+  command(`drop(${workspace})`, ({ program }) => void program.delete(workspace), isDeclared(workspace));
+
+/** Aliases are kept until a rename without one. */
+export const rename = (workspace: WorkspaceName, name: string, { alias = false } = {}): Command =>
+  command(
+    `rename(${workspace}, ${name}${alias ? ", with an alias" : ""})`,
+    ({ program }) => {
+      const declared = program.get(workspace);
+      const old = alias && declared ? [declared.name, ...declared.aliases] : [];
+      Object.assign(declared ?? {}, { name, aliases: old.filter((one) => one !== name) });
+    },
+    ({ program }) => program.has(workspace) && program.get(workspace)?.name !== name,
+  );
+
+type Edit = Partial<Pick<Declaration, "url" | "key" | "isMoved" | "onExisting">>;
+
+export const edit = (workspace: WorkspaceName, edited: Edit): Command =>
+  command(
+    `edit(${workspace}, ${show(edited)})`,
+    ({ program }) => void Object.assign(program.get(workspace) ?? {}, edited),
+    isDeclared(workspace),
+  );
+
+export const takeKeyFrom = (source: World["keySource"]): Command =>
+  command(`takeKeyFrom(${source})`, (world) => void (world.keySource = source));
+
+/** The service issues a new API key; the old one no longer works. */
+export const rotateApiKey = (): Command =>
+  command("rotateApiKey()", (world) => {
+    world.serviceKey += 1;
+    for (const workspace of world.emulator.workspaces.values())
+      workspace.apiKey = SECRETS.apiKey(world.serviceKey);
+  });
+
+/** The program or its environment gets the service's API key, or already the one that it will issue next. */
+export const giveApiKey = (which: "today's" | "the next" = "today's"): Command =>
+  command(`giveApiKey(${which})`, (world) => {
+    world.givenKey = which === "today's" ? world.serviceKey : world.serviceKey + 1;
+  });
+
+export const OUTSIDE = [
+  "removed",
+  "taken over",
+  "key changed",
+  "url changed",
+  "status lost",
+  "bot moved",
+  "bot replaced",
+] as const;
+
+/** Somebody else changes the registration, or the service the bot. */
+export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]): Command =>
+  command(
+    `outside(${workspace}, ${what})`,
+    (world) => {
+      const number = (world.foreignCount += 1);
+      const there = world.emulator.workspace(workspace);
+      const webhook_url = `http://127.0.0.1:9/foreign/${number}`;
+      const webhook_verification_key = SECRETS.foreignKey(number);
+      world.known[workspace].isUnseen = true;
+      if (what === "removed") there.remove();
+      else if (what === "taken over") there.takeOver({ webhook_url, webhook_verification_key });
+      else if (what === "key changed") there.change({ webhook_verification_key });
+      else if (what === "url changed") there.change({ webhook_url });
+      else if (what === "status lost") there.change({ webhook_status: "failed" });
+      else if (what === "bot moved") there.change({ botBaseUrl: `http://127.0.0.2:${8000 + number}` });
+      else there.change({ botCode: `other${number}` });
+    },
+    ({ emulator }) => what === "taken over" || emulator.workspace(workspace).registration !== undefined,
+  );
+
+export const FAULTS = {
+  refused: { status: 400 },
+  // These make the change first.
+  lost: "broken-json",
+  "timed out": { delayMs: 3_600_000, afterChange: true },
+  "refused late": { status: 400, afterChange: true },
+} as const satisfies Record<string, FaultRule["fault"]>;
+
+/** What goes wrong with the next call of an operation, or with the second or third from now. */
+export const fault = (
+  workspace: WorkspaceName,
+  operation: FaultRule["operation"],
+  what: keyof typeof FAULTS,
+  nth = 1,
+): Command =>
+  command(`fault(${workspace}, ${operation}, ${what}, ${nth})`, ({ emulator }) =>
+    emulator.injectFault({ workspace, operation, fault: FAULTS[what], every: nth, times: 1 }),
+  );
+
+export const endpointIs = (state: "up" | "down"): Command =>
+  command(`endpointIs(${state})`, ({ endpoint }) => void (endpoint.isUp = state === "up"));
+
+/** Runs commands by hand, and judges each as the random ones are. */
+export async function play(world: World, commands: readonly Command[]): Promise<void> {
+  for (const one of commands) {
+    if (!one.check(world)) throw new Error(`${String(one)} is not possible here`);
+    await one.run(world, world);
+  }
+}
+
+/**
+ * Whatever has happened: once the service, the endpoint and the API key are right and nobody else's webhook is there, the
+ * documented steps lead back, and `destroy` leaves nothing.
+ */
+export async function expectRecovery(world: World): Promise<void> {
+  world.emulator.clearFaults();
+  for (const name of WORKSPACES) {
+    const { registration, stored } = world.stand(name);
+    const botUrl = stored.at(-1)?.outputs["botUrl"] as string | undefined;
+    if (botUrl) world.emulator.workspace(name).change({ botCode: botUrl.split("/").at(-1) ?? "" });
+    if (registration && !world.isOurs(name, registration)) await play(world, [outside(name, "removed")]);
+  }
+  await play(world, [endpointIs("up"), takeKeyFrom("environment"), giveApiKey(), up(), refresh(), up()]);
+  if (!world.hasSucceeded) await play(world, [...WORKSPACES.flatMap((name) => wayOut(world, name)), up()]);
+  expect(world.hasSucceeded, "up succeeds").toBe(true);
+  await play(world, [up(), destroy()]);
+  expect(world.engine.state, "destroy succeeds").toEqual([]);
+}
+
+/** What the text of a conflict says. */
+function wayOut(world: World, workspace: WorkspaceName): Command[] {
+  const { registration, stored } = world.stand(workspace);
+  const dead = registration
+    ? stored.filter((one) => isOfOtherBot(world, workspace, one))
+    : stored.filter(() => !isProven(world, workspace));
+  const replacing = registration && world.program.has(workspace);
+  return [
+    ...dead.map(({ name }) => forget(name)),
+    ...(replacing ? [edit(workspace, { onExisting: "replace" })] : []),
+  ];
+}

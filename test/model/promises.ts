@@ -1,0 +1,231 @@
+import { expect } from "vitest";
+import { findSecrets } from "../support/secrets.js";
+import type { Failure, Stored } from "./engine.js";
+import { SECRETS, isSame, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
+
+/** What the documentation promises of each workspace. A text says how a command has broken it. */
+const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
+  "somebody else's registration is never touched, unless it may be replaced": (world, seen) => {
+    const { registration } = seen.before;
+    if (!registration || !world.isForeign(seen.workspace, registration)) return false;
+    const mayReplace = seen.command === "up" && world.program.get(seen.workspace)?.onExisting === "replace";
+    return seen.writes.some(({ action }) => !mayReplace || action === "delete-webhook") && "it was";
+  },
+
+  "another bot is never touched": (world, seen) => {
+    if (!isAtOtherBot(world, seen)) return false;
+    const { name } = world.program.get(seen.workspace) ?? {};
+    const isCreated = seen.isReplaced || seen.before.stored.every((stored) => stored.name !== name);
+    return (seen.command !== "up" || !isCreated) && seen.writes.length > 0 && "it was";
+  },
+
+  "preview and refresh write nothing": (_world, { command, writes }) =>
+    command !== "up" && command !== "destroy" && writes.length > 0 && "they did",
+
+  "after an up that could see it, a webhook is as declared": (world, seen) => {
+    const declared = world.program.get(seen.workspace);
+    if (!isDone(seen, "up") || !declared || !couldSee(world, seen)) return false;
+    const { registration, stored } = seen.after;
+    if (!registration) return "nothing is registered";
+    const { bot_url, ...shown } = registration;
+    if (!isSame(shown, world.wanted(declared))) return `the service has ${registration.webhook_url}`;
+    if (registration.webhook_status !== "verified") return "it is not verified";
+    if (stored.length !== 1) return `the state has ${stored.length} resources`;
+    return stored[0]?.outputs["botUrl"] !== bot_url && "botUrl is not the service's";
+  },
+
+  "what was dropped or destroyed is gone": (world, seen) => {
+    const isGone = isDone(seen, "destroy") || (isDone(seen, "up") && !world.program.has(seen.workspace));
+    const isExempt = world.known[seen.workspace].isUnrecorded || isAtOtherBot(world, seen);
+    const { registration } = seen.after;
+    if (!isGone || isExempt || !registration) return false;
+    return world.isOurs(seen.workspace, registration) && "ours is still registered";
+  },
+
+  "a declared webhook is deleted by --replace only": (world, { command, workspace, isReplaced, writes }) =>
+    command === "up" &&
+    world.program.has(workspace) &&
+    !isReplaced &&
+    writes.some(({ action }) => action === "delete-webhook") &&
+    "it was deleted",
+
+  "a refused set-webhook takes nothing away": (
+    world,
+    { command, workspace, isReplaced, before, after, strikes },
+  ) => {
+    const { registration, stored } = before;
+    const isInState = stored.some(({ outputs }) => outputs["webhookUrl"] === registration?.webhook_url);
+    const mayGo = command !== "up" || isReplaced || !world.program.has(workspace);
+    return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
+  },
+
+  "an up that finds all as declared, such as a second one, writes nothing": (world, seen) => {
+    const declared = world.program.get(seen.workspace);
+    const { registration, stored } = seen.before;
+    const [only] = stored;
+    if (seen.command !== "up" || seen.isReplaced || !declared || !registration || !only) return false;
+    const { webhookUrl, webhookVerificationKey, status } = only.outputs;
+    const recorded = { webhook_url: webhookUrl, webhook_verification_key: webhookVerificationKey } as Pair;
+    const wanted = world.wanted(declared);
+    const isVerified = status === "verified" && registration.webhook_status === "verified";
+    const isAsDeclared = isVerified && isSame(registration, wanted) && isSame(recorded, wanted);
+    const isKnown = stored.length === 1 && [declared.name, ...declared.aliases].includes(only.name);
+    const isDue = only.hasInitErrors || only.isPendingReplacement;
+    return isKnown && isAsDeclared && !isDue && seen.writes.length > 0 && "it did";
+  },
+
+  "a changed API key is tried by up": (world, seen) => {
+    const { reached } = world.known[seen.workspace];
+    const given = SECRETS.apiKey(world.givenKey);
+    const isKnown = reached !== undefined && seen.before.stored.length > 0;
+    if (!isDone(seen, "up") || !world.program.has(seen.workspace) || !isKnown) return false;
+    if (reached.apiKey === given) return false;
+    if (world.givenKey !== world.serviceKey) return "up succeeded with a key that the service refuses";
+    const hasTried = seen.requests.some(({ body }) => (body as { ChaveApi?: string }).ChaveApi === given);
+    return !hasTried && "it was not";
+  },
+
+  "refresh shows the service": (_world, { command, ok, after: { registration, stored } }) => {
+    if (command !== "refresh" || !ok) return false;
+    const shown = stored.filter(({ isPendingReplacement }) => !isPendingReplacement);
+    if (!registration) return shown.length > 0 && "what is gone is in the state";
+    const isShown = shown.every(
+      ({ outputs }) =>
+        outputs["botUrl"] === registration.bot_url && outputs["status"] === registration.webhook_status,
+    );
+    return !isShown && "the state differs";
+  },
+
+  "a failure is documented, and has a reason": (world, seen) =>
+    seen.failures
+      .filter((failure) => !isExplained(world, seen, failure))
+      .map(({ name, method, error }) => `${method} of ${name}: ${codeOf(error)} ${textsOf(error).join("; ")}`)
+      .join("\n"),
+};
+
+const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
+
+/** Plain `up` looks only where it has something to do. */
+const couldSee = (world: World, { isRefreshing, workspace, requests }: Seen): boolean =>
+  isRefreshing || !world.known[workspace].isUnseen || requests.length > 0;
+
+/** Whether the workspace shows another bot than a resource of the state. */
+export const isOfOtherBot = ({ emulator }: World, workspace: WorkspaceName, { outputs }: Stored): boolean =>
+  !String(outputs["botUrl"]).endsWith(emulator.workspace(workspace).botCode);
+
+/** Whether it shows another bot than every one. Only a registration shows any. */
+const isAtOtherBot = (world: World, { workspace, before: { registration, stored } }: Seen): boolean =>
+  !!registration && stored.length > 0 && stored.every((one) => isOfOtherBot(world, workspace, one));
+
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
+
+const textsOf = (error: unknown): string[] => {
+  const { message = "", reasons = [], reason = "" } = error as Record<string, string | string[]>;
+  return [message, reasons, reason].flat().filter((text) => text !== "");
+};
+
+/** Whether the documentation explains that a call failed. */
+function isExplained(world: World, seen: Seen, failure: Failure): boolean {
+  const { id } = failure.error as { id?: string };
+  const code = codeOf(failure.error);
+  if (failure.method === "check" || (code === "" && id === undefined)) return false;
+  if (seen.strikes > 0) return true;
+  const keys = keysOf(world, seen, failure);
+  if (code === "handshake_failed") return !world.endpoint.isUp;
+  if (code === "unauthorized") return !keys.includes(SECRETS.apiKey(world.serviceKey));
+  if (code === "invalid_config") return keys.every((key) => key === undefined);
+  return code === "conflict" && isConflict(world, seen, failure);
+}
+
+const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
+
+/** The API keys that a call can know: that of the program of today, or those that a run without it has. */
+function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, failure: Failure): unknown[] {
+  const given = SECRETS.apiKey(world.givenKey);
+  // The old name of a webhook that lives on needs no key: nothing is deleted.
+  const old = before.stored.find(({ name }) => name === failure.name);
+  const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
+  const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot;
+  if (usesProgram(failure) || isRenamed) return [given];
+  const recorded = old?.outputs["apiKey"];
+  const fromEnvironment = world.keySource === "environment" ? [given] : [];
+  return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
+}
+
+/** Whether somebody else's webhook is there, or nothing shows that it is still the same workspace. */
+function isConflict(world: World, seen: Seen, failure: Failure): boolean {
+  const { registration, stored } = seen.before;
+  const declared = world.program.get(seen.workspace);
+  const { isUnseen, isUnrecorded } = world.known[seen.workspace];
+  const isCreate = failure.method === "create";
+  const isOther = stored.some((one) => one.name === failure.name && isOfOtherBot(world, seen.workspace, one));
+  if (isAtOtherBot(world, seen) || (registration && isOther)) return true;
+  if (!registration) return !isCreate && !isProven(world, seen.workspace);
+  if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
+  if (world.isForeign(seen.workspace, registration)) return true;
+  if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
+  if (!world.isOurs(seen.workspace, registration)) return isCreate || isUnseen;
+  const names = [declared.name, ...declared.aliases];
+  return isUnrecorded || (isCreate && stored.some(({ name }) => !names.includes(name)));
+}
+
+/** Whether address and API key are those that have shown the bot: while nothing is registered, nothing else does. */
+export function isProven(world: World, workspace: WorkspaceName): boolean {
+  const { reached } = world.known[workspace];
+  const isSameAddress = !world.program.has(workspace) || reached?.baseUrl === world.baseUrlOf(workspace);
+  return isSameAddress && reached?.apiKey === SECRETS.apiKey(world.serviceKey);
+}
+
+/** Holds a command against every promise, and learns from it. */
+export function judge(world: World, { seen, printed }: Awaited<ReturnType<World["run"]>>): void {
+  for (const { workspace, writes } of seen) {
+    const sets = writes.filter(({ action }) => action === "set-webhook");
+    world.known[workspace].ours.push(...sets.map(({ body }) => body as Pair));
+  }
+  const broken = seen.flatMap((one) =>
+    Object.entries(PROMISES).flatMap(([promise, findWrong]) => {
+      const wrong = findWrong(world, one);
+      return wrong ? [`${one.workspace}: ${promise}: ${wrong}`] : [];
+    }),
+  );
+  expect([...broken, ...findShownSecrets(world, seen, printed)]).toEqual([]);
+  for (const one of seen) learn(world, one);
+}
+
+/** Also an API key that does not come from the program is never in the state. */
+function findShownSecrets(world: World, seen: Seen[], printed: string[]): string[] {
+  const failures = seen.flatMap((one) => one.failures.flatMap(({ error }) => textsOf(error)));
+  const ids = world.engine.state.map(({ id }) => id);
+  const numbers = Array.from({ length: world.serviceKey + world.foreignCount + 3 }, (_, number) => number);
+  const secrets = Object.values(SECRETS).flatMap((secret) => numbers.map(secret));
+  const apiKeys = numbers.map(SECRETS.apiKey);
+  const state = JSON.stringify(world.engine.state.filter(({ inputs }) => inputs["apiKey"] === undefined));
+  return [
+    ...findSecrets([...failures, ...ids, ...printed].join("\n"), secrets).map((leak) => `shown: ${leak}`),
+    ...findSecrets(state, apiKeys).map((leak) => `in the state: ${leak}`),
+  ];
+}
+
+function learn(world: World, seen: Seen): void {
+  const { command, workspace, ok, after, killed, failures, requests } = seen;
+  const known = world.known[workspace];
+  const isDeclared = world.program.has(workspace);
+  // It was left alone for good.
+  const isLeft = after.stored.every(({ isPendingReplacement }) => isPendingReplacement);
+  if (isLeft && isAtOtherBot(world, seen)) known.ours = [];
+  if (ok && seen.isRefreshing) known.isUnseen = false;
+  // A run that failed or was killed may have recorded what it reached, or not.
+  if (command === "up" && (ok ? !isDeclared : requests.length > 0)) known.reached = undefined;
+  if (ok && command === "up" && isDeclared && after.registration && couldSee(world, seen)) {
+    known.isUnseen = known.isUnrecorded = false;
+    known.ours.push(after.registration);
+    known.reached = { baseUrl: world.baseUrlOf(workspace), apiKey: SECRETS.apiKey(world.givenKey) };
+  }
+  const isLost = (action: string): boolean =>
+    requests.some((request) => request.action === action && request.fault !== undefined);
+  const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
+  const isUnknown = isLost("get-webhook") && isLost("set-webhook");
+  known.isUnrecorded ||= killed !== undefined || (hasFailed("create") && isUnknown);
+  known.isUnseen ||=
+    (killed !== undefined && killed.method !== "create") || (hasFailed("delete") && isLost("get-webhook"));
+}

@@ -1,0 +1,250 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { vi } from "vitest";
+import {
+  startEmulator,
+  type Emulator,
+  type EmulatorOptions,
+  type RecordedRequest,
+  type Workspace,
+} from "../../provider/emulator/index.js";
+import { createResponder } from "../../provider/responder/index.js";
+import { toNodeListener } from "../../provider/responder/node.js";
+import { Engine, type Goal, type Outcome, type Stored } from "./engine.js";
+import type { Provider } from "./provider-process.js";
+
+/** The workspaces, and the names that a program may give to the webhook of each. */
+export const NAMES = {
+  acme: ["alpha", "beta", "gamma"],
+  globex: ["delta", "epsilon", "zeta"],
+  initech: ["eta", "theta", "iota"],
+} as const;
+export type WorkspaceName = keyof typeof NAMES;
+export const WORKSPACES = Object.keys(NAMES) as WorkspaceName[];
+
+const isNameOf = (workspace: WorkspaceName, name: string): boolean =>
+  (NAMES[workspace] as readonly string[]).includes(name);
+
+/** Secrets by number, with characters that every encoding writes in another way. Masks show the last two: each is another. */
+export const SECRETS = {
+  apiKey: (number: number): string => `ak/+=&<"ü">-0123456789-${number}`,
+  key: (number: number): string => `vk/+=&<"ü">-0123456789-${number}`,
+  foreignKey: (number: number): string => `foreign/+=&<"ü">-0123456789-${number}`,
+};
+/** How many keys the endpoint accepts. */
+const KEYS = 3;
+
+type Registration = NonNullable<Workspace["registration"]>;
+/** What set-webhook sets. */
+export type Pair = Pick<Registration, "webhook_url" | "webhook_verification_key">;
+
+export const isSame = (a: Pair, b: Pair): boolean =>
+  a.webhook_url === b.webhook_url && a.webhook_verification_key === b.webhook_verification_key;
+
+/** A webhook as the program declares it; URL and key are numbers of those that the endpoint has. */
+export interface Declaration {
+  name: string;
+  aliases: string[];
+  url: number;
+  key: number;
+  /** Whether `baseUrl` is the workspace's second address. */
+  isMoved: boolean;
+  onExisting: "fail" | "replace";
+}
+
+/** What the model knows of a workspace beside what is registered there. */
+interface Known {
+  /** Changed behind the state's back since the last look. */
+  isUnseen: boolean;
+  /** A call was killed, or its answer and the look after it were lost: nobody could record what it did. */
+  isUnrecorded: boolean;
+  /** Address and API key with which the last successful `up` saw a registration. */
+  reached: { baseUrl: string; apiKey: string } | undefined;
+  /** What calls of ours have tried to set, and what was adopted. */
+  ours: Pair[];
+}
+
+/** A command, as far as it concerns one workspace. */
+export interface Seen {
+  command: "up" | "preview" | "refresh" | "destroy";
+  workspace: WorkspaceName;
+  /** Whether the whole command succeeded. */
+  ok: boolean;
+  isRefreshing: boolean;
+  isReplaced: boolean;
+  failures: Outcome["failures"];
+  killed: Outcome["killed"];
+  before: Standing;
+  after: Standing;
+  requests: readonly RecordedRequest[];
+  /** The calls that write. */
+  writes: readonly RecordedRequest[];
+  /** How many calls and handshakes went wrong. */
+  strikes: number;
+}
+
+/** How a workspace is: at the service, and in the state. */
+interface Standing {
+  registration: Registration | undefined;
+  stored: Stored[];
+}
+
+const known = (): Known => ({ isUnseen: false, isUnrecorded: false, reached: undefined, ours: [] });
+
+/** The service, an endpoint, a program with its environment, and the state of its stack. */
+export class World {
+  readonly engine: Engine;
+  readonly program = new Map<WorkspaceName, Declaration>();
+  readonly known: Record<WorkspaceName, Known>;
+  /** Where the program's API key comes from. */
+  keySource: "argument" | "environment" | "config" = "environment";
+  /** The number of the API key that the service takes, and of the one that the program is given. */
+  serviceKey = 0;
+  givenKey = 0;
+  foreignCount = 0;
+  /** Whether the last command succeeded. */
+  hasSucceeded = false;
+  readonly emulator: Emulator;
+  readonly endpoint: Endpoint;
+
+  private constructor(emulator: Emulator, endpoint: Endpoint, startProvider: () => Provider) {
+    this.emulator = emulator;
+    this.endpoint = endpoint;
+    this.engine = new Engine(startProvider);
+    this.known = { acme: known(), globex: known(), initech: known() };
+    for (const name of WORKSPACES) emulator.workspace(`${name}-moved`).change({ owner: name });
+  }
+
+  static async open(startProvider: () => Provider, readings: EmulatorOptions = {}): Promise<World> {
+    const names = WORKSPACES.flatMap((name) => [name, `${name}-moved`]);
+    const workspaces = names.map((name) => ({ name, apiKey: SECRETS.apiKey(0) }));
+    const [emulator, endpoint] = await Promise.all([
+      startEmulator({ workspaces, ...readings }),
+      startEndpoint(),
+    ]);
+    return new World(emulator, endpoint, startProvider);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.emulator.close(), this.endpoint.close()]);
+  }
+
+  /** What the program wants to be registered. */
+  wanted({ url, key }: Declaration): Pair {
+    return { webhook_url: `${this.endpoint.origin}/${url}`, webhook_verification_key: SECRETS.key(key) };
+  }
+
+  baseUrlOf(name: WorkspaceName): string {
+    return this.emulator.workspace(this.program.get(name)?.isMoved ? `${name}-moved` : name).baseUrl;
+  }
+
+  stand(workspace: WorkspaceName): Standing {
+    const stored = this.engine.state.filter(({ name }) => isNameOf(workspace, name));
+    return {
+      registration: this.emulator.workspace(workspace).registration,
+      stored: structuredClone(stored),
+    };
+  }
+
+  isOurs(workspace: WorkspaceName, registration: Pair): boolean {
+    return this.known[workspace].ours.some((one) => isSame(one, registration));
+  }
+
+  /** Neither URL nor key was ever ours. */
+  isForeign(workspace: WorkspaceName, { webhook_url, webhook_verification_key }: Pair): boolean {
+    return this.known[workspace].ours.every(
+      (one) => one.webhook_url !== webhook_url && one.webhook_verification_key !== webhook_verification_key,
+    );
+  }
+
+  goals(): Goal[] {
+    return [...this.program].map(([workspace, declared]) => {
+      const { webhook_url, webhook_verification_key } = this.wanted(declared);
+      const args = {
+        __provider: "source",
+        webhookUrl: webhook_url,
+        webhookVerificationKey: webhook_verification_key,
+        onExisting: declared.onExisting,
+        // That of acme comes from the environment.
+        ...(workspace === "acme" ? {} : { baseUrl: this.baseUrlOf(workspace) }),
+        ...(this.keySource === "argument" ? { apiKey: SECRETS.apiKey(this.givenKey) } : {}),
+        timeouts: { requestSeconds: 1, readySeconds: 0 },
+      };
+      return { name: declared.name, aliases: declared.aliases, args };
+    });
+  }
+
+  config(): Record<string, string> {
+    return this.keySource === "config" ? { "apichat:apiKey": SECRETS.apiKey(this.givenKey) } : {};
+  }
+
+  /** Runs a command in today's environment. Gives what it did, for each workspace, and all that it printed. */
+  async run(
+    command: Seen["command"],
+    work: () => Promise<Outcome>,
+    { replace, refresh = false }: { replace?: WorkspaceName; refresh?: boolean } = {},
+  ): Promise<{ seen: Seen[]; printed: string[] }> {
+    const before = WORKSPACES.map((workspace) => this.stand(workspace));
+    const requestCount = this.emulator.requests.length;
+    const handshakeCounts = WORKSPACES.map((name) => this.emulator.workspace(name).handshakes.length);
+    const printed: string[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((line: string) => void printed.push(line));
+    const apiKey = this.keySource === "environment" ? SECRETS.apiKey(this.givenKey) : undefined;
+    vi.stubEnv("APICHAT_API_KEY", apiKey).stubEnv("APICHAT_BASE_URL", this.baseUrlOf("acme"));
+    const outcome = await work();
+    log.mockRestore();
+    vi.unstubAllEnvs();
+    this.hasSucceeded = outcome.ok;
+    const seen = WORKSPACES.map((workspace, index): Seen => {
+      const requests = this.emulator.requests
+        .slice(requestCount)
+        .filter((request) => request.workspace === workspace || request.workspace === `${workspace}-moved`);
+      const handshakes = this.emulator.workspace(workspace).handshakes.slice(handshakeCounts[index]);
+      const { ok, killed } = outcome;
+      return {
+        command,
+        workspace,
+        ok,
+        isRefreshing: command === "refresh" || refresh,
+        isReplaced: replace === workspace,
+        failures: outcome.failures.filter(({ name }) => isNameOf(workspace, name)),
+        killed: killed && isNameOf(workspace, killed.name) ? killed : undefined,
+        before: before[index] ?? this.stand(workspace),
+        after: this.stand(workspace),
+        requests,
+        writes: requests.filter(({ action }) => action !== "get-webhook"),
+        strikes:
+          requests.filter(({ fault }) => fault !== undefined).length +
+          handshakes.filter(({ verdict }) => verdict !== "passed").length,
+      };
+    });
+    return { seen, printed };
+  }
+}
+
+interface Endpoint {
+  origin: string;
+  isUp: boolean;
+  close: () => Promise<void>;
+}
+
+/** Answers on every path as the responder does, with all keys, or with 503 while it is down. */
+async function startEndpoint(): Promise<Endpoint> {
+  const verificationKeys = Array.from({ length: KEYS }, (_, number) => SECRETS.key(number));
+  const answer = toNodeListener(createResponder({ verificationKeys, onDelivery: () => {} }));
+  const server = createServer((request, response) => {
+    if (endpoint.isUp) answer(request, response);
+    else response.writeHead(503).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const endpoint: Endpoint = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    isUp: true,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return endpoint;
+}
