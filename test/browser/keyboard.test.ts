@@ -66,7 +66,9 @@ test("every dialog closes with Esc, and gives the focus back", async () => {
   for (const opener of ["open-faults", "open-reset", "new-workspace", "new-conversation"]) {
     const button = page.getByTestId(opener);
     await button.focus();
-    await page.keyboard.press("Enter");
+    // What is still being loaded may render the button anew.
+    await expectFocus(page, button);
+    await button.press("Enter");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "hidden" });
