@@ -11,7 +11,7 @@ export {
   type HandshakeRule,
   type HandshakeStep,
   type HandshakeTranscript,
-} from "./errors.js";
+} from "./errors/index.js";
 export type { OnExisting, Preflight } from "./webhook/inputs.js";
 export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
 export {

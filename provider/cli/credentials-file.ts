@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import * as z from "zod";
-import { readYamlFile } from "../yaml-file.js";
+import { readYamlFile } from "../lib/yaml-file.js";
 import { warn } from "./output.js";
 
 const shape = z.strictObject({

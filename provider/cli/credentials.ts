@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { checkSecret, checkUrl } from "../resource/checks.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { botCodeOf, isSameUrl } from "../webhook/fence.js";
 import type { CredentialsFile } from "./credentials-file.js";
 import {

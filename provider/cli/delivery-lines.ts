@@ -1,4 +1,4 @@
-import { quote } from "../redact.js";
+import { quote } from "../lib/redact.js";
 import type { DeadLetter, KeptDelivery } from "../server/spool-rows.js";
 
 const SHOWN_BODY_CHARACTERS = 200;

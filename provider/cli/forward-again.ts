@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { quote } from "../redact.js";
+import { quote } from "../lib/redact.js";
 import type { Spool } from "../server/spool.js";
 import { note } from "./output.js";
 import { EXIT_CODES, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { createRedactor } from "../redact.js";
+import { createRedactor } from "../lib/redact.js";
 import type { ListenEvent } from "./listen/seen.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";

@@ -1,5 +1,5 @@
 import { CommanderError, type Command } from "commander";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { showUrl } from "../resource/checks.js";
 import { inFlagWords } from "./flag-words.js";
 import { EXIT, note } from "./output.js";

@@ -1,6 +1,6 @@
 import { text as readText } from "node:stream/consumers";
 import { MessageClient, type MessageReceipt } from "../client/index.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { openCredentials } from "./credentials.js";
 import { EXIT, print, printJson } from "./output.js";
 import { toPlainText } from "./plain-text.js";

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
 import { SLOW_MS } from "../diagnosis/warnings.js";
 import { checkUrl } from "../resource/checks.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { EXIT, JSON_FAILURES, print, printJson } from "./output.js";

@@ -1,8 +1,8 @@
 import { errors, type Dispatcher } from "undici";
-import type { ApiChatErrorCode } from "../errors.js";
-import { parseRetryAfter } from "../retry-after.js";
-import { printTarget } from "../url.js";
-import { BodyTooLargeError, type Answer, type ExchangeProgress } from "../http/answer-reader.js";
+import type { ApiChatErrorCode } from "../errors/index.js";
+import { parseRetryAfter } from "../lib/retry-after.js";
+import { printTarget } from "../lib/url.js";
+import { BodyTooLargeError, type Answer, type ExchangeProgress } from "../lib/answer-reader.js";
 import { exchange } from "./exchange.js";
 import type { RetryVerdict } from "./retry.js";
 

@@ -1,4 +1,4 @@
-import { ApiChatError, type ApiChatOperation } from "../errors.js";
+import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 
 /** The time that one operation may take, in seconds, with all its retries. */
 export const DEFAULT_REQUEST_SECONDS = 30;

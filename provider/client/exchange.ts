@@ -1,5 +1,5 @@
 import type { Dispatcher } from "undici";
-import { AnswerReader, type Answer, type ExchangeProgress } from "../http/answer-reader.js";
+import { AnswerReader, type Answer, type ExchangeProgress } from "../lib/answer-reader.js";
 import { USER_AGENT } from "../lib/version.js";
 
 export interface ExchangeOptions {

@@ -1,5 +1,5 @@
 import "../lib/require-node.js";
-export { ApiChatError, type ApiChatErrorCode, type ApiChatOperation } from "../errors.js";
+export { ApiChatError, type ApiChatErrorCode, type ApiChatOperation } from "../errors/index.js";
 export {
   RegistrationClient,
   type CallOptions,

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
 import { inboundShapes } from "../../schema/inbound-shapes.js";
 import type { InboundMessage } from "../../schema/inbound.js";
-import { flawsOfIssues, inOurWords } from "../zod-flaws.js";
+import { flawsOfIssues, inOurWords } from "../lib/validate.js";
 import { invalidConfig } from "./client-options.js";
 import { messageOfKind, optionOfButtonField, optionOfField, type MessageOfKind } from "./message-options.js";
 

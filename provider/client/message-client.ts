@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
-import { printUrl, secretsOfUrl } from "../url.js";
+import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { anySignal } from "./abort.js";
 import { isSuccess, post } from "./attempt.js";
 import {
@@ -10,7 +10,7 @@ import {
   requestSecondsFlaws,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
-import { newProgress, type ExchangeProgress } from "../http/answer-reader.js";
+import { newProgress, type ExchangeProgress } from "../lib/answer-reader.js";
 import { flowKeyFlaws, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";

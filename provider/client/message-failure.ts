@@ -1,5 +1,5 @@
 import type { AttemptFailure } from "./attempt.js";
-import type { ExchangeProgress } from "../http/answer-reader.js";
+import type { ExchangeProgress } from "../lib/answer-reader.js";
 import { FLOW_KEY_HINT } from "./key-presentation.js";
 import type { Hints } from "./operation.js";
 import type { RetryVerdict } from "./retry.js";

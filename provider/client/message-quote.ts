@@ -1,5 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { MASK, quote, createRedactor } from "../redact.js";
+import { MASK, quote, createRedactor } from "../lib/redact.js";
 
 /** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */
 const TELLING_CHARACTERS = 8;

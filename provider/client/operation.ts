@@ -1,4 +1,4 @@
-import { ApiChatError, type ApiChatOperation } from "../errors.js";
+import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
 import { environmentGate } from "./environment-gate.js";
 import { gateOf } from "./origin-gate.js";

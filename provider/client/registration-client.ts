@@ -9,10 +9,10 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import type { ApiChatError, ApiChatOperation } from "../errors.js";
-import { MASK, quote } from "../redact.js";
-import { appendQuery, printUrl, secretsOfUrl } from "../url.js";
-import { describeIssues, inOurWords } from "../zod-flaws.js";
+import type { ApiChatError, ApiChatOperation } from "../errors/index.js";
+import { MASK, quote } from "../lib/redact.js";
+import { appendQuery, printUrl, secretsOfUrl } from "../lib/url.js";
+import { describeIssues, inOurWords } from "../lib/validate.js";
 import { anySignal } from "./abort.js";
 import { AttemptError, postJson, type AttemptFailure } from "./attempt.js";
 import {

@@ -1,4 +1,4 @@
-import type { HandshakeCause } from "../errors.js";
+import type { HandshakeCause } from "../errors/index.js";
 import { numberOf } from "./challenge.js";
 import type { AnswerStart } from "./exchange.js";
 

@@ -1,4 +1,4 @@
-import type { HandshakeCause, HandshakeRule } from "../errors.js";
+import type { HandshakeCause, HandshakeRule } from "../errors/index.js";
 
 interface CauseFacts {
   rule: HandshakeRule;

@@ -1,6 +1,6 @@
 import { errors } from "undici";
 import { connectionCode } from "../client/attempt.js";
-import type { HandshakeCause } from "../errors.js";
+import type { HandshakeCause } from "../errors/index.js";
 import type { ExchangePhase } from "./exchange.js";
 
 /** The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first match counts. */

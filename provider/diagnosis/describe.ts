@@ -1,4 +1,4 @@
-import type { HandshakeRecord, HandshakeStep } from "../errors.js";
+import type { HandshakeRecord, HandshakeStep } from "../errors/index.js";
 import { CAUSES } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */

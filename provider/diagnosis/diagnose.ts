@@ -1,6 +1,6 @@
 import { NEVER, orAborted } from "../client/abort.js";
-import type { HandshakeCause, HandshakeRecord, HandshakeStep, HandshakeTranscript } from "../errors.js";
-import { printUrl } from "../url.js";
+import type { HandshakeCause, HandshakeRecord, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { isPublicAddress, resolveHost } from "./addresses.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";

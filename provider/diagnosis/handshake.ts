@@ -1,9 +1,9 @@
 import { orAborted } from "../client/abort.js";
 import { sharedDispatcher } from "../client/dispatcher.js";
 import { gateOf } from "../client/origin-gate.js";
-import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors.js";
-import { writeMultipart } from "../multipart.js";
-import { appendQuery, printTarget } from "../url.js";
+import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import { writeMultipart } from "../lib/multipart.js";
+import { appendQuery, printTarget } from "../lib/url.js";
 import { causeOfAnswer, titleOf } from "./answer-cause.js";
 import { CAUSES } from "./causes.js";
 import { causeOfConnectionError, causeOfTimeout, describeConnectionError } from "./connection-cause.js";

@@ -6,7 +6,7 @@ export type {
   HandshakeRule,
   HandshakeStep,
   HandshakeTranscript,
-} from "../errors.js";
+} from "../errors/index.js";
 export {
   diagnoseHandshake,
   type DiagnoseOptions,

@@ -1,4 +1,4 @@
-import { MASK, quote } from "../redact.js";
+import { MASK, quote } from "../lib/redact.js";
 import type { AnswerStart } from "./exchange.js";
 
 const QUOTED_BYTES = 200;

@@ -1,5 +1,5 @@
-import type { HandshakeEncoding, HandshakeStep } from "../errors.js";
-import { secretsOfUrl } from "../url.js";
+import type { HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import { secretsOfUrl } from "../lib/url.js";
 import { createChallenge, numberOf } from "./challenge.js";
 import { performHandshake, type HandshakeRequest } from "./handshake.js";
 

@@ -1,4 +1,4 @@
-import type { HandshakeEncoding, HandshakeStep } from "../errors.js";
+import type { HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { describeStep } from "./describe.js";
 
 /** What takes longer may be too slow for the service, whose own limit the specification does not name. In milliseconds. */

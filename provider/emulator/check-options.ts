@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { ApiChatError } from "../errors.js";
-import { describeIssues, inOurWords } from "../zod-flaws.js";
+import { ApiChatError } from "../errors/index.js";
+import { describeIssues, inOurWords } from "../lib/validate.js";
 
 /** What may stand in a path as it is: names of workspaces and bot codes. */
 export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {

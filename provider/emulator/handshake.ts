@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HandshakeParameters } from "../../schema/index.js";
-import { writeMultipart } from "../multipart.js";
+import { writeMultipart } from "../lib/multipart.js";
 import type { AnswerFault } from "./faults.js";
 import type { Challenge, HandshakeEncoding } from "./switches.js";
 import {

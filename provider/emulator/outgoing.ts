@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Agent, type Dispatcher } from "undici";
-import { AnswerReader, type Answer } from "../http/answer-reader.js";
+import { AnswerReader, type Answer } from "../lib/answer-reader.js";
 import { VERSION } from "../lib/version.js";
 import type { HttpReply } from "./records.js";
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { flawsOfIssues, inOurWords } from "../zod-flaws.js";
+import { flawsOfIssues, inOurWords } from "../lib/validate.js";
 import { Refusal, refuseFields } from "./refusal.js";
 
 const ONE_ENTRY = "must be a list of exactly one entry";

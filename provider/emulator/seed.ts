@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { readYamlFile } from "../yaml-file.js";
+import { readYamlFile } from "../lib/yaml-file.js";
 import { faultRule } from "./faults.js";
 import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";

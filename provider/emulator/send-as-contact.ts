@@ -1,6 +1,6 @@
 import { request } from "undici";
 import { presentFlowKey } from "../client/key-presentation.js";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { EMULATOR_AGENT } from "./outgoing.js";
 import type { FlowKey } from "./switches.js";

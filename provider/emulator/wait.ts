@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import type { Change } from "./changes.js";
 import type { EmulatorState } from "./emulator-state.js";
 import type { DeliveryRecord, HandshakeRecord, MessageRecord } from "./records.js";

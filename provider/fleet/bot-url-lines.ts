@@ -1,4 +1,4 @@
-import { invalidConfig } from "../text-file.js";
+import { invalidConfig } from "../lib/text-file.js";
 
 const PREFIX = "APICHAT_BOT_URL_";
 

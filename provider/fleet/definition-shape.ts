@@ -1,7 +1,7 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import * as z from "zod";
 import { kindOf } from "../resource/checks.js";
-import { expected } from "../zod-flaws.js";
+import { expected } from "../lib/validate.js";
 
 const DEFAULT_PROJECT = "apichat-fleet";
 

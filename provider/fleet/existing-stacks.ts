@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import type { DestroyTask, FleetIndex, ProgramTask } from "./engine/task.js";
 import { countInName } from "./placement.js";
 import type { ResolvedFleet, ResolvedStack } from "./resolve.js";

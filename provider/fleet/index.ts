@@ -33,4 +33,4 @@ export { renderRotation } from "./render/rotation.js";
 export { renderDrift } from "./render/drift.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
 export type { ListedWorkspace } from "../workspace-list/list.js";
-export { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";

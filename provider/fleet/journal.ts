@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { writePrivateFile } from "../server/private-file.js";
 import { digestOf, readSeed, type DigestSeed } from "./digest.js";
 import type { StackTask } from "./engine/task.js";

@@ -1,6 +1,6 @@
 import { RegistrationClient, type Registration } from "../client/registration-client.js";
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { showsNothing } from "../webhook/ensure.js";
 import { isSameUrl } from "../webhook/fence.js";
 import type { ListedWorkspace } from "../workspace-list/list.js";

@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import type { FleetIndex } from "./engine/task.js";
 import { workspacesInJournal } from "./journal.js";
 import { DEFAULT_MOST_REMOVALS } from "./limits.js";

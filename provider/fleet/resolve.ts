@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ApiChatError } from "../errors.js";
-import { invalidConfig } from "../text-file.js";
+import { ApiChatError } from "../errors/index.js";
+import { invalidConfig } from "../lib/text-file.js";
 import type { ListedWorkspace } from "../workspace-list/list.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
-import { describeIssues, inOurWords } from "../zod-flaws.js";
+import { describeIssues, inOurWords } from "../lib/validate.js";
 import { definitionShape, type CheckedDefinition } from "./definition-shape.js";
 import type { FleetDefinition } from "./definition.js";
 import { indexStackName, stackName, stackOf } from "./placement.js";

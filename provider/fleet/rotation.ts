@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { listExisting, requireKnownStacks } from "./existing-stacks.js";
 import { readIndex } from "./index-stack.js";
 import { openJournal, removeJournal, unfinishedRotation, type Journal } from "./journal.js";

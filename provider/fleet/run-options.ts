@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { invalidConfig } from "../client/client-options.js";
-import { describeIssues, inOurWords } from "../zod-flaws.js";
+import { describeIssues, inOurWords } from "../lib/validate.js";
 import { DEFAULT_LIMITS, MOST_STACKS_AT_ONCE, type FleetLimits } from "./limits.js";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";
 

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { refuseUnknownArgs } from "../resource/args.js";
 import { defaultPath } from "../server/workspace-names.js";
 

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { makeDataDir } from "../server/instance.js";
 import { SPOOL_FILE } from "../server/spool-file.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";

@@ -1,4 +1,4 @@
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 
 /** A failure of the process's own lifecycle. */
 export const processError = (code: ApiChatErrorCode, message: string, cause?: unknown): ApiChatError =>

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { keepQuerySecret } from "../resource/secret-url.js";
 import { HEALTH_PATH } from "../server/workspace-names.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";

@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { readInstance, requestStatus, type Instance, type ServerStatus } from "../server/control-client.js";
 import { isResponder } from "./process-table.js";
 

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { quote } from "../redact.js";
+import { quote } from "../lib/redact.js";
 import { readInstance } from "../server/control-client.js";
 import { configPathOf } from "./config-file.js";
 import { processEnvironment } from "./environment.js";

@@ -1,5 +1,5 @@
 /** Imported first by whoever loads undici: on an older Node that fails in the middle, with a stack of its own. */
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { oldNodeProblem } from "./least-versions.js";
 
 const problem = oldNodeProblem("pulumi-apichat");

@@ -1,5 +1,5 @@
 import type { CustomResourceOptions } from "@pulumi/pulumi";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { didYouMean } from "../lib/did-you-mean.js";
 
 /** Throws `invalid_config` for a misspelt argument, which would be a setting that does nothing. */

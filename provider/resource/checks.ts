@@ -1,4 +1,4 @@
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { UNKNOWN } from "./unknown.js";
 
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */

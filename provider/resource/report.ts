@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 
 /**
  * Starts a deliberate failure with the resource's name. Of check, diff, read and delete the SDK prints `${error}: ${stack}` too,

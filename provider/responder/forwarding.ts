@@ -1,4 +1,4 @@
-import { parseRetryAfter } from "../retry-after.js";
+import { parseRetryAfter } from "../lib/retry-after.js";
 
 /** The header that tells one delivery from another where it is forwarded: it stays the same when it is sent again. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";

@@ -1,4 +1,4 @@
-import { readMultipart } from "../multipart.js";
+import { readMultipart } from "../lib/multipart.js";
 import { answerError } from "./answers.js";
 import type { KeyList } from "./keys.js";
 import { queryOf, type Answer } from "./request.js";

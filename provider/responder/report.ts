@@ -1,4 +1,4 @@
-import { createRedactor } from "../redact.js";
+import { createRedactor } from "../lib/redact.js";
 import type { KeyOrBody } from "./keys.js";
 
 /** How deep the causes of an error are followed. */

@@ -1,5 +1,5 @@
 import type { OutboundMessage } from "../../schema/outbound.js";
-import { writeMultipart } from "../multipart.js";
+import { writeMultipart } from "../lib/multipart.js";
 import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { kindOf } from "../resource/checks.js";
-import { expected } from "../zod-flaws.js";
+import { expected } from "../lib/validate.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { isClearText } from "../resource/checks.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import type { ServerConfig } from "./config.js";
 import type { FileConfig } from "./config-shape.js";
 import { filesOf } from "./key-source.js";

@@ -1,5 +1,5 @@
 import { request, type IncomingMessage } from "node:http";
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import type { Instance } from "./instance.js";
 
 export { readInstance, type Instance } from "./instance.js";

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { pathOf, queryOf } from "../responder/request.js";
 import { CONTROL_HOST, INSTANCE_HEADER, type ServerStatus } from "./control-client.js";
 import { listen, type Listener } from "./listener.js";

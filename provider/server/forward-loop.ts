@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import { ApiChatError } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import type { ServerConfig } from "./config.js";
 import type { Address } from "./listener.js";
 

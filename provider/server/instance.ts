@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { makeFolders } from "./folders.js";
 import { writePrivateFile } from "./private-file.js";
 

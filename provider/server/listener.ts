@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
 
 /** Where to listen; port 0 is any that is free. */

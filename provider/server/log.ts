@@ -1,5 +1,5 @@
 import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
-import type { Redact } from "../redact.js";
+import type { Redact } from "../lib/redact.js";
 
 /** What a line says beside its event. */
 export type LogFields = Record<string, string | number | boolean | undefined>;

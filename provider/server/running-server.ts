@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { ApiChatError, type ApiChatErrorCode } from "../errors.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { loadConfig, type LoadedConfig, type ServerConfig } from "./config.js";
 import type { ServerStatus, WorkspaceStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Redact } from "../redact.js";
+import type { Redact } from "../lib/redact.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, type LoadedConfig } from "./config.js";
 import { refuseLoops } from "./forward-loop.js";

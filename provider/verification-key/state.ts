@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { bytesOf, keepOf, type VerificationKeyInputs, type VerificationKeyState } from "./inputs.js";
 
 /** The outputs after a create or an update. What the program no longer says of `rotation` and `initial` stays on record. */

@@ -14,7 +14,7 @@ import {
 import { checkVerificationKey, warnOfShortKey } from "../resource/key-check.js";
 import { say } from "../resource/progress.js";
 import { UNKNOWN } from "../resource/unknown.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { VERIFIED, type WebhookInputs } from "./inputs.js";
 import { declare, quoteNames } from "./managed.js";
 import { API_KEY_MISSING, BASE_URL_MISSING, defaultApiKey, defaultBaseUrl } from "./settings.js";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
 import { say } from "../resource/progress.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { firstLook, refuseForeign, registerIfNeeded, sayReplaced } from "./ensure.js";
 import { isSameUrl } from "./fence.js";
 import type { WebhookInputs, WebhookState } from "./inputs.js";

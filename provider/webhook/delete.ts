@@ -1,5 +1,5 @@
-import { ApiChatError } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { botCodeOf, isLastApiKey, isOurs, isSameBot } from "./fence.js";
 import { UNKNOWN } from "../resource/unknown.js";
 import type { WebhookInputs, WebhookState } from "./inputs.js";

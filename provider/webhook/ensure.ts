@@ -1,7 +1,7 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { say } from "../resource/progress.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import { isSameUrl } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs } from "./inputs.js";
 import { register, rememberBefore } from "./register.js";

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ApiChatError } from "../errors.js";
-import { hideQuery } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { hideQuery } from "../lib/url.js";
 
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */

@@ -1,4 +1,4 @@
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 
 /** A change of a URL that a preview does not show, because it is a secret. Both are printed without their query values. */
 export interface HiddenUrlChange {

@@ -7,8 +7,8 @@ import {
   type Registration,
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { botCodeOf, isLastApiKey, isSameBot } from "./fence.js";
 import type { Timeouts, WebhookState } from "./inputs.js";
 import { sayIfSlow } from "../resource/progress.js";

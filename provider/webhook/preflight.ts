@@ -4,9 +4,9 @@ import { isLoopback } from "../diagnosis/addresses.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
-import { ApiChatError, type HandshakeRule, type HandshakeTranscript } from "../errors.js";
+import { ApiChatError, type HandshakeRule, type HandshakeTranscript } from "../errors/index.js";
 import { say, sayIfSlow } from "../resource/progress.js";
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 import type { Preflight } from "./inputs.js";
 import { OF_PROGRAM, type Wording } from "./wording.js";
 

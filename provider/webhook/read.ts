@@ -1,5 +1,5 @@
 import type { Registration } from "../client/registration-client.js";
-import { hideQuery } from "../url.js";
+import { hideQuery } from "../lib/url.js";
 import { expectedUrl, showsOurKey } from "./fence.js";
 import { KEY_DRIFTED, inputsOf, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { observe, requireSameWorkspace } from "./observe.js";

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../client/retry.js";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
 import { preflight } from "./preflight.js";

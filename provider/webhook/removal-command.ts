@@ -1,4 +1,4 @@
-import { printUrl } from "../url.js";
+import { printUrl } from "../lib/url.js";
 
 /**
  * The one way to take a workspace over from somebody else's webhook: a command to paste. It removes this URL and no other, so

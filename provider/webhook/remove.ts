@@ -1,6 +1,6 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
-import { printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { printUrl } from "../lib/url.js";
 import { mayHaveTakenEffect } from "./register.js";
 import { OF_PROGRAM, type Wording } from "./wording.js";
 

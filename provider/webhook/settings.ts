@@ -1,4 +1,4 @@
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { canonicalUrl } from "./fence.js";
 import { SETTINGS, type WebhookState } from "./inputs.js";
 import { declaredFor } from "./managed.js";

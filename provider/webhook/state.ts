@@ -1,5 +1,5 @@
 import type { Registration } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
+import { ApiChatError } from "../errors/index.js";
 import { rememberApplied } from "./fence.js";
 import type { Applied, WebhookInputs, WebhookState } from "./inputs.js";
 

@@ -1,6 +1,6 @@
 import type { Registration } from "../client/registration-client.js";
-import { ApiChatError } from "../errors.js";
-import { hideQuery, printUrl } from "../url.js";
+import { ApiChatError } from "../errors/index.js";
+import { hideQuery, printUrl } from "../lib/url.js";
 import { sayReplaced } from "./ensure.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
 import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";

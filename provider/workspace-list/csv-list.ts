@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import { invalidConfig } from "../text-file.js";
-import { flawsOfIssues, inOurWords, isPlainName } from "../zod-flaws.js";
+import { invalidConfig } from "../lib/text-file.js";
+import { flawsOfIssues, inOurWords, isPlainName } from "../lib/validate.js";
 import { readRows, type CsvFlaw, type CsvRow } from "./csv-rows.js";
 import { ENTRY_FIELDS, type EntryField, type ListReader } from "./entry-shape.js";
 import { entriesShape, toWorkspace } from "./list-shape.js";

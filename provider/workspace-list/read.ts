@@ -1,6 +1,6 @@
-import { inOurWords, describeIssues } from "../zod-flaws.js";
-import { readTextFile } from "../text-file.js";
-import { parseYaml } from "../yaml-file.js";
+import { inOurWords, describeIssues } from "../lib/validate.js";
+import { readTextFile } from "../lib/text-file.js";
+import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
 import type { ListReader } from "./entry-shape.js";
 import { entriesShape, listShape, toWorkspace, workspacesOf } from "./list-shape.js";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createRedactor, quote } from "../../provider/redact.js";
+import { createRedactor, quote } from "../../provider/lib/redact.js";
 import { findSecrets, SPELLINGS } from "../support/secrets.js";
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";

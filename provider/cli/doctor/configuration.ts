@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import * as z from "zod";
-import { printUrl } from "../../url.js";
-import { parseYaml } from "../../yaml-file.js";
+import { printUrl } from "../../lib/url.js";
+import { parseYaml } from "../../lib/yaml-file.js";
 import { ADDRESSES } from "../credential-options.js";
 import { ok, skipped, warning, type Check, type Surroundings } from "./check.js";
 import { findProgram, listStackFiles } from "./program-folder.js";

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as z from "zod";
-import { parseYaml } from "../../yaml-file.js";
+import { parseYaml } from "../../lib/yaml-file.js";
 import { failed, ok, skipped, warning, type Check, type Finding } from "./check.js";
 import { findProgram, readIfThere, type ProgramFolder } from "./program-folder.js";
 import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/least-versions.js";

@@ -1,4 +1,4 @@
-import { quote } from "../../redact.js";
+import { quote } from "../../lib/redact.js";
 import type { Check, Finding, Surroundings } from "./check.js";
 import { configurationCheck } from "./configuration.js";
 import { baseUrlCheck, botUrlCheck, proxyCheck, webhookUrlCheck } from "./network.js";

@@ -8,7 +8,7 @@ import type {
   RequestView,
 } from "../../emulator/control/shapes.js";
 import { toPlainText, toShortText } from "../plain-text.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 

@@ -4,7 +4,7 @@ import type { EmulatorOptions } from "../../emulator/index.js";
 import { scenario } from "../../emulator/flows/scenario.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
 import { checkSecret } from "../../resource/checks.js";
-import { readYamlFile } from "../../yaml-file.js";
+import { readYamlFile } from "../../lib/yaml-file.js";
 import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
 import { pickSwitches } from "./open-point-options.js";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { isLoopback } from "../../emulator/control/loopback.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { EMULATOR_URL, nextCommands } from "./next-commands.js";
 import { packageSource } from "./package-source.js";

@@ -1,7 +1,7 @@
 import { request, type Dispatcher } from "undici";
 import { connectionCode } from "../../client/attempt.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import type { SeenDelivery, SeenForward } from "./seen.js";
 import type { RawRequest } from "./watch.js";
 

@@ -3,7 +3,7 @@ import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
 import { reachesAddress } from "../../server/forward-loop.js";
 import { listen, type Listener } from "../../server/listener.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { createForwarder, type Forward } from "./forward.js";
 import type { ListenEvent } from "./seen.js";

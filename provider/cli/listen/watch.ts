@@ -4,7 +4,7 @@ import { findHandshake, shortTextOf } from "../../responder/handshake.js";
 import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
 import type { Responder } from "../../responder/responder.js";
 import { SIGNATURE_HEADER } from "../../responder/signature.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { readContent } from "./delivery-content.js";
 import type { SeenRequest, SignatureVerdict } from "./seen.js";
 

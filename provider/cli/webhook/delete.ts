@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { hideQuery, printUrl } from "../../url.js";
+import { hideQuery, printUrl } from "../../lib/url.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { removalCommand } from "../../webhook/removal-command.js";
 import { removeRegistration } from "../../webhook/remove.js";

@@ -1,4 +1,4 @@
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import type { GetOptions } from "../webhook.js";

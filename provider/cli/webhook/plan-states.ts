@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { showsNothing } from "../../webhook/ensure.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../webhook/fence.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";

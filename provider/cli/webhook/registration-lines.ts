@@ -1,6 +1,6 @@
 import type { Registration } from "../../client/index.js";
 import { looksMasked } from "../../resource/mask.js";
-import { hideQuery } from "../../url.js";
+import { hideQuery } from "../../lib/url.js";
 import { toPlainText } from "../plain-text.js";
 
 /** A registration for scripts: values of the query are hidden, and so is the key unless it is asked for. */

@@ -1,5 +1,5 @@
 import type { Registration } from "../../client/index.js";
-import { hideQuery, printUrl } from "../../url.js";
+import { hideQuery, printUrl } from "../../lib/url.js";
 import { check } from "../../webhook/check.js";
 import { firstLook, refuseForeign, registerIfNeeded } from "../../webhook/ensure.js";
 import { isSameUrl } from "../../webhook/fence.js";

@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { printUrl } from "../../url.js";
+import { printUrl } from "../../lib/url.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { removeRegistration } from "../../webhook/remove.js";
 import { inFlagWords } from "../flag-words.js";

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { describeIssues, inOurWords } from "../../zod-flaws.js";
+import { describeIssues, inOurWords } from "../../lib/validate.js";
 import type { EmulatorState } from "../emulator-state.js";
 import type { WorkspaceState } from "../workspace-state.js";
 import { ControlRefusal } from "./refusal.js";

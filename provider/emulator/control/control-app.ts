@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import { ApiChatError } from "../../errors.js";
+import { ApiChatError } from "../../errors/index.js";
 import type { EmulatorState } from "../emulator-state.js";
 import { samples } from "../flows/samples.js";
 import { readBody, type EmulatorApp } from "../http-server.js";

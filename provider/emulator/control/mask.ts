@@ -1,5 +1,5 @@
-import { MASK } from "../../redact.js";
-import { hideQuery, secretsOfUrl } from "../../url.js";
+import { MASK } from "../../lib/redact.js";
+import { hideQuery, secretsOfUrl } from "../../lib/url.js";
 import type { HttpPart } from "../records.js";
 import { currentRegistration, type WorkspaceState } from "../workspace-state.js";
 import type { HttpView } from "./shapes.js";

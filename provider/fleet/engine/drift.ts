@@ -1,6 +1,6 @@
 import type { HiddenUrlChange } from "../../webhook/hidden-url.js";
 import { VERIFIED } from "../../webhook/inputs.js";
-import { hideQuery } from "../../url.js";
+import { hideQuery } from "../../lib/url.js";
 import type { Drift, DriftedProperty } from "../reports.js";
 
 /** The inputs and outputs of a webhook as an engine event shows them: secrets are objects. */

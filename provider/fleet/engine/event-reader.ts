@@ -1,7 +1,7 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
 import type { HiddenUrlChange } from "../../webhook/hidden-url.js";
 import { UNKNOWN } from "../../resource/unknown.js";
-import { hideQuery } from "../../url.js";
+import { hideQuery } from "../../lib/url.js";
 import type { Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "../reports.js";
 import { cleanError, linesOf, readHiddenUrl, saysPending } from "./diagnostics.js";
 import { readDrift, textOf, type ShownWebhook } from "./drift.js";

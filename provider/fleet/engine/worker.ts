@@ -1,5 +1,5 @@
-import { createRedactor } from "../../redact.js";
-import { secretsOfUrl } from "../../url.js";
+import { createRedactor } from "../../lib/redact.js";
+import { secretsOfUrl } from "../../lib/url.js";
 import type { Failure, StackReport } from "../reports.js";
 import { describeCommandError } from "./command-error.js";
 import { readIndex, removeIndex, writeIndex } from "./index-stack.js";

@@ -1,4 +1,4 @@
-import { ApiChatError } from "../../errors.js";
+import { ApiChatError } from "../../errors/index.js";
 import type { StackReport } from "../reports.js";
 import type { Job, JobResults } from "./messages.js";
 import { collectEvents } from "./seen-events.js";

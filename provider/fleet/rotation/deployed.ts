@@ -1,4 +1,4 @@
-import { ApiChatError } from "../../errors.js";
+import { ApiChatError } from "../../errors/index.js";
 import type { FleetIndex } from "../engine/task.js";
 import { findRemovals } from "../removals.js";
 import type { ResolvedFleet } from "../resolve.js";

@@ -6,7 +6,7 @@ import {
   tellSameBots,
   type AskedWorkspace,
 } from "../../../provider/cli/webhook/plan-states.js";
-import { ApiChatError, type ApiChatErrorCode } from "../../../provider/errors.js";
+import { ApiChatError, type ApiChatErrorCode } from "../../../provider/errors/index.js";
 
 const ACME = {
   name: "acme",

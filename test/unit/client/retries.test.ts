@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
 import { backOffMs, type Retry } from "../../../provider/client/retry.js";
-import { parseRetryAfter } from "../../../provider/retry-after.js";
+import { parseRetryAfter } from "../../../provider/lib/retry-after.js";
 import { startEmulator, type Emulator, type Fault } from "../../../provider/emulator/index.js";
 import {
   API_KEY,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { appendQuery, hideQuery, printTarget, printUrl, secretsOfUrl } from "../../../provider/url.js";
+import { appendQuery, hideQuery, printTarget, printUrl, secretsOfUrl } from "../../../provider/lib/url.js";
 
 describe("a URL is printed", () => {
   test.each([

@@ -7,7 +7,7 @@ import {
   type Scenario,
   type ScenarioCondition,
 } from "../../../provider/emulator/flows/scenario.js";
-import { parseYaml } from "../../../provider/yaml-file.js";
+import { parseYaml } from "../../../provider/lib/yaml-file.js";
 import type { InboundMessage } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
 import { press, say, startScene, waitForDeliveries } from "./delivery-harness.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import type { ApiChatError } from "../../../provider/errors.js";
+import type { ApiChatError } from "../../../provider/errors/index.js";
 import type { FleetDefinition } from "../../../provider/fleet/definition.js";
 import { stackOf } from "../../../provider/fleet/placement.js";
 import { resolveFleet } from "../../../provider/fleet/resolve.js";

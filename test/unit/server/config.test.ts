@@ -3,7 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ApiChatError } from "../../../provider/errors.js";
+import { ApiChatError } from "../../../provider/errors/index.js";
 import { loadConfig, readPlace } from "../../../provider/server/config.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./folders.js";
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createRedactor } from "../../../provider/redact.js";
+import { createRedactor } from "../../../provider/lib/redact.js";
 import { createLog, limitRate, openLogFile, type LogFields } from "../../../provider/server/log.js";
 import { KEY, makeFolder } from "./folders.js";
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { ApiChatError, HandshakeRule } from "../../../provider/errors.js";
+import type { ApiChatError, HandshakeRule } from "../../../provider/errors/index.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
 import { findSecrets } from "../../support/secrets.js";
 import { closedPort, type Answer } from "../client/harness.js";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import type { ApiChatError } from "../../../provider/errors.js";
+import type { ApiChatError } from "../../../provider/errors/index.js";
 import { readPlannedWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
 
 export const SECRET = "secret-word-0123456789";

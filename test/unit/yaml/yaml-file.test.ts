@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod";
-import type { ApiChatError } from "../../../provider/errors.js";
-import { parseYaml, readYamlFile } from "../../../provider/yaml-file.js";
+import type { ApiChatError } from "../../../provider/errors/index.js";
+import { parseYaml, readYamlFile } from "../../../provider/lib/yaml-file.js";
 
 const place = z.strictObject({
   name: z.string(),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { OutboundFormatError, type KnownOutbound } from "../../../../schema/index.js";
 import { parseSentOutbound } from "../../../../schema/parse-outbound.js";
-import { ApiChatError } from "../../../errors.js";
+import { ApiChatError } from "../../../errors/index.js";
 import { conversationOf } from "../../conversations.js";
 import { sendReply } from "../../deliveries/reply.js";
 import { sendAsContact } from "../../send-as-contact.js";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { ApiChatError } from "./errors.js";
+import { ApiChatError } from "../errors/index.js";
 
 /** Reads a file of text in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {

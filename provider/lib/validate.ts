@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { kindOf } from "./resource/checks.js";
+import { kindOf } from "../resource/checks.js";
 
 type Issue = z.core.$ZodIssue;
 

@@ -2,7 +2,7 @@ import { LineCounter, parseDocument, type Document, type ErrorCode } from "yaml"
 import type * as z from "zod";
 import { invalidConfig, readTextFile } from "./text-file.js";
 import { findPlace } from "./yaml-place.js";
-import { flawsOfIssues, inOurWords } from "./zod-flaws.js";
+import { flawsOfIssues, inOurWords } from "./validate.js";
 
 /**
  * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
