@@ -10,7 +10,7 @@ import {
   type InboundMessage,
 } from "./inbound.js";
 
-/** The zod schema of each kind of message (section 4.2): a flaw of one names its field, as that of their union does not. */
+/** The zod schema of each kind of message (section 4.2): a problem of one names its field, as that of their union does not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,

@@ -9,8 +9,8 @@ export interface SecretSource {
   flag: string;
   fileFlag: string;
   variable: string;
-  /** How to mend a malformed one. */
-  mend: string;
+  /** How to fix a malformed one. */
+  hint: string;
 }
 
 export const SECRETS = {
@@ -21,7 +21,7 @@ export const SECRETS = {
     flag: "--api-key",
     fileFlag: "--api-key-file",
     variable: "APICHAT_API_KEY",
-    mend: "copy it again from the platform's support",
+    hint: "copy it again from the platform's support",
   },
   flowApiKey: {
     label: "API key of the flow",
@@ -30,7 +30,7 @@ export const SECRETS = {
     flag: "--flow-api-key",
     fileFlag: "--flow-api-key-file",
     variable: "APICHAT_FLOW_API_KEY",
-    mend: "copy it again from the platform",
+    hint: "copy it again from the platform",
   },
   verificationKey: {
     label: "verification key",
@@ -39,7 +39,7 @@ export const SECRETS = {
     flag: "--key",
     fileFlag: "--key-file",
     variable: "APICHAT_VERIFICATION_KEY",
-    mend: "give the key alone, as the endpoint has it",
+    hint: "give the key alone, as the endpoint has it",
   },
 } as const satisfies Record<string, SecretSource>;
 

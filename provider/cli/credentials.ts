@@ -102,8 +102,8 @@ async function ask(source: SecretSource, onInterrupt: () => void): Promise<strin
   return requireSound(source, typed, `the ${label}`);
 }
 
-function requireSound<T extends string | undefined>({ mend }: SecretSource, secret: T, name: string): T {
-  const [failure] = secret === undefined ? [] : checkSecret(name, secret, mend);
+function requireSound<T extends string | undefined>({ hint }: SecretSource, secret: T, name: string): T {
+  const [failure] = secret === undefined ? [] : checkSecret(name, secret, hint);
   if (failure !== undefined) throw new UsageError(failure.reason);
   return secret;
 }

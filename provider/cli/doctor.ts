@@ -20,12 +20,12 @@ const LIMIT_MS = 10_000;
 /** Loaded only to look: `--help` needs none of it. */
 const loadChecks = () => import("./doctor/run.js");
 
-/** The command `apichat doctor`: looks at what this package needs, and says how to mend what is wrong. It ends the process. */
+/** The command `apichat doctor`: looks at what this package needs, and says how to fix what is wrong. It ends the process. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("look at Node.js, Pulumi, the program here, configuration and network, each with a mend")
+    .description("look at Node.js, Pulumi, the program here, configuration and network, each with a hint")
     .option("--webhook-url <url>", "a webhook URL to look at", parseUrl)
-    .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "mend" }] }');
+    .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
   return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .addHelpText("after", HELP)
     .action((options: DoctorOptions) => runToExit((interruption) => examine(options, interruption)));
@@ -67,10 +67,10 @@ async function examine(options: DoctorOptions, { signal, interrupt }: Interrupti
 const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray" } as const;
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
-function formatFinding({ name, status, text, mend }: NamedFinding, nameWidth: number): string {
+function formatFinding({ name, status, text, hint }: NamedFinding, nameWidth: number): string {
   const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
   const lines = [`${paint(status)}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}`];
-  if (mend !== undefined) lines.push(`${indent}mend: ${toPlainText(mend)}`);
+  if (hint !== undefined) lines.push(`${indent}hint: ${toPlainText(hint)}`);
   return `${lines.join("\n")}\n`;
 }
 

@@ -34,10 +34,10 @@ export function reportAsOthers(command: Command): void {
 
 /** Says what commander refuses of a command, which calls it with the line that it would print. */
 const reportWrongUse = (command: Command, line: string): void => {
-  const flaw = hideValues(line.replace(/^error: /, "").trimEnd())
+  const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  sayError({ code: "wrong_use", message: `${flaw}; see ${nameOf(command)} --help` });
+  sayError({ code: "wrong_use", message: `${problem}; see ${nameOf(command)} --help` });
 };
 
 /** With the commands above it, such as `apichat webhook get`. */

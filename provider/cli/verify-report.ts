@@ -4,14 +4,14 @@ import type { HandshakeDiagnosis, HandshakeRecord } from "../diagnosis/index.js"
 
 type Colour = "green" | "red" | "yellow" | "cyan";
 
-/** The diagnosis for a person: verdict, what was seen, warnings, and how to mend it. Coloured where the terminal shows it. */
+/** The diagnosis for a person: verdict, what was seen, warnings, and how to fix it. Coloured where the terminal shows it. */
 export function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
   const { transcript, warnings } = diagnosis;
   const lines = [
     formatVerdict(diagnosis),
     ...formatFacts(transcript),
     ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
-    ...(diagnosis.passed ? [] : [formatLabel("mend", "cyan", diagnosis.mend)]),
+    ...(diagnosis.passed ? [] : [formatLabel("hint", "cyan", diagnosis.hint)]),
   ];
   return `${lines.join("\n")}\n`;
 }

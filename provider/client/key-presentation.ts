@@ -28,23 +28,23 @@ export const FLOW_KEY_HINT =
   '"Authorization: Bearer", otherwise as flowApiKeyAs says';
 
 /** What is wrong with a flow API key and how it is presented. */
-export function flowKeyFlaws(flowApiKey: string, as: FlowApiKeyAs): string[] {
-  const flaws = isFlowApiKeyAs(as)
+export function flowKeyProblems(flowApiKey: string, as: FlowApiKeyAs): string[] {
+  const problems = isFlowApiKeyAs(as)
     ? []
     : [
         'flowApiKeyAs: must be "bearer", "raw", "body" or { header }, with a header that requests do not have',
       ];
-  if (!flowApiKey) return [...flaws, `flowApiKey: is missing. ${FLOW_KEY_HINT}`];
-  return as === "body" ? flaws : [...flaws, ...headerFlaws("flowApiKey", flowApiKey)];
+  if (!flowApiKey) return [...problems, `flowApiKey: is missing. ${FLOW_KEY_HINT}`];
+  return as === "body" ? problems : [...problems, ...headerProblems("flowApiKey", flowApiKey)];
 }
 
-export function apiKeyAsFlaws(apiKey: string, as: ApiKeyAs): string[] {
+export function apiKeyAsProblems(apiKey: string, as: ApiKeyAs): string[] {
   if (as === "body") return [];
-  if (as === "body-and-bearer") return headerFlaws("apiKey", apiKey);
+  if (as === "body-and-bearer") return headerProblems("apiKey", apiKey);
   return ['apiKeyAs: must be "body" or "body-and-bearer"'];
 }
 
-const headerFlaws = (option: string, key: string): string[] =>
+const headerProblems = (option: string, key: string): string[] =>
   /^[\x21-\x7e]*$/.test(key)
     ? []
     : [

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
 import { inboundShapes } from "../../schema/inbound-shapes.js";
 import type { InboundMessage } from "../../schema/inbound.js";
-import { flawsOfIssues, inOurWords } from "../lib/validate.js";
+import { problemsOfIssues, inOurWords } from "../lib/validate.js";
 import { invalidConfig } from "./client-options.js";
 import { messageOfKind, optionOfButtonField, optionOfField, type MessageOfKind } from "./message-options.js";
 
@@ -23,10 +23,10 @@ interface MessageLike {
 export function checkMessage(message: unknown, nameOf = (field: string): string => field): InboundMessage {
   const parsed = shapeOf(message).safeParse(message, { error: inOurWords });
   if (parsed.success) return parsed.data;
-  const flaws = flawsOfIssues(parsed.error.issues).map(({ field, text }) =>
+  const problems = problemsOfIssues(parsed.error.issues).map(({ field, text }) =>
     field === "" ? text : `${nameOf(field)}: ${text}`,
   );
-  throw refuse(...new Set(flaws));
+  throw refuse(...new Set(problems));
 }
 
 /** As {@link checkMessage}, of a message in either shape. */
@@ -59,7 +59,7 @@ function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   throw refuse('event: must be "message_created" or "message_postback"');
 }
 
-const refuse = (...flaws: string[]): Error => invalidConfig("message", flaws, "message");
+const refuse = (...problems: string[]): Error => invalidConfig("message", problems, "message");
 
 /** Tells conversations apart (section 2.3), in either shape; also for what is no message, which then fails its check. */
 export const conversationOf = (message: MessageLike | null | undefined): string =>

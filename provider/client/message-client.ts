@@ -4,14 +4,14 @@ import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { anySignal } from "./abort.js";
 import { isSuccess, post } from "./attempt.js";
 import {
-  addressFlaws,
+  addressProblems,
   DEFAULT_REQUEST_SECONDS,
   invalidConfig,
-  requestSecondsFlaws,
+  requestSecondsProblems,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
 import { newProgress, type ExchangeProgress } from "../lib/answer-reader.js";
-import { flowKeyFlaws, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
+import { flowKeyProblems, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
 import { judgeMessage, messageHints, type MessageRetry } from "./message-failure.js";
@@ -215,11 +215,11 @@ function requireOptions({
   requestSeconds,
   retry = "unsent",
 }: MessageClientOptions): void {
-  const flaws = [
-    ...addressFlaws("botUrl", botUrl),
-    ...flowKeyFlaws(flowApiKey, flowApiKeyAs),
-    ...requestSecondsFlaws(requestSeconds),
+  const problems = [
+    ...addressProblems("botUrl", botUrl),
+    ...flowKeyProblems(flowApiKey, flowApiKeyAs),
+    ...requestSecondsProblems(requestSeconds),
     ...(retry === "unsent" || retry === "any" ? [] : ['retry: must be "unsent" or "any"']),
   ];
-  if (flaws.length > 0) throw invalidConfig("MessageClient", flaws, "check");
+  if (problems.length > 0) throw invalidConfig("MessageClient", problems, "check");
 }

@@ -16,13 +16,13 @@ import { describeIssues, inOurWords } from "../lib/validate.js";
 import { anySignal } from "./abort.js";
 import { AttemptError, postJson, type AttemptFailure } from "./attempt.js";
 import {
-  addressFlaws,
+  addressProblems,
   DEFAULT_REQUEST_SECONDS,
   invalidConfig,
-  requestSecondsFlaws,
+  requestSecondsProblems,
 } from "./client-options.js";
 import { sharedDispatcher } from "./dispatcher.js";
-import { apiKeyAsFlaws, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
+import { apiKeyAsProblems, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
 import { runOperation, type Pass } from "./operation.js";
 import type { Retry } from "./retry.js";
 import type { SharedGate } from "./shared-gate.js";
@@ -188,13 +188,13 @@ function requireOptions({
   apiKeyAs = "body",
   requestSeconds,
 }: RegistrationClientOptions): void {
-  const flaws = [
-    ...addressFlaws("baseUrl", baseUrl),
+  const problems = [
+    ...addressProblems("baseUrl", baseUrl),
     ...(apiKey ? [] : [`apiKey: is missing. ${KEY_HINT}`]),
-    ...apiKeyAsFlaws(apiKey, apiKeyAs),
-    ...requestSecondsFlaws(requestSeconds),
+    ...apiKeyAsProblems(apiKey, apiKeyAs),
+    ...requestSecondsProblems(requestSeconds),
   ];
-  if (flaws.length > 0) throw invalidConfig("RegistrationClient", flaws, "check");
+  if (problems.length > 0) throw invalidConfig("RegistrationClient", problems, "check");
 }
 
 const TIMEOUT_HINT = "; raise timeouts.requestSeconds if the service is slow";

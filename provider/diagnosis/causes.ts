@@ -4,8 +4,8 @@ interface CauseFacts {
   rule: HandshakeRule;
   /** What was seen, in words. Absent where the status or the address says it all. */
   finding?: string;
-  /** One line on how to mend it. */
-  mend: string;
+  /** One line on how to fix it. */
+  hint: string;
 }
 
 const CHECK_NETWORK = "start the endpoint and check host, port and firewall";
@@ -22,147 +22,147 @@ const SAME_KEY = "give the endpoint the same verification key";
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: {
     rule: "private_address",
-    mend: "give a URL that the service can reach, through a tunnel or a reverse proxy",
+    hint: "give a URL that the service can reach, through a tunnel or a reverse proxy",
   },
   name_not_resolved: {
     rule: "unreachable",
     finding: "the name does not resolve",
-    mend: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
+    hint: "check the host name for a typing mistake, and its DNS record; a new record may take minutes",
   },
   connect_timeout: {
     rule: "unreachable",
     finding: "connecting takes too long",
-    mend: `${CHECK_NETWORK}: something on the way drops the packets`,
+    hint: `${CHECK_NETWORK}: something on the way drops the packets`,
   },
-  connection_failed: { rule: "unreachable", mend: CHECK_NETWORK },
+  connection_failed: { rule: "unreachable", hint: CHECK_NETWORK },
   connection_refused: {
     rule: "unreachable",
     finding: "nothing listens there",
-    mend: CHECK_NETWORK,
+    hint: CHECK_NETWORK,
   },
   closed_early: {
     rule: "unreachable",
     finding: "the connection is closed before the answer is complete",
-    mend: "look into the endpoint's log for a crash at this request, and into that of the proxy before it",
+    hint: "look into the endpoint's log for a crash at this request, and into that of the proxy before it",
   },
   not_http: {
     rule: "unreachable",
     finding: "what answers does not speak HTTP",
-    mend: "check the port and the scheme, http or https, of the URL",
+    hint: "check the port and the scheme, http or https, of the URL",
   },
   tls_failed: {
     rule: "tls",
-    mend: "if the endpoint speaks no TLS on this port, use http:// or its TLS port; if it does, let it speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
+    hint: "if the endpoint speaks no TLS on this port, use http:// or its TLS port; if it does, let it speak TLS 1.2 or later, with a certificate that public clients trust, for this host name",
   },
   tls_untrusted: {
     rule: "tls",
     finding: "the certificate's issuer is not trusted",
-    mend: "let the endpoint send its whole certificate chain, from an authority that public clients trust",
+    hint: "let the endpoint send its whole certificate chain, from an authority that public clients trust",
   },
   tls_self_signed: {
     rule: "tls",
     finding: "the certificate is self-signed",
-    mend: "give the endpoint a certificate from an authority that public clients trust, such as Let's Encrypt",
+    hint: "give the endpoint a certificate from an authority that public clients trust, such as Let's Encrypt",
   },
   tls_wrong_host: {
     rule: "tls",
     finding: "the certificate is for another host name",
-    mend: "give the endpoint a certificate for the host name of the URL, or use the name that stands in it",
+    hint: "give the endpoint a certificate for the host name of the URL, or use the name that stands in it",
   },
   tls_expired: {
     rule: "tls",
     finding: "the certificate has expired",
-    mend: "renew the endpoint's certificate, and let its server load the new one",
+    hint: "renew the endpoint's certificate, and let its server load the new one",
   },
   silent: {
     rule: "no_answer",
     finding: "it accepts the connection and stays silent",
-    mend: ANSWER_AT_ONCE,
+    hint: ANSWER_AT_ONCE,
   },
   answer_unfinished: {
     rule: "no_answer",
     finding: "the answer begins and does not end",
-    mend: `${ANSWER_AT_ONCE}, and end the response`,
+    hint: `${ANSWER_AT_ONCE}, and end the response`,
   },
   redirect: {
     rule: "redirect",
-    mend: "register the final URL; a redirected POST loses its body",
+    hint: "register the final URL; a redirected POST loses its body",
   },
   not_found: {
     rule: "status",
-    mend: "check the path of the URL, and let the endpoint answer POST there",
+    hint: "check the path of the URL, and let the endpoint answer POST there",
   },
   method_not_allowed: {
     rule: "status",
-    mend: "let the endpoint answer POST at this path; the handshake is no GET",
+    hint: "let the endpoint answer POST at this path; the handshake is no GET",
   },
   other_status: {
     rule: "status",
-    mend: "answer the handshake with status 200; it is a POST with hub_mode, hub_verify_token and hub_challenge",
+    hint: "answer the handshake with status 200; it is a POST with hub_mode, hub_verify_token and hub_challenge",
   },
   server_error: {
     rule: "status",
-    mend: "look into the endpoint's log, and into that of the proxy before it; answer the handshake with status 200",
+    hint: "look into the endpoint's log, and into that of the proxy before it; answer the handshake with status 200",
   },
-  other_body: { rule: "wrong_challenge", mend: PLAIN_CHALLENGE },
-  empty_body: { rule: "wrong_challenge", mend: PLAIN_CHALLENGE },
+  other_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
+  empty_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
   unauthorized: {
     rule: "token_refused",
-    mend: `${SAME_KEY}; let it ask for no other credentials, and for no signature on the handshake`,
+    hint: `${SAME_KEY}; let it ask for no other credentials, and for no signature on the handshake`,
   },
   forbidden: {
     rule: "token_refused",
-    mend: `${SAME_KEY}; if a firewall or a login stands before it, let the webhook's path through`,
+    hint: `${SAME_KEY}; if a firewall or a login stands before it, let the webhook's path through`,
   },
   html_page: {
     rule: "wrong_challenge",
     finding: "an HTML page",
-    mend: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
+    hint: `check that the URL is the webhook's and not a website's or a login's; ${PLAIN_CHALLENGE}`,
   },
   token_refused: {
     rule: "token_refused",
     finding: "it refuses the token",
-    mend: `${SAME_KEY}, and compare hub_verify_token with it as it comes, decoded once`,
+    hint: `${SAME_KEY}, and compare hub_verify_token with it as it comes, decoded once`,
   },
   signature_demanded: {
     rule: "token_refused",
     finding: "it demands a signature of the handshake",
-    mend: "answer the handshake before the signature is checked: only deliveries are signed, the token is its gate",
+    hint: "answer the handshake before the signature is checked: only deliveries are signed, the token is its gate",
   },
   body_echoed: {
     rule: "wrong_challenge",
     finding: "the whole handshake is echoed",
-    mend: "check hub_verify_token, and answer with the value of hub_challenge alone, as plain text and nothing else",
+    hint: "check hub_verify_token, and answer with the value of hub_challenge alone, as plain text and nothing else",
   },
   challenge_among_more: {
     rule: "wrong_challenge",
     finding: "there is more than the challenge",
-    mend: PLAIN_CHALLENGE,
+    hint: PLAIN_CHALLENGE,
   },
   challenge_as_number: {
     rule: "wrong_challenge",
     finding: "the challenge was read as a number",
-    mend: "keep hub_challenge a string: no parseInt, Number or int() before it is answered",
+    hint: "keep hub_challenge a string: no parseInt, Number or int() before it is answered",
   },
   challenge_case_changed: {
     rule: "wrong_challenge",
     finding: "the challenge has other capitals",
-    mend: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
+    hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
   },
   challenge_in_json: {
     rule: "wrong_challenge",
     finding: "the challenge stands inside JSON",
-    mend: `answer with text, not with JSON; ${PLAIN_CHALLENGE}`,
+    hint: `answer with text, not with JSON; ${PLAIN_CHALLENGE}`,
   },
   challenge_in_quotes: {
     rule: "wrong_challenge",
     finding: "the challenge stands in quotes",
-    mend: `answer without a JSON encoder, such as res.json or json.dumps; ${PLAIN_CHALLENGE}`,
+    hint: `answer without a JSON encoder, such as res.json or json.dumps; ${PLAIN_CHALLENGE}`,
   },
   challenge_padded: {
     rule: "wrong_challenge",
     finding: "white space or a byte order mark stands around the challenge",
-    mend: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
+    hint: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
   },
 };
 

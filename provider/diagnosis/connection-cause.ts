@@ -31,7 +31,7 @@ const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 /** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
 const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 
-/** Advice for whoever runs Node.js. The service runs elsewhere: it is the endpoint that is to be mended. */
+/** Advice for whoever runs Node.js. The service runs elsewhere: it is the endpoint that is to be fixed. */
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
 /** What an error of the connection says, with its code, and without what only its library's developers need. */

@@ -42,9 +42,9 @@ export interface FailedHandshake {
   cause: HandshakeCause;
   /** What was seen, in one line. */
   reason: string;
-  /** How to mend it, in one line. */
-  mend: string;
-  /** What is to be mended besides. */
+  /** How to fix it, in one line. */
+  hint: string;
+  /** What is to be fixed besides. */
   warnings: HandshakeWarning[];
   transcript: HandshakeTranscript;
 }
@@ -59,7 +59,7 @@ export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
  *
  * @example
  * const diagnosis = await diagnoseHandshake({ url: "https://chat.acme.example/webhooks/apichat", verificationKey });
- * if (!diagnosis.passed) console.error(diagnosis.cause, diagnosis.mend);
+ * if (!diagnosis.passed) console.error(diagnosis.cause, diagnosis.hint);
  */
 export async function diagnoseHandshake(options: DiagnoseOptions): Promise<HandshakeDiagnosis> {
   const { url, serviceUrl, signal = NEVER } = options;
@@ -111,8 +111,8 @@ function fail(
   record: HandshakeRecord,
   { cause, reason, warnings }: Pick<FailedHandshake, "cause" | "reason" | "warnings">,
 ): FailedHandshake {
-  const { rule, mend } = CAUSES[cause];
-  return { passed: false, cause, reason, mend, warnings, transcript: { ...record, rule, cause, mend } };
+  const { rule, hint } = CAUSES[cause];
+  return { passed: false, cause, reason, hint, warnings, transcript: { ...record, rule, cause, hint } };
 }
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {

@@ -23,8 +23,8 @@ export class Refusal extends Error {
 
 /** A body of which fields are wrong: 422 with all of them in the message. */
 export function refuseFields(fields: FieldErrors): Refusal {
-  const flaws = Object.entries(fields).flatMap(([field, texts]) =>
+  const problems = Object.entries(fields).flatMap(([field, texts]) =>
     texts.map((text) => (field === "" ? text : `${field}: ${text}`)),
   );
-  return new Refusal(422, flaws.join("; "), { fields });
+  return new Refusal(422, problems.join("; "), { fields });
 }

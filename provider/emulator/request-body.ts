@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { flawsOfIssues, inOurWords } from "../lib/validate.js";
+import { problemsOfIssues, inOurWords } from "../lib/validate.js";
 import { Refusal, refuseFields } from "./refusal.js";
 
 const ONE_ENTRY = "must be a list of exactly one entry";
@@ -26,7 +26,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
   const parsed = schema.safeParse(body, { error: wordOf });
   if (parsed.success) return parsed.data;
   const fields: Record<string, string[]> = {};
-  for (const { path, isKey, field, text } of flawsOfIssues(parsed.error.issues)) {
+  for (const { path, isKey, field, text } of problemsOfIssues(parsed.error.issues)) {
     // A name that does not look like one is not shown: it may be a value that lost its way.
     const shown = isKey && field === "" ? "" : path.map(String).join(".");
     (fields[shown] ??= []).push(text);

@@ -113,8 +113,8 @@ export interface HandshakeRecord {
 export interface HandshakeTranscript extends HandshakeRecord {
   rule: HandshakeRule;
   cause: HandshakeCause;
-  /** One line on how to mend it. */
-  mend: string;
+  /** One line on how to fix it. */
+  hint: string;
 }
 
 export interface ApiChatErrorDetails {

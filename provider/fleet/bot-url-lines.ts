@@ -15,13 +15,13 @@ export function formatEnvironmentLines(botUrls: Readonly<Record<string, string>>
 const variableOf = (name: string): string => PREFIX + name.replace(/[^A-Za-z0-9]/g, "_").toUpperCase();
 
 function refuseSameVariables(names: readonly string[]): void {
-  const flaws = [...Map.groupBy(names, variableOf)]
+  const problems = [...Map.groupBy(names, variableOf)]
     .filter(([, same]) => same.length > 1)
     .map(([variable, same]) => {
       const list = same.map((name) => JSON.stringify(name)).join(", ");
       return `names: must give a variable each, and ${list} all give ${variable}; read them as JSON, which keeps the names`;
     });
-  if (flaws.length > 0) throw invalidConfig(flaws);
+  if (problems.length > 0) throw invalidConfig(problems);
 }
 
 /** What no shell takes for something else. */

@@ -19,10 +19,10 @@ const programError = expected(
   'write for example new URL("./program.ts", import.meta.url)',
 );
 
-const text = (wanted: string, mend: string): z.ZodType<string> => {
+const text = (wanted: string, hint: string): z.ZodType<string> => {
   // What is given is not shown: a secrets provider may have a token in its URL.
   const error: z.core.$ZodErrorMap = ({ input }) =>
-    `must be ${wanted}, got ${input === "" ? "an empty text" : kindOf(input)}; ${mend}`;
+    `must be ${wanted}, got ${input === "" ? "an empty text" : kindOf(input)}; ${hint}`;
   return z.string({ error }).min(1, { error });
 };
 

@@ -23,7 +23,7 @@ export type {
 export type { KeysByWorkspace } from "./rotation/keys.js";
 export type { RotationWave } from "./rotation/waves.js";
 export type { RotationReport } from "./rotation.js";
-export type { DriftKind, MendableFailure } from "./repair.js";
+export type { DriftKind, HintedFailure } from "./repair.js";
 export type { DriftReport, DriftedResource, DriftedWorkspace, WatchOptions } from "./watch.js";
 export type { ResolvedStack } from "./resolve.js";
 export type { Format, RenderOptions } from "./render/render.js";

@@ -22,7 +22,7 @@ export function requireFewRemovals(removals: readonly string[], most = DEFAULT_M
   throw new ApiChatError(
     "invalid_config",
     `workspaces: the list has ${removals.length} fewer of those that have a webhook (${names}), and at most ${most} may be ` +
-      "removed at once. Nothing was changed. If the list was cut short, mend it; if they are to go, give " +
+      "removed at once. Nothing was changed. If the list was cut short, fix it; if they are to go, give " +
       `--most-removals ${removals.length}`,
     { operation: "check" },
   );

@@ -7,7 +7,7 @@ export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
 export type RepairKind = DriftKind | "other";
 
 /** A failure, and what to do about it. */
-export interface MendableFailure extends Failure {
+export interface HintedFailure extends Failure {
   repair: string;
 }
 
@@ -32,13 +32,13 @@ const REPAIRS: Record<RepairKind, (command: string, removal: string) => string> 
 };
 
 /** Adds what to do about a failure of a watch. */
-export const toMendable = (failure: Failure, command: string): MendableFailure => ({
+export const toHinted = (failure: Failure, command: string): HintedFailure => ({
   ...failure,
-  repair: mendFailure(failure.message, command),
+  repair: hintFailure(failure.message, command),
 });
 
 /** The first that fits. The messages are those of the client, the provider and the engine. */
-const MENDS: readonly [RegExp, (command: string) => string][] = [
+const HINTS: readonly [RegExp, (command: string) => string][] = [
   [
     /\bHTTP 40[13]\b/,
     (command) =>
@@ -54,7 +54,7 @@ const MENDS: readonly [RegExp, (command: string) => string][] = [
   ],
   [
     /\bnow reaches the bot\b/,
-    (command) => `mend baseUrl or API key of this workspace in the list, then ${command} watch`,
+    (command) => `fix baseUrl or API key of this workspace in the list, then ${command} watch`,
   ],
   [
     /passphrase/i,
@@ -67,7 +67,7 @@ const MENDS: readonly [RegExp, (command: string) => string][] = [
   [/npm install|could not read plugin/, (command) => `npm ci, then ${command} watch`],
 ];
 
-function mendFailure(message: string, command: string): string {
-  const [, mend] = MENDS.find(([pattern]) => pattern.test(message)) ?? [];
-  return mend?.(command) ?? `mend what the message says, then ${command} watch`;
+function hintFailure(message: string, command: string): string {
+  const [, hint] = HINTS.find(([pattern]) => pattern.test(message)) ?? [];
+  return hint?.(command) ?? `fix what the message says, then ${command} watch`;
 }

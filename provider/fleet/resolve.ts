@@ -37,43 +37,43 @@ export interface ResolvedStack {
 /** Checks a definition, reads the list, and splits the workspaces. Throws `invalid_config` with everything that is wrong. */
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
   const { data, error } = definitionShape.safeParse(definition, { error: inOurWords });
-  const { workspaces, flaws } = await openWorkspaces(definition);
-  const all = [...describeIssues(error?.issues ?? []), ...(await flawsOfFiles(definition)), ...flaws];
+  const { workspaces, problems } = await openWorkspaces(definition);
+  const all = [...describeIssues(error?.issues ?? []), ...(await problemsOfFiles(definition)), ...problems];
   if (data === undefined || all.length > 0) throw invalidConfig(all);
   return split(data, workspaces);
 }
 
 interface Opened {
   workspaces: ListedWorkspace[];
-  flaws: string[];
+  problems: string[];
 }
 
 /** The list is looked at also if something else is wrong with the definition. */
 async function openWorkspaces(definition: unknown): Promise<Opened> {
   const { data: given } = definitionShape.shape.workspaces.safeParse(fieldOf(definition, "workspaces"));
-  if (given === undefined) return { workspaces: [], flaws: [] };
+  if (given === undefined) return { workspaces: [], problems: [] };
   if (typeof given !== "string") return checkWorkspaces(given);
   try {
-    return { workspaces: await readWorkspaceList(given), flaws: [] };
+    return { workspaces: await readWorkspaceList(given), problems: [] };
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    return { workspaces: [], flaws: [error.message] };
+    return { workspaces: [], problems: [error.message] };
   }
 }
 
-async function flawsOfFiles(definition: unknown): Promise<string[]> {
+async function problemsOfFiles(definition: unknown): Promise<string[]> {
   const { data: program } = definitionShape.shape.program.safeParse(fieldOf(definition, "program"));
   const { data: dataDir } = definitionShape.shape.dataDir.safeParse(fieldOf(definition, "dataDir"));
-  const flaws: string[] = [];
+  const problems: string[] = [];
   if (program !== undefined && (await kindOfPath(fileURLToPath(program))) !== "file") {
-    flaws.push(
+    problems.push(
       `program: must be a file, and ${fileURLToPath(program)} is none; give the module of the program`,
     );
   }
   if (dataDir !== undefined && (await kindOfPath(resolve(dataDir))) === "file") {
-    flaws.push(`dataDir: must be a folder, and ${resolve(dataDir)} is a file; give another path`);
+    problems.push(`dataDir: must be a folder, and ${resolve(dataDir)} is a file; give another path`);
   }
-  return flaws;
+  return problems;
 }
 
 async function kindOfPath(path: string): Promise<"file" | "folder" | "none"> {

@@ -3,9 +3,9 @@ import { listExisting, programTask } from "./existing-stacks.js";
 import {
   DEFAULT_COMMAND,
   repairOf,
-  toMendable,
+  toHinted,
   type DriftKind,
-  type MendableFailure,
+  type HintedFailure,
   type RepairKind,
 } from "./repair.js";
 import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
@@ -54,7 +54,7 @@ export interface DriftReport extends Pick<
   others: DriftedResource[];
   /** How many deployed webhooks were looked at, with and without drift. */
   checked: number;
-  failures: MendableFailure[];
+  failures: HintedFailure[];
 }
 
 /**
@@ -109,7 +109,7 @@ function toDriftReport(
       .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
     others: others.map((one) => ({ ...one, kind: "other", repair: repairOf("other", command) })),
     checked: run.stacks.flatMap(findChecked).length,
-    failures: run.failures.map((failure) => toMendable(failure, command)),
+    failures: run.failures.map((failure) => toHinted(failure, command)),
     skipped,
     ...(stoppedBy === undefined ? {} : { stoppedBy }),
     calls,

@@ -54,8 +54,8 @@ function checkPath(property: string, path: unknown): CheckFailure[] {
   }
   const asCalled = URL.canParse(path, ORIGIN) ? new URL(path, ORIGIN) : undefined;
   if (asCalled?.pathname !== path) {
-    const mend = asCalled?.origin === ORIGIN ? `write ${JSON.stringify(asCalled.pathname)}` : example;
-    return [fail(`${property}: must be written as in a URL, got ${got}; ${mend}`, property)];
+    const hint = asCalled?.origin === ORIGIN ? `write ${JSON.stringify(asCalled.pathname)}` : example;
+    return [fail(`${property}: must be written as in a URL, got ${got}; ${hint}`, property)];
   }
   if (path === HEALTH_PATH) {
     return [

@@ -68,13 +68,13 @@ function normalizeDataDir(given: unknown): unknown {
 
 function checkHost(value: unknown): CheckFailure[] {
   if (value === UNKNOWN) return [];
-  const mend = 'write "127.0.0.1", or "0.0.0.0" for every interface';
+  const hint = 'write "127.0.0.1", or "0.0.0.0" for every interface';
   if (typeof value !== "string")
-    return [fail(`host: must be a string, got ${kindOf(value)}; ${mend}`, "host")];
+    return [fail(`host: must be a string, got ${kindOf(value)}; ${hint}`, "host")];
   if (isIP(value) > 0 || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(value)) return [];
   return [
     fail(
-      `host: must be an address or a name, without scheme and port, got ${JSON.stringify(value)}; ${mend}`,
+      `host: must be an address or a name, without scheme and port, got ${JSON.stringify(value)}; ${hint}`,
       "host",
     ),
   ];
@@ -118,10 +118,10 @@ function checkOnCi(): CheckFailure[] {
 
 function checkDataDir(value: unknown): CheckFailure[] {
   if (value === UNKNOWN) return [];
-  const mend = "leave it out for a folder in ~/.local/state";
+  const hint = "leave it out for a folder in ~/.local/state";
   if (typeof value !== "string" || !isAbsolute(value)) {
     const got = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
-    return [fail(`dataDir: must be an absolute path, got ${got}; ${mend}`, "dataDir")];
+    return [fail(`dataDir: must be an absolute path, got ${got}; ${hint}`, "dataDir")];
   }
   if (!isWithin(value, process.cwd())) return [];
   return [

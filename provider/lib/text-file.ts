@@ -22,5 +22,5 @@ async function readBytes(path: string, wanted: string): Promise<Uint8Array> {
 }
 
 /** The failure of everything that is wrong with what was given, one line each. */
-export const invalidConfig = (flaws: readonly string[]): ApiChatError =>
-  new ApiChatError("invalid_config", flaws.join("\n"), { operation: "check" });
+export const invalidConfig = (problems: readonly string[]): ApiChatError =>
+  new ApiChatError("invalid_config", problems.join("\n"), { operation: "check" });

@@ -4,7 +4,7 @@ import { kindOf } from "../resource/checks.js";
 type Issue = z.core.$ZodIssue;
 
 /** One thing that is wrong. No value is in it. */
-export interface Flaw {
+export interface Problem {
   path: PropertyKey[];
   /** The path as people read it, such as `workspaces[1].baseUrl`; empty at the top. */
   field: string;
@@ -30,8 +30,8 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;
     if (issue.input === undefined) return `is missing; must be ${accepted}`;
-    const mend = issue.expected === "string" ? "; put it in quotes" : "";
-    return `must be ${accepted}, got ${kindOf(issue.input)}${mend}`;
+    const hint = issue.expected === "string" ? "; put it in quotes" : "";
+    return `must be ${accepted}, got ${kindOf(issue.input)}${hint}`;
   }
   if (issue.code === "invalid_value") {
     const accepted = issue.values.map((value) => JSON.stringify(value)).join(", ");
@@ -45,12 +45,12 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   return undefined;
 };
 
-/** The words of a failure: what is accepted, what was given, how to mend it. Only for fields that hold no secret. */
-export function expected(accepted: string, mend: string): z.core.$ZodErrorMap {
+/** The words of a failure: what is accepted, what was given, how to fix it. Only for fields that hold no secret. */
+export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {
   return ({ input }) => {
     const got =
       typeof input === "string" || typeof input === "number" ? JSON.stringify(input) : kindOf(input);
-    return `must be ${accepted}, got ${got}; ${mend}`;
+    return `must be ${accepted}, got ${got}; ${hint}`;
   };
 }
 
@@ -66,19 +66,19 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 
 /** Everything that is wrong, each with its field in front. */
 export const describeIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): string[] =>
-  flawsOfIssues(issues, above).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
+  problemsOfIssues(issues, above).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
 
-/** Everything that is wrong, one flaw for each field. */
-export const flawsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Flaw[] =>
-  issues.flatMap((issue) => flawsOfIssue(issue, above));
+/** Everything that is wrong, one problem for each field. */
+export const problemsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Problem[] =>
+  issues.flatMap((issue) => problemsOfIssue(issue, above));
 
-function flawsOfIssue(issue: Issue, above: readonly PropertyKey[]): Flaw[] {
+function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[] {
   const path = [...above, ...issue.path];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => toUnknownField([...path, key], issue.message));
   }
   const branch = issue.code === "invalid_union" ? findNearest(issue.errors) : undefined;
-  if (branch !== undefined) return flawsOfIssues(branch, path);
+  if (branch !== undefined) return problemsOfIssues(branch, path);
   return [
     {
       path,
@@ -99,7 +99,7 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
 /** A value whose colon was forgotten is taken for a name. */
-function toUnknownField(path: PropertyKey[], text: string): Flaw {
+function toUnknownField(path: PropertyKey[], text: string): Problem {
   const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);
   return { path, field: z.core.toDotPath(shown), isKey: true, text: isPlain ? text : `a name here ${text}` };

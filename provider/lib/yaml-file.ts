@@ -2,11 +2,11 @@ import { LineCounter, parseDocument, type Document, type ErrorCode } from "yaml"
 import type * as z from "zod";
 import { invalidConfig, readTextFile } from "./text-file.js";
 import { findPlace } from "./yaml-place.js";
-import { flawsOfIssues, inOurWords } from "./validate.js";
+import { problemsOfIssues, inOurWords } from "./validate.js";
 
 /**
  * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
- * column and field of each flaw, and none of the file's values, which may be secret.
+ * column and field of each problem, and none of the file's values, which may be secret.
  */
 export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promise<T> {
   return parseYaml(await readTextFile(path, "YAML or JSON"), schema, path);
@@ -21,15 +21,15 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
   refuseSyntax(parsed);
   const { data, error } = schema.safeParse(toValue(parsed), { error: inOurWords });
   if (error === undefined) return data;
-  const flaws = flawsOfIssues(error.issues).map((flaw) => ({
-    ...flaw,
-    offset: findPlace(document, flaw.path, flaw),
+  const problems = problemsOfIssues(error.issues).map((problem) => ({
+    ...problem,
+    offset: findPlace(document, problem.path, problem),
   }));
   throw invalidConfig(
-    flaws
+    problems
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ offset, field, text: flaw }) =>
-        [placeOf(parsed, offset), ...(field === "" ? [] : [field]), flaw].join(": "),
+      .map(({ offset, field, text: problem }) =>
+        [placeOf(parsed, offset), ...(field === "" ? [] : [field]), problem].join(": "),
       ),
   );
 }
@@ -53,11 +53,11 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
 
 function refuseSyntax({ document, ...parsed }: ParsedText): void {
   // The first only: the others mostly follow from it.
-  const [flaw] = [...document.errors, ...document.warnings];
-  if (flaw === undefined) return;
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem === undefined) return;
   const text =
-    SYNTAX[flaw.code] ?? "is neither YAML nor JSON here; look for a missing quote, colon or bracket";
-  throw invalidConfig([`${placeOf(parsed, flaw.pos[0])}: ${text}`]);
+    SYNTAX[problem.code] ?? "is neither YAML nor JSON here; look for a missing quote, colon or bracket";
+  throw invalidConfig([`${placeOf(parsed, problem.pos[0])}: ${text}`]);
 }
 
 function toValue({ document, fileName }: ParsedText): unknown {

@@ -20,11 +20,11 @@ export function refuseUnknownArgs<T extends object>(
 }
 
 /** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
-export function refuseImport(name: string, opts: CustomResourceOptions, mend: string): void {
+export function refuseImport(name: string, opts: CustomResourceOptions, hint: string): void {
   if (opts.import === undefined && opts.id === undefined) return;
   throw new ApiChatError(
     "invalid_config",
-    `${name}: the options import and id cannot work for a dynamic resource; ${mend}`,
+    `${name}: the options import and id cannot work for a dynamic resource; ${hint}`,
     { operation: "check" },
   );
 }

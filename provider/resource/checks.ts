@@ -21,14 +21,14 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Looks at one URL. Values that a preview does not know pass, here and in the other checks. */
 export function checkUrl(name: string, value: unknown, example: string): CheckFailure[] {
   if (value === UNKNOWN) return [];
-  const mend = `write for example "${example}"`;
-  if (typeof value !== "string") return [fail(`${name}: must be a string, got ${kindOf(value)}; ${mend}`)];
-  const flaw = flawOfUrl(value);
-  return flaw === undefined ? [] : [fail(`${name}: must be ${flaw}, got "${showUrl(value)}"; ${mend}`)];
+  const hint = `write for example "${example}"`;
+  if (typeof value !== "string") return [fail(`${name}: must be a string, got ${kindOf(value)}; ${hint}`)];
+  const problem = problemOfUrl(value);
+  return problem === undefined ? [] : [fail(`${name}: must be ${problem}, got "${showUrl(value)}"; ${hint}`)];
 }
 
 /** What a text lacks to be a URL that may be called: words that follow "must be". */
-function flawOfUrl(value: string): string | undefined {
+function problemOfUrl(value: string): string | undefined {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
   if (/\s/.test(value)) return "a URL without white space";
@@ -46,13 +46,13 @@ export function showUrl(value: unknown): string {
 }
 
 /** Looks at a key. Nothing of it is shown. */
-export function checkSecret(name: string, value: unknown, mend: string): CheckFailure[] {
+export function checkSecret(name: string, value: unknown, hint: string): CheckFailure[] {
   if (value === UNKNOWN) return [];
-  const flaw = flawOfSecret(value);
-  return flaw === undefined ? [] : [fail(`${name}: must be ${flaw}; ${mend}`)];
+  const problem = problemOfSecret(value);
+  return problem === undefined ? [] : [fail(`${name}: must be ${problem}; ${hint}`)];
 }
 
-function flawOfSecret(value: unknown): string | undefined {
+function problemOfSecret(value: unknown): string | undefined {
   if (typeof value !== "string") return `a string, got ${kindOf(value)}`;
   if (value === "") return "non-empty, got an empty string";
   if (value.trim() !== value) {

@@ -50,7 +50,7 @@ export type ForwardVerdict =
   /** Send it again, not before so many seconds have passed; 0 if the target names none. */
   | { kind: "retry"; retryAfterSeconds: number };
 
-/** With these the target refuses the delivery itself. Anything else may be mended: a deployment, a password, a route. */
+/** With these the target refuses the delivery itself. Anything else may be fixed: a deployment, a password, a route. */
 const REFUSALS = new Set([400, 413, 415, 422, 431]);
 
 /** Judges the answer of the target that a delivery was forwarded to, by its status and its header `Retry-After`. */

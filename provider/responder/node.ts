@@ -19,7 +19,7 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 /**
  * Makes a listener for `http.createServer` out of a responder, or a handler for Express. It only converts. An answer that
  * comes before the whole body ends the connection. A body that was kept as bytes before (`express.raw`) is taken from
- * `req.body`, or from `req.rawBody`; one that was parsed is answered with 500 and how to mend it.
+ * `req.body`, or from `req.rawBody`; one that was parsed is answered with 500 and how to fix it.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);

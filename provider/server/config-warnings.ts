@@ -5,7 +5,7 @@ import type { ServerConfig } from "./config.js";
 import type { FileConfig } from "./config-shape.js";
 import { filesOf } from "./key-source.js";
 
-/** What works, and should be mended nevertheless: one line each. */
+/** What works, and should be fixed nevertheless: one line each. */
 export async function warningsOf(
   file: string,
   { given, config, folder }: { given: FileConfig; config: ServerConfig; folder: string },

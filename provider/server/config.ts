@@ -5,7 +5,7 @@ import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { checkVerificationKey } from "../resource/key-check.js";
-import { flawsOfParts, reasonsOf, toWirePath } from "./config-flaws.js";
+import { problemsOfParts, reasonsOf, toWirePath } from "./config-problems.js";
 import { fileShape, soundParts, type FileConfig, type SoundParts } from "./config-shape.js";
 import { warningsOf } from "./config-warnings.js";
 import { readKeys } from "./key-source.js";
@@ -46,7 +46,7 @@ export interface LoadedConfig {
   config: ServerConfig;
   /** SHA-256 in hex of the file's bytes. */
   digest: string;
-  /** What works, and should be mended nevertheless: one line each. */
+  /** What works, and should be fixed nevertheless: one line each. */
   warnings: string[];
   /** Takes the keys of all workspaces out of a text. */
   redact: Redact;
@@ -62,7 +62,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   const folder = dirname(resolve(file));
   const parsed = parseFile(file, bytes);
   const keys = await readAllKeys(parsed.parts, folder);
-  const given = soundOf(file, { ...parsed, flaws: [...parsed.flaws, ...keys.flaws] });
+  const given = soundOf(file, { ...parsed, problems: [...parsed.problems, ...keys.problems] });
   const config = {
     ...given,
     dataDir: resolve(folder, given.dataDir),
@@ -103,7 +103,7 @@ interface ParsedFile {
   given: FileConfig | undefined;
   /** What of it can be checked further. */
   parts: SoundParts;
-  flaws: string[];
+  problems: string[];
 }
 
 function parseFile(file: string, bytes: Uint8Array): ParsedFile {
@@ -113,11 +113,11 @@ function parseFile(file: string, bytes: Uint8Array): ParsedFile {
   const ofShape = (error?.issues ?? []).map(({ path: at, message }) =>
     at.length === 0 ? message : `${z.core.toDotPath(at)}: ${message}`,
   );
-  return { given, parts, flaws: [...ofShape, ...flawsOfParts(parts)] };
+  return { given, parts, problems: [...ofShape, ...problemsOfParts(parts)] };
 }
 
-function soundOf(file: string, { given, flaws }: ParsedFile): FileConfig {
-  if (given === undefined || flaws.length > 0) throw invalid(file, flaws);
+function soundOf(file: string, { given, problems }: ParsedFile): FileConfig {
+  if (given === undefined || problems.length > 0) throw invalid(file, problems);
   return given;
 }
 
@@ -133,23 +133,25 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
 
 interface AllKeys {
   byWorkspace: Map<string, string[]>;
-  flaws: string[];
+  problems: string[];
 }
 
 async function readAllKeys({ workspaces = {} }: SoundParts, folder: string): Promise<AllKeys> {
-  const flaws: string[] = [];
+  const problems: string[] = [];
   const byWorkspace = new Map<string, string[]>();
   for (const [name, { verificationKeys }] of Object.entries(workspaces)) {
     if (verificationKeys === undefined) continue;
     const field = `workspaces.${name}.verificationKeys`;
     const keys = await readKeys([verificationKeys].flat(), { field, folder });
-    flaws.push(...keys.flatMap(({ key, flaw }) => flaw ?? reasonsOf(checkVerificationKey(field, key))));
+    problems.push(
+      ...keys.flatMap(({ key, problem }) => problem ?? reasonsOf(checkVerificationKey(field, key))),
+    );
     byWorkspace.set(
       name,
       keys.flatMap(({ key }) => key ?? []),
     );
   }
-  return { byWorkspace, flaws };
+  return { byWorkspace, problems };
 }
 
 function toWorkspaces(
@@ -168,8 +170,8 @@ function toWorkspaces(
   );
 }
 
-function invalid(file: string, flaws: readonly string[]): ApiChatError {
-  const [only] = flaws;
-  const text = flaws.length === 1 ? ` ${only}` : flaws.map((flaw) => `\n  ${flaw}`).join("");
+function invalid(file: string, problems: readonly string[]): ApiChatError {
+  const [only] = problems;
+  const text = problems.length === 1 ? ` ${only}` : problems.map((problem) => `\n  ${problem}`).join("");
   return new ApiChatError("invalid_config", `${file}:${text}`, { operation: "responder" });
 }

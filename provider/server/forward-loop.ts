@@ -15,7 +15,7 @@ interface ForwardingPlace {
 const HTTP_PORT = 80;
 
 /** Says which workspaces forward to a path of the responder itself: a delivery would go round without end. */
-export function flawsOfLoops(places: readonly ForwardingPlace[], address: Address): string[] {
+export function problemsOfLoops(places: readonly ForwardingPlace[], address: Address): string[] {
   const owners = new Map(places.map(({ name, path }) => [path, name]));
   return places.flatMap(({ name, forwardTo }) => {
     const owner = forwardTo === undefined ? undefined : ownerOf(forwardTo, { owners, address });
@@ -30,9 +30,9 @@ export function flawsOfLoops(places: readonly ForwardingPlace[], address: Addres
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
 export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
   const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
-  const flaws = flawsOfLoops(places, address);
-  if (flaws.length > 0)
-    throw new ApiChatError("invalid_config", flaws.join("\n"), { operation: "responder" });
+  const problems = problemsOfLoops(places, address);
+  if (problems.length > 0)
+    throw new ApiChatError("invalid_config", problems.join("\n"), { operation: "responder" });
 }
 
 function ownerOf(

@@ -24,7 +24,7 @@ const INSTANCE_FILE = "instance.json";
 
 /**
  * Makes the data folder, and those above it, for its owner only. A folder that is there stays as it is. Throws
- * `invalid_config` with how to mend it if that cannot be done.
+ * `invalid_config` with how to fix it if that cannot be done.
  */
 export async function makeDataDir(dataDir: string): Promise<void> {
   try {

@@ -7,7 +7,7 @@ export type KeySource = string | { file: string } | { env: string };
 /** A key, or why there is none. */
 export interface ReadKey {
   key?: string;
-  flaw?: string;
+  problem?: string;
 }
 
 /** Reads keys. `field` starts the text of a failure, `folder` is where relative paths start. */
@@ -17,8 +17,8 @@ export async function readKeys(
 ): Promise<ReadKey[]> {
   return Promise.all(
     sources.map(async (source) => {
-      const { key, flaw } = await readKey(source, folder);
-      return flaw === undefined ? { key } : { flaw: `${field}: ${flaw}` };
+      const { key, problem } = await readKey(source, folder);
+      return problem === undefined ? { key } : { problem: `${field}: ${problem}` };
     }),
   );
 }
@@ -41,7 +41,7 @@ async function readKey(source: KeySource, folder: string): Promise<ReadKey> {
     return { key: (await readFile(file, "utf8")).replace(/\r?\n$/, "") };
   } catch (error) {
     return {
-      flaw: `must be a file that can be read, got ${file} (${(error as NodeJS.ErrnoException).code})`,
+      problem: `must be a file that can be read, got ${file} (${(error as NodeJS.ErrnoException).code})`,
     };
   }
 }
@@ -49,5 +49,5 @@ async function readKey(source: KeySource, folder: string): Promise<ReadKey> {
 function readVariable(name: string): ReadKey {
   const key = process.env[name];
   if (key !== undefined && key !== "") return { key };
-  return { flaw: `must be a variable of the environment, got ${name}, which is not set` };
+  return { problem: `must be a variable of the environment, got ${name}, which is not set` };
 }

@@ -51,7 +51,7 @@ const HEAD_BYTES = 15 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** Listens; throws `unavailable` with how to mend it if the address cannot be had. */
+/** Listens; throws `unavailable` with how to fix it if the address cannot be had. */
 export async function listen(
   address: Address,
   listener: NodeListener,
@@ -102,16 +102,16 @@ async function drain(server: Server, limitMs: number): Promise<void> {
   clearTimeout(limit);
 }
 
-/** Why an address cannot be had, and how to mend it. */
+/** Why an address cannot be had, and how to fix it. */
 export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
   return new ApiChatError(
     "unavailable",
-    `cannot listen on ${host} port ${port}: ${MENDS[error.code ?? ""]?.(port) ?? error.message}`,
+    `cannot listen on ${host} port ${port}: ${HINTS[error.code ?? ""]?.(port) ?? error.message}`,
     { operation: "responder", cause: error },
   );
 }
 
-const MENDS: Partial<Record<string, (port: number) => string>> = {
+const HINTS: Partial<Record<string, (port: number) => string>> = {
   EADDRINUSE: (port) =>
     `the port is taken by another program; end that one ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
   EACCES: () => "it is not permitted; set a port above 1023, and put a reverse proxy before it",

@@ -122,13 +122,13 @@ const isWorthWaiting = ({ transcript: { steps } }: FailedHandshake): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 
 function handshakeFailed(
-  { reason, mend, transcript }: FailedHandshake,
+  { reason, hint, transcript }: FailedHandshake,
   { mode, wording: { warnOnly } = OF_PROGRAM }: PreflightOptions,
 ): ApiChatError {
   const condition = mode === "warn" ? undefined : WAYS_OUT[transcript.rule];
   const wayOut = condition === undefined ? "" : `; ${condition}, ${warnOnly}`;
   const lines = [
-    `the handshake with ${transcript.url} failed: ${reason}; ${mend}${wayOut}`,
+    `the handshake with ${transcript.url} failed: ${reason}; ${hint}${wayOut}`,
     ...describeRecord(transcript).map((line) => `  ${line}`),
   ];
   const httpStatus = transcript.steps.find(({ cause }) => cause === transcript.cause)?.httpStatus;

@@ -1,4 +1,4 @@
-/** How the mend of a failure names what can be set: in the words of a program or of a command line. */
+/** How the hint of a failure names what can be set: in the words of a program or of a command line. */
 export interface Wording {
   /** Follows "If the API key is right, ": goes on although nobody knows what is registered. */
   replaceUnseen: string;

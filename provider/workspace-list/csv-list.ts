@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { invalidConfig } from "../lib/text-file.js";
-import { flawsOfIssues, inOurWords, isPlainName } from "../lib/validate.js";
-import { readRows, type CsvFlaw, type CsvRow } from "./csv-rows.js";
+import { problemsOfIssues, inOurWords, isPlainName } from "../lib/validate.js";
+import { readRows, type CsvProblem, type CsvRow } from "./csv-rows.js";
 import { ENTRY_FIELDS, type EntryField, type ListReader } from "./entry-shape.js";
 import { entriesShape, toWorkspace } from "./list-shape.js";
 import type { ListedWorkspace } from "./list.js";
@@ -18,14 +18,14 @@ const NEEDED: Record<ListReader, readonly EntryField[]> = {
  * `invalid_config` with the line and the column of everything that is wrong, and none of the values.
  */
 export function parseCsvList(text: string, reader: ListReader, fileName: string): ListedWorkspace[] {
-  const { rows, flaws } = readRows(text);
+  const { rows, problems } = readRows(text);
   const [header, ...entries] = rows;
   // Without the names nobody knows what a cell is.
-  if (header === undefined || flaws.some(({ line }) => line < header.line)) {
-    throw invalid(fileName, flaws.length > 0 ? flaws : [{ line: 1, text: NO_HEADER }]);
+  if (header === undefined || problems.some(({ line }) => line < header.line)) {
+    throw invalid(fileName, problems.length > 0 ? problems : [{ line: 1, text: NO_HEADER }]);
   }
   const checked = checkEntries(entries, header, reader);
-  const all = [...flaws, ...flawsOfHeader(header, reader), ...checked.flaws];
+  const all = [...problems, ...problemsOfHeader(header, reader), ...checked.problems];
   if (all.length > 0) throw invalid(fileName, all);
   if (entries.length === 0) throw invalid(fileName, [{ line: header.line, text: NO_ROW }]);
   return checked.workspaces;
@@ -38,16 +38,18 @@ const NO_HEADER = `the first row must name the columns: ${COLUMNS}`;
 const isField = (name: string | undefined): name is EntryField =>
   (ENTRY_FIELDS as readonly (string | undefined)[]).includes(name);
 
-function flawsOfHeader({ line, cells }: CsvRow, reader: ListReader): CsvFlaw[] {
+function problemsOfHeader({ line, cells }: CsvRow, reader: ListReader): CsvProblem[] {
   if (!cells.some(isField)) return [{ line, text: NO_HEADER }];
   const missing = NEEDED[reader].filter((field) => !cells.includes(field));
   return [
-    ...cells.flatMap((name, index) => flawsOfColumn(name, index, cells).map((flaw) => ({ line, ...flaw }))),
+    ...cells.flatMap((name, index) =>
+      problemsOfColumn(name, index, cells).map((problem) => ({ line, ...problem })),
+    ),
     ...missing.map((field) => ({ line, field, text: "the column is missing; add it to the first row" })),
   ];
 }
 
-function flawsOfColumn(name: string, index: number, cells: readonly string[]): Omit<CsvFlaw, "line">[] {
+function problemsOfColumn(name: string, index: number, cells: readonly string[]): Omit<CsvProblem, "line">[] {
   if (isField(name)) {
     return cells.indexOf(name) === index
       ? []
@@ -63,8 +65,8 @@ function checkEntries(
   rows: readonly CsvRow[],
   { cells: header }: CsvRow,
   reader: ListReader,
-): { workspaces: ListedWorkspace[]; flaws: CsvFlaw[] } {
-  if (!header.some(isField)) return { workspaces: [], flaws: [] };
+): { workspaces: ListedWorkspace[]; problems: CsvProblem[] } {
+  if (!header.some(isField)) return { workspaces: [], problems: [] };
   // In a row of another length a value may stand in another's column.
   const whole = rows.filter(({ cells }) => cells.length === header.length);
   const lengths = rows
@@ -74,8 +76,8 @@ function checkEntries(
     whole.map(({ cells }) => toEntry(cells, header)),
     { error: inOurWords },
   );
-  const flaws = whole.length === 0 ? [] : flawsOfRows(error?.issues ?? [], whole, header);
-  return { workspaces: data.map((entry) => toWorkspace(entry)), flaws: [...lengths, ...flaws] };
+  const problems = whole.length === 0 ? [] : problemsOfRows(error?.issues ?? [], whole, header);
+  return { workspaces: data.map((entry) => toWorkspace(entry)), problems: [...lengths, ...problems] };
 }
 
 const describeLength = (cells: number, columns: number): string =>
@@ -87,12 +89,12 @@ function toEntry(cells: readonly string[], header: readonly string[]): Partial<R
   return Object.fromEntries(given.filter(([, value]) => value !== ""));
 }
 
-function flawsOfRows(
+function problemsOfRows(
   issues: readonly z.core.$ZodIssue[],
   rows: readonly CsvRow[],
   header: readonly string[],
-): CsvFlaw[] {
-  return flawsOfIssues(issues).flatMap(({ path: [index, field], text }) => {
+): CsvProblem[] {
+  return problemsOfIssues(issues).flatMap(({ path: [index, field], text }) => {
     const column = String(field);
     const line = rows[Number(index)]?.line ?? 1;
     // A column that is not there is told once, with the header.
@@ -100,9 +102,9 @@ function flawsOfRows(
   });
 }
 
-const invalid = (fileName: string, flaws: readonly CsvFlaw[]) =>
+const invalid = (fileName: string, problems: readonly CsvProblem[]) =>
   invalidConfig(
-    flaws
+    problems
       .toSorted((a, b) => a.line - b.line)
       .map(({ line, field, text }) =>
         [`${fileName}:${line}`, ...(field === undefined ? [] : [field]), text].join(": "),

@@ -7,7 +7,7 @@ export interface CsvRow {
 }
 
 /** One thing that is wrong with a CSV file. No value is in it. */
-export interface CsvFlaw {
+export interface CsvProblem {
   line: number;
   /** The column, if it is one. */
   field?: string;
@@ -21,7 +21,7 @@ const QUOTES =
  * Cuts a text of CSV into rows; those without any value are left out. Cells stand between commas, or between semicolons, as
  * spreadsheets of many countries write them. White space around a cell that is not in quotes is no part of it.
  */
-export function readRows(text: string): { rows: CsvRow[]; flaws: CsvFlaw[] } {
+export function readRows(text: string): { rows: CsvRow[]; problems: CsvProblem[] } {
   const { records, errors } = parseRecords(text);
   // After a quote that is not closed nothing is where it seems to be, so that one is the last that is told.
   const end = endOf(errors.find(({ code }) => code !== "INVALID_OPENING_QUOTE"));
@@ -30,7 +30,7 @@ export function readRows(text: string): { rows: CsvRow[]; flaws: CsvFlaw[] } {
   const broken = errors.filter((error) => endOf(error) <= end);
   return {
     rows: rows.filter(({ cells }) => cells.some((cell) => cell !== "")),
-    flaws: findStarts(text, sound, broken).map((line) => ({ line, text: QUOTES })),
+    problems: findStarts(text, sound, broken).map((line) => ({ line, text: QUOTES })),
   };
 }
 

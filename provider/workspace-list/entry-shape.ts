@@ -83,7 +83,7 @@ export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
     error: "stands beside apiKeyEnv; give one of the two",
     path: ["apiKey"],
-    // Also beside other flaws: all of them are told at once.
+    // Also beside other problems: all of them are told at once.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 

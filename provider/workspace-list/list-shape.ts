@@ -36,7 +36,7 @@ export const entriesShape = (reader: ListReader) =>
       isArray,
     );
 
-// Entries are compared whatever else is wrong: all flaws are told at once.
+// Entries are compared whatever else is wrong: all problems are told at once.
 const isArray = { when: ({ value }: { value: unknown }) => Array.isArray(value) };
 const isList = {
   when: ({ value }: { value: unknown }) =>

@@ -27,10 +27,10 @@ async function readList(path: string, reader: ListReader): Promise<ListedWorkspa
 }
 
 /** Checks workspaces that a program gives: what they are, and everything that is wrong with them. */
-export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; flaws: string[] } {
+export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; problems: string[] } {
   const { data = [], error } = entriesShape("fleet").safeParse(given, { error: inOurWords });
   return {
     workspaces: data.map((entry) => toWorkspace(entry)),
-    flaws: describeIssues(error?.issues ?? [], ["workspaces"]),
+    problems: describeIssues(error?.issues ?? [], ["workspaces"]),
   };
 }

@@ -282,7 +282,7 @@ describe("the service changes behind the fleet's back", () => {
     await keepJournal();
   });
 
-  test("after mending, up with resume does what is left and nothing twice", async () => {
+  test("after fixing, up with resume does what is left and nothing twice", async () => {
     await scene.second.start();
     scene.emulator.workspace(taken).remove();
     const count = requestCount();
@@ -337,7 +337,7 @@ describe("the keys of all are rotated", () => {
     await keepJournal();
   });
 
-  test("after mending, it goes on to the end; each webhook was set once, and no handshake failed", async () => {
+  test("after fixing, it goes on to the end; each webhook was set once, and no handshake failed", async () => {
     scene.refused.clear();
     const report = await scene.run(NAMES, (fleet, told) =>
       fleet.rotate({ resume: true, waveSize: 2, ...told }),

@@ -12,7 +12,7 @@ import { PROGRAM } from "./program.ts";
 interface Finding {
   status: "ok" | "warning" | "failed" | "skipped";
   text: string;
-  mend?: string;
+  hint?: string;
 }
 
 const folders: string[] = [];
@@ -90,11 +90,11 @@ describe("apichat doctor", () => {
     expect(of("base URL")?.status).toBe("skipped");
   });
 
-  it("prints a line for each check and a mend below it, without colours", async () => {
+  it("prints a line for each check and a hint below it, without colours", async () => {
     const { stdout, exitCode, stderr } = await doctor();
     expect([exitCode, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^ok {7}Node\.js {9}v\d/m);
-    expect(stdout).toMatch(/^warning {2}Pulumi CLI {6}not on PATH\n {25}mend: install Pulumi 3\.216\.0/m);
+    expect(stdout).toMatch(/^warning {2}Pulumi CLI {6}not on PATH\n {25}hint: install Pulumi 3\.216\.0/m);
     expect(stdout).not.toContain("\u001b");
   });
 
@@ -137,7 +137,7 @@ describe("apichat doctor", () => {
     const { passed, of } = await examine();
     expect(passed).toBe(false);
     expect(of(name)).toMatchObject({ status: "failed", text: expect.stringMatching(text) });
-    expect(of(name)?.mend).not.toBe("");
+    expect(of(name)?.hint).not.toBe("");
   });
 
   it.each([
@@ -200,7 +200,7 @@ describe("apichat doctor", () => {
     const second = await examine();
     expect(second.of("configuration")).toMatchObject({
       status: "warning",
-      mend: expect.stringContaining("--secret"),
+      hint: expect.stringContaining("--secret"),
     });
     expect(
       findSecrets(first.stdout + second.stdout, ["plain-api-key-of-a-stack", "a-secret-in-a-query"]),
@@ -236,7 +236,7 @@ describe("apichat doctor, on the network", () => {
     expect(wrong.passed).toBe(false);
     expect(wrong.of("base URL")).toMatchObject({
       status: "failed",
-      mend: expect.stringContaining("API key"),
+      hint: expect.stringContaining("API key"),
     });
     expect(wrong.of("webhook URL")?.status).toBe("failed");
     const secrets = [API_KEY, VERIFICATION_KEY, "a-wrong-api-key", "a-wrong-verification-key"];
@@ -261,7 +261,7 @@ describe("apichat doctor, on the network", () => {
     expect(other.of("webhook URL")).toMatchObject({
       status: "warning",
       text: expect.stringContaining(`registered is another one, ${endpoint.url}/hook`),
-      mend: expect.stringContaining("apichat webhook set"),
+      hint: expect.stringContaining("apichat webhook set"),
     });
     expect(other.of("bot URL")).toMatchObject({
       status: "warning",

@@ -208,7 +208,7 @@ describe("apichat listen", () => {
 });
 
 describe("apichat listen, used wrongly", () => {
-  it("ends with 2 and says how to mend it", async () => {
+  it("ends with 2 and says how to fix it", async () => {
     const environment = { APICHAT_VERIFICATION_KEY: KEY };
     const runListen = (...parameters: string[]) =>
       startProgram(["listen", ...parameters], { environment }).ended;

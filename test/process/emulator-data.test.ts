@@ -146,7 +146,7 @@ async function readTexts(emulator: EmulatorProcess): Promise<string[]> {
   return messages.flatMap(({ body }) => ("content" in body ? [body.content] : []));
 }
 
-/** Of a copy: opening the file itself would already mend it. */
+/** Of a copy: opening the file itself would already fix it. */
 async function checkIntegrity(file: string): Promise<unknown> {
   const copy = `${file}.copy`;
   await copyFile(file, copy);

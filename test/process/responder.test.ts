@@ -268,7 +268,7 @@ describe("a start that fails", () => {
     expect(findSecrets(second.stderr, [KEY])).toEqual([]);
   });
 
-  it("names the port that is taken and how to mend it, and ends with 1", async () => {
+  it("names the port that is taken and how to fix it, and ends with 1", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;

@@ -62,7 +62,7 @@ const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true 
 ajv.addSchema(openApi, "openapi");
 
 /** What is wrong with a value by the schema at a place in the document: the keys that lead there. */
-export function listFlaws(place: readonly string[], value: unknown): string[] {
+export function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
   if (!validate) throw new Error(`there is no schema at ${place.join(" / ")}`);
@@ -76,7 +76,7 @@ export function listFlaws(place: readonly string[], value: unknown): string[] {
  */
 export function expectMatchesOpenApi(exchange: Exchange): void {
   const { method, path, status } = exchange;
-  expectNoFlaws(`${method} ${path}, answered ${status}`, listExchangeFlaws(exchange));
+  expectNoProblems(`${method} ${path}, answered ${status}`, listExchangeProblems(exchange));
 }
 
 /** Readings of the specification that schema/openapi.json does not share. */
@@ -103,25 +103,28 @@ export function expectMatchesWebhook(name: WebhookName, request: SentRequest): v
   const { post } = openApi.webhooks[name];
   if (!post) throw new Error(`the webhook ${name} is no POST`);
   const place = ["webhooks", name, "post"];
-  const flaws = [...listParameterFlaws(post, place, request), ...listBodyFlaws(post, place, request)];
+  const problems = [
+    ...listParameterProblems(post, place, request),
+    ...listBodyProblems(post, place, request),
+  ];
   expect(request.method).toBe("POST");
-  expectNoFlaws(`the webhook ${name}`, flaws);
+  expectNoProblems(`the webhook ${name}`, problems);
 }
 
-function expectNoFlaws(what: string, flaws: readonly string[]): void {
-  expect(flaws, [what, ...flaws].join("\n- ")).toEqual([]);
+function expectNoProblems(what: string, problems: readonly string[]): void {
+  expect(problems, [what, ...problems].join("\n- ")).toEqual([]);
 }
 
-function listExchangeFlaws(exchange: Exchange): string[] {
+function listExchangeProblems(exchange: Exchange): string[] {
   const { pathname } = new URL(exchange.path, "http://service");
   const template = Object.keys(openApi.paths).find((candidate) => patternOf(candidate).test(pathname));
   if (template === undefined) return exchange.status === 404 ? [] : ["not 404 for an unknown address"];
   const operation = openApi.paths[template]?.[exchange.method.toLowerCase()];
-  if (!operation) return listMethodFlaws(exchange);
+  if (!operation) return listMethodProblems(exchange);
   const place = ["paths", template, exchange.method.toLowerCase()];
   return [
-    ...listAnswerFlaws(operation, place, exchange),
-    ...(isSuccess(exchange.status) ? listRequestFlaws(operation, place, exchange) : []),
+    ...listAnswerProblems(operation, place, exchange),
+    ...(isSuccess(exchange.status) ? listRequestProblems(operation, place, exchange) : []),
   ];
 }
 
@@ -130,14 +133,14 @@ function patternOf(template: string): RegExp {
 }
 
 /** An unknown address may be told before a wrong method. */
-function listMethodFlaws({ status, answer }: Exchange): string[] {
+function listMethodProblems({ status, answer }: Exchange): string[] {
   if (status === 404) return [];
   return status === 405 && answer.headers["allow"] === "POST"
     ? []
     : ["not 405 with allow for a wrong method"];
 }
 
-function listAnswerFlaws(operation: Operation, place: readonly string[], exchange: Exchange): string[] {
+function listAnswerProblems(operation: Operation, place: readonly string[], exchange: Exchange): string[] {
   const { status, answer } = exchange;
   const key = [String(status), `${String(status).slice(0, 1)}XX`].find((name) => name in operation.responses);
   if (key === undefined) return ["an undocumented status"];
@@ -145,39 +148,43 @@ function listAnswerFlaws(operation: Operation, place: readonly string[], exchang
   if (content.length === 0 || (isSuccess(status) && answer.body === "")) return [];
   const type = mediaTypeOf(answer.headers);
   if (!content.includes(type)) return [`an undocumented content type: ${type}`];
-  return listFlaws([...place, "responses", key, "content", type, "schema"], JSON.parse(answer.body)).map(
-    (flaw) => `answer: ${flaw}`,
+  return listProblems([...place, "responses", key, "content", type, "schema"], JSON.parse(answer.body)).map(
+    (problem) => `answer: ${problem}`,
   );
 }
 
-function listRequestFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+function listRequestProblems(operation: Operation, place: readonly string[], request: SentRequest): string[] {
   const isUnsigned =
     operation.security.length > 0 && !/^Bearer ./.test(String(request.headers["authorization"]));
   return [
     ...(isUnsigned ? ["taken without a bearer token"] : []),
-    ...listParameterFlaws(operation, place, request),
+    ...listParameterProblems(operation, place, request),
     // A client need not name the type of its body: the service reads JSON, whatever is said.
-    ...listFlaws([...place, "requestBody", "content", "application/json", "schema"], request.body),
+    ...listProblems([...place, "requestBody", "content", "application/json", "schema"], request.body),
   ];
 }
 
 /** The parameters in the query and the headers; those in the path have been matched. */
-function listParameterFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+function listParameterProblems(
+  operation: Operation,
+  place: readonly string[],
+  request: SentRequest,
+): string[] {
   const query = new URL(request.path, "http://service").searchParams;
   return (operation.parameters ?? []).flatMap((parameter, index) => {
     const value =
       parameter.in === "query" ? query.get(parameter.name) : request.headers[parameter.name.toLowerCase()];
     if (value === null || value === undefined) return parameter.required ? [`no ${parameter.name}`] : [];
-    return listFlaws([...place, "parameters", String(index), "schema"], value);
+    return listProblems([...place, "parameters", String(index), "schema"], value);
   });
 }
 
-function listBodyFlaws(operation: Operation, place: readonly string[], request: SentRequest): string[] {
+function listBodyProblems(operation: Operation, place: readonly string[], request: SentRequest): string[] {
   const text = String(request.body);
   if (text === "") return operation.requestBody.required ? ["no body"] : [];
   const type = mediaTypeOf(request.headers);
   if (!(type in operation.requestBody.content)) return [`an undocumented content type: ${type}`];
-  return listFlaws([...place, "requestBody", "content", type, "schema"], readBody(type, text));
+  return listProblems([...place, "requestBody", "content", type, "schema"], readBody(type, text));
 }
 
 function readBody(type: string, text: string): unknown {

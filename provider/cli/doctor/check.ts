@@ -7,8 +7,8 @@ export interface Finding {
   status: CheckStatus;
   /** What was seen, in one line. */
   text: string;
-  /** How to mend it, in one line. */
-  mend?: string;
+  /** How to fix it, in one line. */
+  hint?: string;
 }
 
 /** What the checks look at. */
@@ -31,8 +31,8 @@ export interface Check {
 
 export const ok = (text: string): Finding => ({ status: "ok", text });
 
-export const warning = (text: string, mend: string): Finding => ({ status: "warning", text, mend });
+export const warning = (text: string, hint: string): Finding => ({ status: "warning", text, hint });
 
-export const failed = (text: string, mend: string): Finding => ({ status: "failed", text, mend });
+export const failed = (text: string, hint: string): Finding => ({ status: "failed", text, hint });
 
 export const skipped = (text: string): Finding => ({ status: "skipped", text });

@@ -81,10 +81,10 @@ export const botUrlCheck: Check = {
 };
 
 /** Says besides that another URL is registered; a failure stays one. */
-const addOther = (finding: Finding, registered: string, mend: string): Finding =>
+const addOther = (finding: Finding, registered: string, hint: string): Finding =>
   finding.status === "failed"
     ? finding
-    : warning(`${finding.text}; registered is another one, ${printUrl(registered)}`, mend);
+    : warning(`${finding.text}; registered is another one, ${printUrl(registered)}`, hint);
 
 async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<Finding> {
   try {
@@ -96,12 +96,12 @@ async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<
     if (!(error instanceof ApiChatError)) throw error;
     return failed(
       inFlagWords(error.message, OF_DOCTOR),
-      MENDS[error.code] ?? "look at the base URL and the API key",
+      HINTS[error.code] ?? "look at the base URL and the API key",
     );
   }
 }
 
-const MENDS: Partial<Record<ApiChatError["code"], string>> = {
+const HINTS: Partial<Record<ApiChatError["code"], string>> = {
   unauthorized: "look at the API key, and whether it is that of this base URL",
   unavailable: "look at the base URL, the network, the proxy and the firewall",
   protocol: "look at the base URL: something answers there that is not the registration interface",
@@ -120,7 +120,7 @@ async function performHandshake(
     signal,
     ...(serviceUrl === undefined ? {} : { serviceUrl }),
   });
-  if (!diagnosis.passed) return failed(`${printUrl(url)}: ${diagnosis.reason}`, diagnosis.mend);
+  if (!diagnosis.passed) return failed(`${printUrl(url)}: ${diagnosis.reason}`, diagnosis.hint);
   const text = `${printUrl(url)} answers the handshake`;
   if (diagnosis.warnings.length === 0) return ok(text);
   return warning(

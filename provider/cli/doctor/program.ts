@@ -41,11 +41,11 @@ const manifest = z.object({
 export const dependencyCheck = programCheck("pulumi-apichat", async ({ folder }) => {
   const path = join(folder, "package.json");
   const text = await readIfThere(path);
-  const mend = `run in ${folder}: npm install pulumi-apichat`;
-  if (text === undefined) return failed(`there is no ${path}`, mend);
+  const hint = `run in ${folder}: npm install pulumi-apichat`;
+  if (text === undefined) return failed(`there is no ${path}`, hint);
   const { dependencies, devDependencies } = parseYaml(text, manifest, path);
   if (!("pulumi-apichat" in { ...dependencies, ...devDependencies })) {
-    return failed(`no direct dependency of ${path}, from where the provider is loaded`, mend);
+    return failed(`no direct dependency of ${path}, from where the provider is loaded`, hint);
   }
   const version = findVersion(folder, "pulumi-apichat");
   return version === undefined
@@ -55,13 +55,13 @@ export const dependencyCheck = programCheck("pulumi-apichat", async ({ folder })
 
 export const libraryCheck = programCheck("@pulumi/pulumi", ({ folder }) => {
   const version = findVersion(folder, "@pulumi/pulumi");
-  const mend = `run in ${folder}: npm install @pulumi/pulumi@^${majorOf(LEAST_PULUMI)}`;
-  if (version === undefined) return failed(`not installed for ${folder}`, mend);
+  const hint = `run in ${folder}: npm install @pulumi/pulumi@^${majorOf(LEAST_PULUMI)}`;
+  if (version === undefined) return failed(`not installed for ${folder}`, hint);
   if (isOlder(version, LEAST_PULUMI)) {
-    return failed(`${version} is too old; ${LEAST_PULUMI} or newer is needed`, mend);
+    return failed(`${version} is too old; ${LEAST_PULUMI} or newer is needed`, hint);
   }
   return majorOf(version) > majorOf(LEAST_PULUMI)
-    ? warning(`${version} is newer than what this was made for`, mend)
+    ? warning(`${version} is newer than what this was made for`, hint)
     : ok(version);
 });
 

@@ -47,11 +47,11 @@ async function runCheck(
   secrets: readonly string[],
 ): Promise<NamedFinding> {
   try {
-    const { mend, ...finding } = await run(surroundings);
+    const { hint, ...finding } = await run(surroundings);
     const text = quote(finding.text, secrets);
-    return { name, ...finding, text, ...(mend === undefined ? {} : { mend: quote(mend, secrets) }) };
+    return { name, ...finding, text, ...(hint === undefined ? {} : { hint: quote(hint, secrets) }) };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { name, status: "failed", text: quote(reason, secrets), mend: "mend that, and try again" };
+    return { name, status: "failed", text: quote(reason, secrets), hint: "fix that, and try again" };
   }
 }

@@ -26,7 +26,7 @@ export const pulumiCheck: Check = {
   },
 };
 
-const MEND = `install Pulumi ${LEAST_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/`;
+const HINT = `install Pulumi ${LEAST_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/`;
 
 /** The version that it prints, or the code of why it prints none. */
 type Asked = { version: string } | { code: string };
@@ -45,14 +45,14 @@ async function askVersion({ environment, limitMs, signal }: Surroundings): Promi
 
 function judgePulumi(asked: Asked): Finding {
   if ("code" in asked) {
-    if (asked.code === "ENOENT") return failed("not on PATH", `${MEND}; or, in a clone, npm run engine`);
-    return failed(`pulumi version fails (${asked.code})`, `run it by hand, or ${MEND}`);
+    if (asked.code === "ENOENT") return failed("not on PATH", `${HINT}; or, in a clone, npm run engine`);
+    return failed(`pulumi version fails (${asked.code})`, `run it by hand, or ${HINT}`);
   }
   const { version } = asked;
-  if (!/^v?\d+\.\d+/.test(version)) return failed("pulumi version prints no version", MEND);
-  if (isOlder(version, LEAST_PULUMI)) return failed(`${version} is too old`, MEND);
+  if (!/^v?\d+\.\d+/.test(version)) return failed("pulumi version prints no version", HINT);
+  if (isOlder(version, LEAST_PULUMI)) return failed(`${version} is too old`, HINT);
   if (majorOf(version) > majorOf(LEAST_PULUMI)) {
-    return warning(`${version} is newer than what this was made for`, MEND);
+    return warning(`${version} is newer than what this was made for`, HINT);
   }
   return ok(version);
 }

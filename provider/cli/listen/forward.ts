@@ -83,6 +83,6 @@ function describeFailure(
   if (signal.aborted) return "ended by Ctrl-C";
   if (limit.aborted) return `no answer in ${TIME_LIMIT_MS / 1000} s`;
   const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");
-  const mend = code === "ECONNREFUSED" ? "; is your program running, and on this port?" : "";
-  return `no answer: ${code}${mend}`;
+  const hint = code === "ECONNREFUSED" ? "; is your program running, and on this port?" : "";
+  return `no answer: ${code}${hint}`;
 }

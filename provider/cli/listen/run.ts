@@ -32,7 +32,7 @@ export interface Listening {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens. The first event tells the URL. Throws `unavailable` with how to mend it if the address cannot be had, and a
+ * Listens. The first event tells the URL. Throws `unavailable` with how to fix it if the address cannot be had, and a
  * UsageError if it would forward to itself.
  */
 export async function startListening(options: ListeningOptions): Promise<Listening> {

@@ -1,6 +1,6 @@
 import type { Wording } from "../../webhook/wording.js";
 
-/** How mends name what can be set on the command line. */
+/** How hints name what can be set on the command line. */
 export const OF_COMMAND: Wording = {
   replaceUnseen: "--replace goes on all the same",
   warnOnly: "use --preflight warn",

@@ -62,9 +62,9 @@ const pattern = z.string().check(({ value, issues }) => {
 
 /** A pattern that does not compile is told as that: all else is neither of the two. */
 function describeText(issue: z.core.$ZodRawIssue): string {
-  const flaws = issue.code === "invalid_union" ? issue.errors.flat() : [];
-  const flaw = flaws.find(({ code }) => code === "custom");
-  return flaw ? `matches ${flaw.message}` : 'must be a text, or { matches: "a regular expression" }';
+  const problems = issue.code === "invalid_union" ? issue.errors.flat() : [];
+  const problem = problems.find(({ code }) => code === "custom");
+  return problem ? `matches ${problem.message}` : 'must be a text, or { matches: "a regular expression" }';
 }
 
 const condition = z

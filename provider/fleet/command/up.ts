@@ -40,7 +40,7 @@ async function planFirst(session: Session, options: UpCommandOptions): Promise<F
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
     throw new Error(
-      `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; mend what it names, or run up --skip-plan, which leaves the plan out`,
+      `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; hint what it names, or run up --skip-plan, which leaves the plan out`,
     );
   }
   requireFewRemovals(plan.removals, mostRemovals);

@@ -78,9 +78,9 @@ function describeEnd(report: FleetReport, program: string): Block[] {
   return [...describeStop(report), line(`${nextStep(report)}: `, code(`${program} ${commandAgain(report)}`))];
 }
 
-/** What is done stays done; what failed has to be mended first. */
+/** What is done stays done; what failed has to be fixed first. */
 const nextStep = ({ failures }: FleetReport): string =>
-  failures.length === 0 ? "To go on" : "When it is mended, this does what is left";
+  failures.length === 0 ? "To go on" : "When it is fixed, this does what is left";
 
 const commandAgain = ({ action }: FleetReport): string =>
   action === "up" || action === "rotate" ? `${action} --resume` : action;

@@ -19,14 +19,14 @@ export async function requireDeployed(
   );
   const missing = fleet.workspaces.map(({ name }) => name).filter((name) => !deployed.has(name));
   const removed = await findRemovals(fleet, index);
-  const flaws = [
+  const problems = [
     ...(missing.length > 0 ? [`${listNames(missing)} in the list, but not deployed yet`] : []),
     ...(removed.length > 0 ? [`${listNames(removed)} not in the list any more, but deployed`] : []),
   ];
-  if (flaws.length === 0) return;
+  if (problems.length === 0) return;
   throw new ApiChatError(
     "invalid_config",
-    `workspaces: ${flaws.join("; ")}. A rotation changes keys and nothing else, and nothing was changed. ` +
+    `workspaces: ${problems.join("; ")}. A rotation changes keys and nothing else, and nothing was changed. ` +
       "Run up first; a workspace whose up fails can be taken out of the list until it passes",
     { operation: "check" },
   );

@@ -80,5 +80,5 @@ const toWave = (places: readonly ResolvedStack[], ran: WaveRun | undefined): Rot
 function describeStop(ran: readonly WaveRun[], waves: number): string | undefined {
   if (ran.at(-1)?.outcome !== "failed") return undefined;
   const later = ran.length < waves ? ", so no later one was begun" : "";
-  return `wave ${ran.length} of ${waves} failed${later}; mend it, then go on with rotate --resume`;
+  return `wave ${ran.length} of ${waves} failed${later}; fix it, then go on with rotate --resume`;
 }

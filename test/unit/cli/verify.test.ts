@@ -89,12 +89,12 @@ describe("apichat verify", () => {
     expect(stdout).toMatch(/^warning {2}the endpoint answers with the challenge, but with HTTP 201;/m);
   });
 
-  test("ends with 1 and one line on the mend", async () => {
+  test("ends with 1 and one line on the hint", async () => {
     const { exitCode, stdout, stderr } = await verify([bad]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
     expect(stdout).toMatch(/^failed {3}http:\S+\/hook\?token=\*\*\*: form: HTTP 200/);
     expect(stdout).toContain("(the challenge stands in quotes)");
-    expect(stdout.match(/^mend .*/gm)).toEqual([expect.stringContaining("without a JSON encoder")]);
+    expect(stdout.match(/^hint .*/gm)).toEqual([expect.stringContaining("without a JSON encoder")]);
   });
 
   test("prints the whole diagnosis as JSON, and nothing else", async () => {
@@ -103,7 +103,7 @@ describe("apichat verify", () => {
     expect(JSON.parse(stdout) as HandshakeDiagnosis).toMatchObject({
       passed: false,
       cause: "challenge_in_quotes",
-      mend: expect.any(String) as string,
+      hint: expect.any(String) as string,
       warnings: [{ code: "private_address" }],
       transcript: { addresses: ["127.0.0.1"], steps: [{ encoding: "form" }, { encoding: "json" }, {}, {}] },
     });

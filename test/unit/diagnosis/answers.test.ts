@@ -33,9 +33,9 @@ describe.concurrent("the status", () => {
 
   test("of a redirect names the target, without the values of its query", async () => {
     const { origin } = await startServer(respond(301, "", { location: "/hook/?next=query-value" }));
-    const { reason, mend } = await diagnoseFailure(origin);
+    const { reason, hint } = await diagnoseFailure(origin);
     expect(reason).toBe(`form: HTTP 301 to ${origin}/hook/?next=***`);
-    expect(mend).toContain("register the final URL");
+    expect(hint).toContain("register the final URL");
   });
 });
 

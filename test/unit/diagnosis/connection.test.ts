@@ -17,7 +17,7 @@ describe.concurrent("without a connection", () => {
       transcript: { rule: "unreachable", addresses: [] },
     });
     expect(diagnosis.reason).toContain("ENOTFOUND");
-    expect(diagnosis.mend).toContain("DNS");
+    expect(diagnosis.hint).toContain("DNS");
   });
 
   test("a port on which nothing listens refuses", async () => {
@@ -117,7 +117,7 @@ describe("of a certificate", () => {
     const diagnosis = await diagnoseFailure(origin.replace("http:", "https:"));
     expect(diagnosis).toMatchObject({ cause: "tls_failed", transcript: { rule: "tls" } });
     expect(diagnosis.reason).toBe("form: it does not speak TLS on this port (ERR_SSL_WRONG_VERSION_NUMBER)");
-    expect(diagnosis.mend).toMatch(
+    expect(diagnosis.hint).toMatch(
       /^if the endpoint speaks no TLS on this port, use http:\/\/ or its TLS port/,
     );
   });
@@ -145,7 +145,7 @@ describe("a loopback or private address", () => {
         cause: "private_address",
         transcript: { rule: "private_address", rounds: 0, steps: [] },
       });
-      expect(diagnosis.mend).toContain("tunnel");
+      expect(diagnosis.hint).toContain("tunnel");
     },
   );
 

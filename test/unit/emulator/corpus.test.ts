@@ -43,7 +43,7 @@ const isOfAnother = (entry: CorpusEntry, body: string): boolean =>
 
 /** The field, what holds it, or what tells the operations apart. */
 function namesField(message: string, path: string): boolean {
-  const named = message.split("; ").map((flaw) => flaw.split(": ")[0] ?? "");
+  const named = message.split("; ").map((problem) => problem.split(": ")[0] ?? "");
   return named.some(
     (field) =>
       path.startsWith(field) ||

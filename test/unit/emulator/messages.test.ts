@@ -179,11 +179,11 @@ describe("a message that is refused", () => {
       "attachments: must be a list",
     ],
     ["media that are no list", { ...image, attachments: secret }, "attachments: must be a list"],
-  ])("with %s gets 422 that names the field and no value", async (_name, body, flaw) => {
+  ])("with %s gets 422 that names the field and no value", async (_name, body, problem) => {
     const { acme } = await startSilent();
     const answer = await sendTo(acme, body);
     expect(answer.status).toBe(422);
-    expect(messageOf(answer)).toContain(flaw);
+    expect(messageOf(answer)).toContain(problem);
     expect(answer.text).not.toContain(secret);
     expect(received(acme)).toEqual([]);
   });

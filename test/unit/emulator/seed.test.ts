@@ -142,14 +142,14 @@ describe("a seed file that is wrong is refused with line and field, and without 
     ["a port", "port: 80\n", ":1:1: port: is not a known field"],
     ["a list", "- s3cr3t\n", ":1:1: must be an object, got a list"],
     ["no YAML", "workspaces: [s3cr3t\n", ":2:1: "],
-  ])("%s", async (_what, content, flaw) => {
+  ])("%s", async (_what, content, problem) => {
     const { code, message, path } = await failureOf(content);
     expect(code).toBe("invalid_config");
-    expect(message).toContain(path + flaw);
+    expect(message).toContain(path + problem);
     expect(message).not.toContain(secret);
   });
 
-  test("all flaws at once", async () => {
+  test("all problems at once", async () => {
     const { message } = await failureOf("maskKey: 1\nerrorShape: 1\nflow: 1\n");
     expect(message.match(/:\d:\d+: /g)).toHaveLength(3);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RegistrationClient } from "../../../provider/client/registration-client.ts";
-import { toMendable } from "../../../provider/fleet/repair.ts";
+import { toHinted } from "../../../provider/fleet/repair.ts";
 import type { WebhookState } from "../../../provider/webhook/inputs.ts";
 import { requireSameWorkspace } from "../../../provider/webhook/observe.ts";
 import { failureOf, startServer } from "../client/harness.ts";
@@ -14,28 +14,28 @@ async function lookAt(origin: string, requestSeconds = 2): Promise<string> {
   return message;
 }
 
-const mendOf = (message: string): string =>
-  toMendable({ workspace: "acme", stack: "production-0-of-4", message }, "node prod.ts").repair;
+const hintOf = (message: string): string =>
+  toHinted({ workspace: "acme", stack: "production-0-of-4", message }, "node prod.ts").repair;
 
 describe("what to do about a failure of a watch", () => {
   it.each([
     [401, "APICHAT_API_KEY"],
     [403, "APICHAT_API_KEY"],
-    [404, "mend what the message says"],
+    [404, "fix what the message says"],
     [429, "node prod.ts watch --calls-per-origin 2"],
     [500, "when it is up"],
-  ])("follows from the client's message of an HTTP %i", async (status, mend) => {
+  ])("follows from the client's message of an HTTP %i", async (status, hint) => {
     const { origin } = await startServer((_, response) => void response.writeHead(status).end());
-    expect(mendOf(await lookAt(origin))).toContain(mend);
+    expect(hintOf(await lookAt(origin))).toContain(hint);
   });
 
   it("follows from the client's message of a service that does not answer", async () => {
     const { origin } = await startServer(() => {});
-    expect(mendOf(await lookAt(origin, 0.3))).toContain("when it is up");
+    expect(hintOf(await lookAt(origin, 0.3))).toContain("when it is up");
   });
 
   it("follows from the client's message of a service that is not there", async () => {
-    expect(mendOf(await lookAt(`http://127.0.0.1:${await freePort()}`))).toContain("when it is up");
+    expect(hintOf(await lookAt(`http://127.0.0.1:${await freePort()}`))).toContain("when it is up");
   });
 
   it("follows from the provider's message of a workspace that has become another", async () => {
@@ -49,6 +49,6 @@ describe("what to do about a failure of a watch", () => {
     const state = { applied: { botUrl } } as WebhookState;
     const at = { baseUrl: "https://platform.example/acme/apichat", operation: "get-webhook" } as const;
     const look = async (): Promise<void> => requireSameWorkspace({ seen, apiKey: "key" }, state, at);
-    expect(mendOf((await failureOf(look())).message)).toContain("mend baseUrl or API key");
+    expect(hintOf((await failureOf(look())).message)).toContain("fix baseUrl or API key");
   });
 });

@@ -30,7 +30,7 @@ const definitionOf = (changes: object = {}): FleetDefinition => ({
   ...changes,
 });
 
-async function flawsOf(definition: unknown): Promise<string[]> {
+async function problemsOf(definition: unknown): Promise<string[]> {
   const error = await resolveFleet(definition as FleetDefinition).then(
     () => undefined,
     (reason: unknown) => reason as ApiChatError,
@@ -93,7 +93,7 @@ describe("a fleet's definition", () => {
   test("is told everything that is wrong with it at once, with its list and its files", async () => {
     const list = join(folder, "fleet.csv");
     await writeFile(list, `name,baseUrl\nacme,${SECRET}?${SECRET}\nb b,https://platform.example/b\n`);
-    const flaws = await flawsOf({
+    const problems = await problemsOf({
       name: "Production",
       stacks: 0,
       workspaces: list,
@@ -103,7 +103,7 @@ describe("a fleet's definition", () => {
       dataDir: program,
       stack: 1,
     });
-    expect(flaws.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
+    expect(problems.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
       "name: must be 1 to 64 of a-z",
       "stacks: must be a whole number from 1 to 999",
       "project: must be 1 to 100 of A-Z",
@@ -114,7 +114,7 @@ describe("a fleet's definition", () => {
       `${list}:2: baseUrl: must be an absolute http or https URL`,
       `${list}:3: name: must be 1 to 64 of A-Z`,
     ]);
-    expect(flaws[0]).toContain('got "Production"; write for example "production"');
+    expect(problems[0]).toContain('got "Production"; write for example "production"');
   });
 });
 
@@ -155,16 +155,16 @@ describe("a fleet's definition is refused", () => {
       /^secretsProvider: must be a text, got a list;/,
     ],
   ])("for %s", async (_, changes, expected) => {
-    const flaws = await flawsOf(definitionOf(changes));
-    expect(flaws).toEqual([expect.stringMatching(expected)]);
+    const problems = await problemsOf(definitionOf(changes));
+    expect(problems).toEqual([expect.stringMatching(expected)]);
   });
 
   test("for a program that is a folder, and for none at all", async () => {
     await mkdir(join(folder, "src"));
-    expect(await flawsOf(definitionOf({ program: join(folder, "src") }))).toEqual([
+    expect(await problemsOf(definitionOf({ program: join(folder, "src") }))).toEqual([
       `program: must be a file, and ${join(folder, "src")} is none; give the module of the program`,
     ]);
-    expect(await flawsOf(undefined)).toEqual(["is missing; must be an object"]);
+    expect(await problemsOf(undefined)).toEqual(["is missing; must be an object"]);
   });
 });
 

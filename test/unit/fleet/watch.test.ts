@@ -206,8 +206,8 @@ describe("the watch of a fleet, on a fake of the worker processes", () => {
     ["get-webhook: no answer within 30 s", "when it is up"],
     ["error: incorrect passphrase", "PULUMI_CONFIG_PASSPHRASE"],
     ["error: PULUMI_ACCESS_TOKEN must be set for login", "pulumi login"],
-    ["something else", "mend what the message says"],
-  ])("says what to do about the failure %j", async (message, mend) => {
+    ["something else", "fix what the message says"],
+  ])("says what to do about the failure %j", async (message, hint) => {
     const fleet = await openDeployed();
     const [workspace = ""] = namesIn(fleet, 0);
     const failed = (): Partial<StackReport> => ({
@@ -219,7 +219,7 @@ describe("the watch of a fleet, on a fake of the worker processes", () => {
     const { failures } = await watchFleet(fleet.context);
 
     expect(failures).toEqual([
-      { workspace, stack: stackAt(0), message, repair: expect.stringContaining(mend) },
+      { workspace, stack: stackAt(0), message, repair: expect.stringContaining(hint) },
     ]);
   });
 });

@@ -22,8 +22,8 @@ const { steps } = jobs.watch;
 const stepNamed = (name: string): Step => steps.find((step) => step.name === name) ?? {};
 
 const messagesOf = async (workflow: string): Promise<string[]> => {
-  const flaws = await checkWorkflow(workflow, "x.yaml");
-  return flaws.map(({ line, message }) => `${line}: ${message}`);
+  const problems = await checkWorkflow(workflow, "x.yaml");
+  return problems.map(({ line, message }) => `${line}: ${message}`);
 };
 
 const lint = (...files: string[]) =>

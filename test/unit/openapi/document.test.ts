@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { schemaFiles, generateJsonSchemas } from "../../../tools/schema/json-schema.ts";
 import { generateOpenApi } from "../../../tools/schema/openapi.ts";
 import { samples } from "../../../tools/schema/samples.ts";
-import { listFlaws, openApi } from "../../support/openapi.js";
+import { listProblems, openApi } from "../../support/openapi.js";
 import { parseJsonSchemas } from "../schema/json-schema-fields.js";
 import { corpus, putAt } from "../schema/corpus.js";
 
@@ -42,10 +42,12 @@ describe("components", () => {
       Object.entries(values).flatMap(([path, list]) =>
         list
           .filter((value) => typeof value !== "bigint")
-          .map((value) => listFlaws(["components", "schemas", shape.name], putAt(shape.valid, path, value))),
+          .map((value) =>
+            listProblems(["components", "schemas", shape.name], putAt(shape.valid, path, value)),
+          ),
       );
-    expect(judge(accepted).filter((flaws) => flaws.length > 0)).toEqual([]);
-    expect(judge(rejected).filter((flaws) => flaws.length === 0)).toEqual([]);
+    expect(judge(accepted).filter((problems) => problems.length > 0)).toEqual([]);
+    expect(judge(rejected).filter((problems) => problems.length === 0)).toEqual([]);
   });
 });
 
@@ -63,10 +65,10 @@ describe("examples", () => {
   });
 
   it("are right by the schema beside them", () => {
-    const flaws = bodies.flatMap(({ place, values }) =>
-      values.flatMap((value) => listFlaws([...place, "schema"], value)),
+    const problems = bodies.flatMap(({ place, values }) =>
+      values.flatMap((value) => listProblems([...place, "schema"], value)),
     );
-    expect(flaws).toEqual([]);
+    expect(problems).toEqual([]);
   });
 
   it("hold every request, message and delivery of the tests", () => {

@@ -110,7 +110,7 @@ describe("Express", () => {
   it.each([
     ["express.json", express.json()],
     ["express.text", express.text({ type: () => true })],
-  ])("after %s is told how to mend it", async (_name, parser) => {
+  ])("after %s is told how to fix it", async (_name, parser) => {
     const app = express();
     app.use(parser);
     app.all("/webhooks/apichat", toNodeListener(create()));
@@ -161,7 +161,7 @@ describe("Fastify", () => {
     await expectWorkingEndpoint(`${origin}/webhooks/apichat`);
   });
 
-  it("that has parsed the body itself is told how to mend it", async () => {
+  it("that has parsed the body itself is told how to fix it", async () => {
     const listener = toNodeListener(create());
     const app = createApp();
     app.post("/webhooks/apichat", (request, reply) => {

@@ -84,7 +84,7 @@ describe("a body that something else has had in its hands", () => {
     ],
     ["read and thrown away", readBytes],
     ["turned into text on its way", (req: IncomingMessage) => req.setEncoding("utf8")],
-  ])("gets 500 with the mend when it was %s", async (_name, spoil) => {
+  ])("gets 500 with the hint when it was %s", async (_name, spoil) => {
     const { port, deliveries } = await serveAfter(spoil);
     const response = await post(port);
     expect(response.status).toBe(500);

@@ -223,7 +223,7 @@ describe("a body that cannot be read", () => {
     expect(await readError(await respond(post(body)))).toEqual(error("body_incomplete"));
   });
 
-  it("gets 500 with the mend when a framework has read it before", async () => {
+  it("gets 500 with the hint when a framework has read it before", async () => {
     const request = await postSigned("{}");
     await request.json();
     const response = await respond(request);
@@ -231,7 +231,7 @@ describe("a body that cannot be read", () => {
     expect(await readError(response)).toEqual(error("body_consumed", /before any body parser/));
   });
 
-  it("gets 500 with the mend while something else is reading it", async () => {
+  it("gets 500 with the hint while something else is reading it", async () => {
     const request = await postSigned("{}");
     request.body?.getReader();
     expect(await readError(await respond(request))).toEqual(error("body_consumed", /before any body parser/));

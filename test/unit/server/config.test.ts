@@ -193,7 +193,7 @@ describe("a wrong configuration", () => {
     ["a limit of nothing", { ...SMALLEST, bodyLimitBytes: 0 }, "bodyLimitBytes: must be at least 1, got 0"],
     ["half a second", { ...SMALLEST, forwardWithinSeconds: 0.5 }, "must be a whole number, got 0.5"],
   ];
-  it.each(wrong)("is refused with what is wrong and how to mend it: %s", async (_what, config, ...told) => {
+  it.each(wrong)("is refused with what is wrong and how to fix it: %s", async (_what, config, ...told) => {
     const message = await refusalOf(config);
     for (const part of told) expect(message).toContain(part);
   });

@@ -27,7 +27,7 @@ it("makes a data folder for its owner only, with those above it", async () => {
   expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
 });
 
-it("ends with how to mend it where the file system makes no folders", async () => {
+it("ends with how to fix it where the file system makes no folders", async () => {
   for (const dataDir of ["/proc/nope", "/proc/nope/data"]) {
     await expect(makeDataDir(dataDir)).rejects.toMatchObject({
       code: "invalid_config",
@@ -77,7 +77,7 @@ it("finds no announcement where there is no folder", async () => {
   expect(await readInstance("/nowhere/at/all")).toBeUndefined();
 });
 
-it("ends with how to mend it in a folder that takes no files", async () => {
+it("ends with how to fix it in a folder that takes no files", async () => {
   await expect(lockDataDir("/proc")).rejects.toMatchObject({
     code: "invalid_config",
     message: expect.stringMatching(/^dataDir: must be a folder in which .*got \/proc \(E[A-Z]+\)/) as string,

@@ -79,7 +79,7 @@ test("uses a log in the file system and waits for the disk at each commit", () =
   expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
 });
 
-test("makes folder and files for their owner only, whatever the umask, and mends a file that others can read", async () => {
+test("makes folder and files for their owner only, whatever the umask, and fixes a file that others can read", async () => {
   const path = spoolFile();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));

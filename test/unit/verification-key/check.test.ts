@@ -52,7 +52,7 @@ describe("the keys that a preview may know", () => {
   });
 });
 
-describe("a wrong input is named, with what was given, what is accepted and how to mend it:", () => {
+describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
   test.each<[Args, string, RegExp]>([
     [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got an empty string; write/],
     [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got a number; write/],

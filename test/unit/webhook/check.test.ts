@@ -82,7 +82,7 @@ describe("valid inputs", () => {
   });
 });
 
-describe("a wrong input is named, with what was given, what is accepted and how to mend it:", () => {
+describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
   test.each<[Args, RegExp]>([
     [{ webhookUrl: undefined }, /^webhookUrl: must be a string, got nothing; write for example "https:/],
     [{ webhookUrl: 7 }, /^webhookUrl: must be a string, got a number; write/],

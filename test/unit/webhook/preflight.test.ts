@@ -117,7 +117,7 @@ describe("an endpoint that breaks a rule", () => {
       rule,
       steps: ["form", "json", "multipart", "query"].map((encoding) => ({ encoding, rule, httpStatus })),
     });
-    expect(error.message).toContain(error.transcript?.mend);
+    expect(error.message).toContain(error.transcript?.hint);
   });
 
   test("(a connection that is refused) is unreachable", async () => {
@@ -354,14 +354,14 @@ describe("the message", () => {
     expect(message.length).toBeLessThan(3000);
   });
 
-  test("says in its first line what was seen, what it means and how to mend it", async () => {
+  test("says in its first line what was seen, what it means and how to fix it", async () => {
     const { origin } = await startServer(wrap((c) => JSON.stringify({ hub_challenge: c })));
     const { message, transcript } = await failureOf(run(`${origin}/hook`));
     expect(transcript).toMatchObject({ cause: "challenge_in_json", rule: "wrong_challenge" });
     const [first, ...more] = message.split("\n");
     expect(first).toBe(
       `the handshake with ${origin}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
-        `(the challenge stands inside JSON); ${transcript?.mend}`,
+        `(the challenge stands inside JSON); ${transcript?.hint}`,
     );
     expect(more.map((line) => line.trim().split(":")[0])).toEqual([
       "address",

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { ADDRESS, flawsOf, read, SECRET, setVariable } from "./harness.ts";
+import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
 
 const ALL = "name,baseUrl,webhookUrl,botUrl,apiKeyEnv,apiKey";
 const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
 
-/** The flaws of a CSV file whose text has these lines. */
-const csv = (...lines: string[]): Promise<string[]> => flawsOf("fleet.csv", lines.join("\n"));
+/** The problems of a CSV file whose text has these lines. */
+const csv = (...lines: string[]): Promise<string[]> => problemsOf("fleet.csv", lines.join("\n"));
 
 const told = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
@@ -52,7 +52,7 @@ describe("a list of workspaces in CSV", () => {
     ]);
   });
 
-  test("is told all its flaws at once, each with line and column, and none of its values", async () => {
+  test("is told all its problems at once, each with line and column, and none of its values", async () => {
     expect(
       await csv(
         "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
@@ -110,8 +110,8 @@ describe("a list of workspaces in CSV", () => {
         `fleet.csv:1: the name of column 3 is none of the columns ${NAMES}; look for a slip of the pen, or leave it out`,
       ],
     ],
-  ])("is refused with %s", async (_, text, flaws) => {
-    expect(await flawsOf("fleet.csv", text)).toEqual(flaws);
+  ])("is refused with %s", async (_, text, problems) => {
+    expect(await problemsOf("fleet.csv", text)).toEqual(problems);
   });
 
   const sound = `acme,${ADDRESS}/1`;
@@ -124,7 +124,7 @@ describe("a list of workspaces in CSV", () => {
       [quote(2), told(/^fleet.csv:3: has 1 cell,/)],
     ],
     [
-      "behind flaws of other kinds",
+      "behind problems of other kinds",
       ["a b,x", `b,"${SECRET}`],
       [told(/:2: name/), told(/:2: baseUrl/), quote(3)],
     ],
@@ -133,7 +133,7 @@ describe("a list of workspaces in CSV", () => {
   ])(
     "names the line of a quote %s",
     async (_, lines, expected, text = ["name,baseUrl", ...lines].join("\n")) => {
-      expect(await flawsOf("fleet.csv", text)).toEqual(expected);
+      expect(await problemsOf("fleet.csv", text)).toEqual(expected);
     },
   );
 
@@ -145,10 +145,10 @@ describe("a list of workspaces in CSV", () => {
 
   test("must give the webhook URL of each workspace to a plan", async () => {
     const row = `a b,${ADDRESS}/1`;
-    expect(await flawsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
+    expect(await problemsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
       "fleet.csv:1: webhookUrl: the column is missing; add it to the first row",
     ]);
-    expect(await flawsOf("fleet.csv", `name,baseUrl,webhookUrl\n${row},\n`, "plan")).toEqual([
+    expect(await problemsOf("fleet.csv", `name,baseUrl,webhookUrl\n${row},\n`, "plan")).toEqual([
       "fleet.csv:2: webhookUrl: is missing; must be a text",
     ]);
     const webhookUrl = "https://chat.example/hook";

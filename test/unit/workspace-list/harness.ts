@@ -28,7 +28,7 @@ export const read = async (
 ) => READERS[reader](await writeList(fileName, content));
 
 /** The lines of the failure, from the file's name on. Nothing that is secret is in them. */
-export async function flawsOf(
+export async function problemsOf(
   fileName: string,
   content: string,
   reader: "fleet" | "plan" = "fleet",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkWorkspaces, readWorkspaceList } from "../../../provider/workspace-list/read.js";
-import { ADDRESS, flawsOf, read, SECRET, setVariable } from "./harness.ts";
+import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
 
 const WEBHOOK = "https://chat.example/hook";
 
@@ -28,7 +28,7 @@ describe("a list of workspaces in YAML or JSON", () => {
   test("needs no webhook URL for a fleet, whose program may make it; a plan compares with it", async () => {
     const text = yaml("workspaces:", "  - name: acme", `    baseUrl: ${ADDRESS}/acme`);
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
-    expect(await flawsOf("fleet.yaml", text, "plan")).toEqual([
+    expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
       "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, and there is none at the top; must be a text",
     ]);
   });
@@ -37,16 +37,16 @@ describe("a list of workspaces in YAML or JSON", () => {
     const names = ["a b", "ä", "-a", "", "a/b", "x".repeat(65), "__proto__"];
     const workspaces = names.map((name, index) => ({ name, baseUrl: `${ADDRESS}/${index}` }));
     const text = JSON.stringify({ webhookUrl: WEBHOOK, workspaces });
-    const flaws = await flawsOf("fleet.json", text);
-    expect(flaws.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
+    const problems = await problemsOf("fleet.json", text);
+    expect(problems.map((line) => /workspaces\[(\d)\]\.name: must be 1 to 64 of/.exec(line)?.[1])).toEqual(
       names.map((_, index) => String(index)),
     );
-    expect(await flawsOf("fleet.json", text, "plan")).toEqual([
+    expect(await problemsOf("fleet.json", text, "plan")).toEqual([
       expect.stringMatching(/workspaces\[3\]\.name: must not be empty$/),
     ]);
   });
 
-  test("is told all its flaws at once, also where an entry is no entry at all", async () => {
+  test("is told all its problems at once, also where an entry is no entry at all", async () => {
     const text = yaml(
       "webhookUrl: chat.example/hook",
       "workspaces:",
@@ -60,7 +60,7 @@ describe("a list of workspaces in YAML or JSON", () => {
       `    baseUrl: ${ADDRESS}/acme`,
       "    apiKey: one-key",
     );
-    expect((await flawsOf("fleet.yaml", text)).map((line) => line.replace(/;.*/, ""))).toEqual([
+    expect((await problemsOf("fleet.yaml", text)).map((line) => line.replace(/;.*/, ""))).toEqual([
       'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
       'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
       "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
@@ -91,11 +91,11 @@ describe("two entries with one address", () => {
     async (_, top, first, second) => {
       setVariable("SAME_API_KEY", SECRET);
       const text = list(top, first, second);
-      const flaws = await flawsOf("fleet.json", text);
+      const problems = await problemsOf("fleet.json", text);
       const lines = text
         .split("\n")
         .flatMap((line, index) => (line.includes('"baseUrl"') ? [index + 1] : []));
-      expect(flaws.map((line) => line.replace(/, with.*/, ""))).toEqual([
+      expect(problems.map((line) => line.replace(/, with.*/, ""))).toEqual([
         `fleet.json:${lines[0]}:15: workspaces[0].baseUrl: reaches the same workspace as "globex"`,
         `fleet.json:${lines[1]}:15: workspaces[1].baseUrl: reaches the same workspace as "acme"`,
       ]);
@@ -115,15 +115,15 @@ describe("two entries with one address", () => {
 describe("the workspaces that a program gives", () => {
   test("are checked as those of a file are", () => {
     const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
-    expect(checkWorkspaces([sound])).toStrictEqual({ workspaces: [sound], flaws: [] });
-    const { flaws } = checkWorkspaces([{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null]);
-    expect(flaws.map((line) => line.replace(/;.*/, ""))).toEqual([
+    expect(checkWorkspaces([sound])).toStrictEqual({ workspaces: [sound], problems: [] });
+    const { problems } = checkWorkspaces([{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null]);
+    expect(problems.map((line) => line.replace(/;.*/, ""))).toEqual([
       "workspaces[0].extra: is not a known field",
       "workspaces[1].baseUrl: must be a text, got a number",
       "workspaces[2]: must be an object, got null",
       "workspaces[1].name: is there more than once",
     ]);
-    expect(checkWorkspaces([]).flaws).toEqual(["workspaces: must have at least one entry"]);
+    expect(checkWorkspaces([]).problems).toEqual(["workspaces: must have at least one entry"]);
   });
 });
 
@@ -150,11 +150,11 @@ describe("a list of 3,000 workspaces", () => {
   });
 
   test("that are all one is told so of each", async () => {
-    const flaws = await flawsOf(
+    const problems = await problemsOf(
       "fleet.csv",
       ["name,baseUrl", ...names.map(() => `acme,${ADDRESS}`)].join("\n"),
     );
-    expect(flaws).toHaveLength(2 * names.length - 1);
+    expect(problems).toHaveLength(2 * names.length - 1);
   });
 });
 

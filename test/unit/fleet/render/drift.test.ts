@@ -84,7 +84,7 @@ Calls to the service: 60 get-webhook; 0 answers with HTTP 429.
     expect(shown).toContain("responder  s      HandshakeResponder  there     missing  up --refresh\n");
   });
 
-  test("says how to mend what could not be looked at", () => {
+  test("says how to fix what could not be looked at", () => {
     const failure = { workspace: "acme", stack: "s", message: "HTTP 401", repair: "give the API key" };
     const shown = renderDrift(
       driftReport({ outcome: "failed", failures: [failure], workspaces: [] }),

@@ -47,7 +47,7 @@ the stack     production-1-of-2  the engine ended
 Calls to the service: 12 get-webhook, 5 set-webhook; 1 answer with HTTP 429.
 Stopped: 2 failures, the most allowed; raise --stop-after-failures to go further.
 Not begun: 1 stack with 15 workspaces.
-When it is mended, this does what is left: node my-fleet.ts up --resume
+When it is fixed, this does what is left: node my-fleet.ts up --resume
 `);
   });
 

@@ -1,12 +1,12 @@
 import { checkUrl, type CheckFailure } from "../resource/checks.js";
 import type { SoundParts } from "./config-shape.js";
-import { flawsOfLoops } from "./forward-loop.js";
+import { problemsOfLoops } from "./forward-loop.js";
 import { defaultPath, HEALTH_PATH, WORKSPACE_NAME } from "./workspace-names.js";
 
 type Workspaces = NonNullable<SoundParts["workspaces"]>;
 
 /** What the shape of each field cannot tell, one line each: names, URLs, paths that must differ, targets that are itself. */
-export function flawsOfParts({ host, port, workspaces, healthPath }: SoundParts): string[] {
+export function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): string[] {
   if (workspaces === undefined) return [];
   const places = Object.entries(workspaces).map(([name, { path, forwardTo }]) => ({
     name,
@@ -14,10 +14,10 @@ export function flawsOfParts({ host, port, workspaces, healthPath }: SoundParts)
     forwardTo,
   }));
   return [
-    ...flawsOfNames(Object.keys(workspaces)),
-    ...flawsOfTargets(workspaces),
-    ...flawsOfPaths(places, toWirePath(healthPath ?? HEALTH_PATH)),
-    ...(port === undefined ? [] : flawsOfLoops(places, { host, port })),
+    ...problemsOfNames(Object.keys(workspaces)),
+    ...problemsOfTargets(workspaces),
+    ...problemsOfPaths(places, toWirePath(healthPath ?? HEALTH_PATH)),
+    ...(port === undefined ? [] : problemsOfLoops(places, { host, port })),
   ];
 }
 
@@ -27,7 +27,7 @@ export const toWirePath = (path: string): string => new URL(`http://localhost${p
 export const reasonsOf = (failures: readonly CheckFailure[]): string[] =>
   failures.map(({ reason }) => reason);
 
-function flawsOfNames(names: readonly string[]): string[] {
+function problemsOfNames(names: readonly string[]): string[] {
   if (names.length === 0) return ['workspaces: must have at least one; write for example { "acme": { … } }'];
   return names
     .filter((name) => !WORKSPACE_NAME.test(name))
@@ -37,14 +37,14 @@ function flawsOfNames(names: readonly string[]): string[] {
     );
 }
 
-const flawsOfTargets = (workspaces: Workspaces): string[] =>
+const problemsOfTargets = (workspaces: Workspaces): string[] =>
   Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
     forwardTo === undefined
       ? []
       : reasonsOf(checkUrl(`workspaces.${name}.forwardTo`, forwardTo, "http://127.0.0.1:3000/")),
   );
 
-function flawsOfPaths(places: readonly { name: string; path: string }[], healthPath: string): string[] {
+function problemsOfPaths(places: readonly { name: string; path: string }[], healthPath: string): string[] {
   const owners = new Map([[healthPath, "healthPath"]]);
   return places.flatMap(({ name, path }) => {
     const owner = owners.get(path);
