@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { createRedactor } from "../../dist/provider/redact.js";
+import { createRedactor } from "../../dist/provider/lib/redact.js";
 import { createLog } from "../../dist/provider/server/log.js";
 import type { Measurement, Row, RowContext } from "./measurement.ts";
 import { alternate, median, pairwise, timeOf } from "./statistics.ts";
