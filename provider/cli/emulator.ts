@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { addOpenPointOptions } from "./emulator/open-point-options.js";
 import type { EmulatorCliOptions } from "./emulator/settings.js";
 import { collect, parsePort } from "./option-values.js";
-import { untilStopped } from "./stop-signals.js";
+import { untilStopped } from "./run-command.js";
 import { hideSqliteWarning } from "./sqlite-warning.js";
 
 /** The built-in flows. */

@@ -6,7 +6,7 @@ import { openCredentials } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
 import { EXIT } from "./output.js";
 import { toJsonLine } from "./plain-text.js";
-import { untilStopped } from "./stop-signals.js";
+import { untilStopped } from "./run-command.js";
 
 interface ListenOptions extends CredentialOptions {
   port: number;

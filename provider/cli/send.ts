@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { FlowApiKeyAs } from "../client/key-presentation.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
-import { parseSeconds } from "./parse-seconds.js";
+import { parseSeconds } from "./option-values.js";
 import { runToExit, type Interruption } from "./run-command.js";
 
 /** What all kinds of messages have in common. */

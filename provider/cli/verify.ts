@@ -6,7 +6,7 @@ import { printUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { EXIT, JSON_FAILURES, print, printJson } from "./output.js";
-import { parseSeconds } from "./parse-seconds.js";
+import { parseSeconds } from "./option-values.js";
 import { runToExit, type Interruption } from "./run-command.js";
 import { noteIfSlow } from "./slow.js";
 import { UsageError } from "./usage-error.js";

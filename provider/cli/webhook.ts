@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import type { ApiKeyAs } from "../client/key-presentation.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
-import { parseSeconds, parseWaitingSeconds } from "./parse-seconds.js";
+import { parseSeconds, parseWaitingSeconds } from "./option-values.js";
 import { runToExit } from "./run-command.js";
 
 /** What the commands on one workspace have in common. */

@@ -9,9 +9,9 @@ import { USER_AGENT } from "../../lib/version.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { ADDRESSES } from "../credential-options.js";
 import { inFlagWords, OF_DOCTOR } from "../flag-words.js";
-import { failed, ok, skipped, warning, type Check, type Finding, type Surroundings } from "./check.js";
+import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
 import { findBaseUrl } from "./configuration.js";
-import { findRegistration, readRegistration } from "./registration.js";
+import { type Registration, RegistrationClient } from "../../client/registration-client.js";
 
 const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
@@ -150,4 +150,28 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
       "look at the URL, whether its server runs, and at proxy and firewall",
     );
   }
+}
+
+/** What is asked once, however many checks want it. */
+const asked = new WeakMap<Surroundings, Promise<Registration | undefined>>();
+
+/** What is registered; undefined if nothing is, or if base URL or API key are not known. Rejects as the client does. */
+function readRegistration(surroundings: Surroundings): Promise<Registration | undefined> {
+  const before = asked.get(surroundings);
+  if (before !== undefined) return before;
+  const asking = ask(surroundings);
+  asked.set(surroundings, asking);
+  return asking;
+}
+
+/** The same for a comparison: a failure is told of by the check of the base URL, and by no other. */
+const findRegistration = (surroundings: Surroundings): Promise<Registration | undefined> =>
+  readRegistration(surroundings).catch(() => undefined);
+
+async function ask(surroundings: Surroundings): Promise<Registration | undefined> {
+  const { credentials, limitMs, signal } = surroundings;
+  const baseUrl = await findBaseUrl(surroundings);
+  const apiKey = await credentials.findSecret("apiKey");
+  if (baseUrl === undefined || apiKey === undefined) return undefined;
+  return new RegistrationClient({ baseUrl, apiKey, requestSeconds: limitMs / 1000, signal }).getWebhook();
 }

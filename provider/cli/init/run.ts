@@ -1,12 +1,13 @@
-import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
 import { isLoopback } from "../../emulator/control/loopback.js";
 import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { EMULATOR_URL, nextCommands } from "./next-commands.js";
-import { packageSource } from "./package-source.js";
 import { programFiles } from "./program-files.js";
+import { VERSION } from "../../lib/version.js";
 
 export interface InitRequest {
   folder: string;
@@ -85,3 +86,62 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
     throw error;
   }
 }
+
+/**
+ * What a program's package.json names this package by: the clone that runs, the tarball or folder that it was installed from,
+ * else the version as the registry has it.
+ */
+async function packageSource(): Promise<string> {
+  const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
+  const modules = dirname(own);
+  if (basename(modules) !== "node_modules") return `file:${own}`;
+  const above = dirname(modules);
+  // Without one, pnpm has put it there.
+  const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
+  const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
+  const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];
+  return given?.startsWith("file:") ? `file:${resolve(above, given.slice("file:".length))}` : `^${VERSION}`;
+}
+
+/** The workspace that `apichat emulator` has without options. */
+const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
+const EMULATOR_API_KEY = "acme-api-key";
+
+/** What brings the program up, as lines for a shell. Joined by `&&`: a question of one takes no line of the paste for its answer. */
+function nextCommands(program: {
+  folder: string;
+  baseUrl: string;
+  webhookUrl: string | undefined;
+}): string[] {
+  const enter = `cd ${quote(program.folder)}`;
+  const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
+  if (program.baseUrl !== EMULATOR_URL) {
+    const login = hasBackend() ? [] : ["pulumi login"];
+    const asked = ["pulumi config set --secret apichat:apiKey", ...key];
+    return [chain([enter, "npm install", ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
+  }
+  // Its keys are test data, so the state may be in this folder, under a known passphrase.
+  const backend = hasBackend()
+    ? []
+    : [`export PULUMI_BACKEND_URL=${quote(`file://${program.folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
+  const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
+  return [
+    chain([enter, "npm install"]),
+    `# In another terminal, where it stays:\n${chain([enter, "npx apichat emulator"])}`,
+    chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
+  ];
+}
+
+const chain = (commands: readonly string[]): string => commands.join(" &&\n");
+
+/** Whether Pulumi knows where stacks are, and need not ask. */
+function hasBackend(): boolean {
+  const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
+  if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN) return true;
+  const path = join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json");
+  return existsSync(path) && /"current": *"[^"]/.test(readFileSync(path, "utf8"));
+}
+
+/** One word of a POSIX shell. */
+const quote = (text: string): string =>
+  /^[\w\-+=:,./@%]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;

@@ -5,8 +5,8 @@ import type { Answer, IncomingRequest, RequestHead } from "../../responder/reque
 import type { Responder } from "../../responder/responder.js";
 import { SIGNATURE_HEADER } from "../../responder/signature.js";
 import { printUrl } from "../../lib/url.js";
-import { readContent } from "./delivery-content.js";
-import type { SeenRequest, SignatureVerdict } from "./seen.js";
+import type { DeliveryContent, SeenRequest, SignatureVerdict } from "./seen.js";
+import { parseMessage } from "../../responder/delivery.js";
 
 /** The request with its raw body, for who forwards it. */
 export interface RawRequest {
@@ -105,3 +105,25 @@ const maskHeader = ([name, value]: readonly [string, string]): [string, string] 
   name,
   SECRET_HEADERS.has(name.toLowerCase()) ? "***" : value,
 ];
+
+/** Reads what a delivery says, whoever wrote it: what is not there, or of another type, is left empty. */
+function readContent(body: string): DeliveryContent {
+  const parsed = parseMessage(body);
+  if (parsed === undefined) return { kind: "unknown", sender: "", conversation: "", text: "" };
+  const { kind, message } = parsed;
+  const fields = fieldsOf(message);
+  return {
+    kind,
+    sender: toText(fields["sender_id"]),
+    conversation: toText(fields["conv_id"]),
+    text: toText(fields["text"]) || toText(fields["url"]),
+  };
+}
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+
+function toText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "bigint" ? String(value) : "";
+}

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deliveryToJson, formatDelivery } from "../../../provider/cli/delivery-lines.js";
+import { deliveryToJson, formatDelivery } from "../../../provider/cli/kept-deliveries.js";
 import type { DeadLetter } from "../../../provider/server/spool-rows.js";
 
 const ROW: DeadLetter = {
