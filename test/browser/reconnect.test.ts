@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { expect, test } from "vitest";
-import { freePort } from "../support/endpoint.ts";
+import { freePort } from "../support/http.ts";
 import {
   begin,
   closeAfterTests,

@@ -1,6 +1,6 @@
 import { createDelivery, createHandshake, signBody } from "pulumi-apichat/responder";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { freePort } from "../support/endpoint.ts";
+import { freePort } from "../support/http.ts";
 import {
   KEYS,
   startTarget,

@@ -3,7 +3,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { freePort } from "../support/http.ts";
 import {
   callsOf,
   declareWebhooks,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { startEmulator } from "pulumi-apichat/emulator";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/http.ts";
 import { API_KEY, startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { PROGRAM } from "./program.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { diagnoseHandshake } from "pulumi-apichat/diagnosis";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/http.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";

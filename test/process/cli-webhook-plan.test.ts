@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/http.ts";
 import { API_KEY, errorOf, makeFolder, QUERY_SECRET, runCli } from "./cli-harness.ts";
 import { startService } from "./cli-service.ts";
 import type { Said } from "./program.ts";

@@ -1,19 +1,15 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { createResponder, type Delivery } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
+import { startListener, type Listening } from "./http.ts";
 
-export { freePort } from "./free-port.ts";
-
-export interface Endpoint {
-  /** The origin; every path reaches the same listener. */
-  url: string;
+/** Every path of its origin reaches the same listener. */
+export interface Endpoint extends Listening {
   /** Every request: method and path. */
   requests: string[];
   deliveries: Delivery[];
   /** Changes what answers from now on. */
   answerWith(listener: RequestListener): void;
-  close(): Promise<void>;
 }
 
 /** A real HTTP server on a free loopback port. Answers as the responder with these keys, until told otherwise. */
@@ -22,28 +18,17 @@ export async function startEndpoint(
 ): Promise<Endpoint> {
   const deliveries: Delivery[] = [];
   const requests: string[] = [];
-  let listener: RequestListener = toNodeListener(
+  let answer: RequestListener = toNodeListener(
     createResponder({
       verificationKeys: options.keys ?? VERIFICATION_KEY,
       onDelivery: (delivery) => void deliveries.push(delivery),
     }),
   );
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  const listening = await startListener((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    listener(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    deliveries,
-    answerWith: (next) => (listener = next),
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+    answer(request, response);
+  }, options);
+  return { ...listening, requests, deliveries, answerWith: (next) => (answer = next) };
 }
 
 /** The secrets of the tests hold characters that every encoding writes in another way. */

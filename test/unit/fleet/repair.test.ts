@@ -4,7 +4,7 @@ import { toHinted } from "../../../provider/fleet/repair.ts";
 import type { WebhookState } from "../../../provider/webhook/inputs.ts";
 import { requireSameWorkspace } from "../../../provider/webhook/observe.ts";
 import { failureOf, startServer } from "../client/harness.ts";
-import { freePort } from "../../support/free-port.ts";
+import { freePort } from "../../support/http.ts";
 
 /** What the real client says when it looks at a workspace there. */
 async function lookAt(origin: string, requestSeconds = 2): Promise<string> {

@@ -8,7 +8,7 @@ import { digestOf } from "../../../provider/handshake-responder/config-file.js";
 import { forgetManaged } from "../../../provider/handshake-responder/managed.js";
 import { ResponderProcess } from "../../../provider/dynamic.js";
 import { readInstance, requestStatus } from "../../../provider/server/control-client.js";
-import { freePort } from "../../support/free-port.js";
+import { freePort } from "../../support/http.js";
 import { processesNaming } from "../../support/processes.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
