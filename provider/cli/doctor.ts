@@ -17,14 +17,14 @@ interface DoctorOptions extends CredentialOptions {
 /** Time limit of each call and process, in milliseconds. */
 const LIMIT_MS = 10_000;
 
-/** Loaded only to look: `--help` needs none of it. */
+/** Loaded only to run: `--help` needs none of it. */
 const loadChecks = () => import("./doctor/run.js");
 
-/** The command `apichat doctor`: looks at what this package needs, and says how to fix what is wrong. It ends the process. */
+/** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. It ends the process. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
-    .description("look at Node.js, Pulumi, the program here, configuration and network, each with a hint")
-    .option("--webhook-url <url>", "a webhook URL to look at", parseUrl)
+    .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")
+    .option("--webhook-url <url>", "a webhook URL to check", parseUrl)
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
   return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .addHelpText("after", HELP)
@@ -35,7 +35,7 @@ const HELP = `${CREDENTIALS_HELP}
 Nobody is asked for a secret here. With the API key the base URL is read (get-webhook); with the verification key the
 webhook URL has to answer the handshake; without them both only have to answer. Nothing is changed, and no message sent.
 Webhook URL and bot URL are compared with what is registered: another one is a warning.
-The program is the one that the current folder is in; its stacks' apichat:baseUrl is looked at too.
+The program is the one of the current folder. The apichat:baseUrl of its stacks is checked too.
 ok, warning and skipped are fine; failed is not.
 
 Examples:

@@ -72,12 +72,12 @@ Examples:
 
 Exit code: 0 ended by Ctrl-C or SIGTERM, 1 could not start, 2 wrong use or a wrong file.`;
 
-/** Only its JSON is looked at here: the emulator looks at the rest. */
+/** Only its JSON is checked here: the emulator checks the rest. */
 function collectFault(text: string, before: readonly unknown[] = []): unknown[] {
   try {
     return [...before, JSON.parse(text)];
   } catch {
-    // Its position says little about what a shell has made of the quotes.
+    // Its position is no help where a shell has removed the quotes.
     throw new InvalidArgumentError(
       `It must be JSON; write for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
     );

@@ -42,7 +42,7 @@ Examples:
 ${EXIT_CODES} 1 also if one of the ids is no dead letter.`;
 
 const RETRY_HELP = `
-After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After says.
+After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After demands.
 
 Examples:
   $ apichat responder retry --config /etc/apichat/responder.json
@@ -56,7 +56,7 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
   await withSpool(options, async (spool, dataDir) => {
     const unknown = spool.findUnknownDeadLetters(ids);
     const replayed = await spool.replay(all ? { all, workspace } : { ids });
-    await tell(options, { dataDir, name: "replayed", count: replayed });
+    await report(options, { dataDir, name: "replayed", count: replayed });
     if (unknown.length > 0) {
       const list = unknown.map((id) => quote(id, [])).join(", ");
       throw new Error(`no dead letters: ${list}; apichat responder dead-letters lists those that there are`);
@@ -69,7 +69,7 @@ async function retry(options: RetryOptions): Promise<void> {
   const { workspace } = options;
   await withSpool(options, async (spool: Spool, dataDir) => {
     const retried = await spool.retryNow(workspace);
-    await tell(options, { dataDir, name: "retried", count: retried });
+    await report(options, { dataDir, name: "retried", count: retried });
     const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
     if (retried === 0) note(`nothing${whose} waits for its next attempt`);
   });
@@ -82,8 +82,8 @@ interface Result {
   count: number;
 }
 
-/** Has the responder look, if it runs, and prints how many there are. */
-async function tell({ workspace, json }: RetryOptions, { dataDir, name, count }: Result): Promise<void> {
+/** Wakes the responder, if it runs, and prints how many there are. */
+async function report({ workspace, json }: RetryOptions, { dataDir, name, count }: Result): Promise<void> {
   // Loaded here, because `--help` needs no HTTP.
   const { readInstance, requestWake } = await import("../server/control-client.js");
   const instance = await readInstance(dataDir);

@@ -38,13 +38,13 @@ export function listenCommand(): Command {
 
 const HELP = `${CREDENTIALS_HELP}
 It answers the handshake, so its URL can be registered: for a service elsewhere put a tunnel before it.
-The preflight of this package, as in pulumi up, is marked: it says so in User-Agent, which any sender can.
+The preflight of this package, as in pulumi up, is marked. It is known by its User-Agent, which any sender can copy.
 A delivery is answered with 200 if its signature is right, else with 401, and printed in both cases.
 
 What is accepted is forwarded once, byte for byte, with its end-to-end headers, in order within a conversation. The answer
 to the service does not wait for it: nothing is kept and nothing is tried again. For that see apichat responder.
 
-The first line tells the URL. With --json "type" is listening, handshake, delivery, request or forward.
+The first line is the URL. With --json "type" is listening, handshake, delivery, request or forward.
 
 Examples:
   $ apichat listen --port 8080
@@ -53,7 +53,7 @@ Examples:
 
 Exit code: 0 ended by Ctrl-C or SIGTERM, 1 cannot listen, 2 wrong use.`;
 
-/** As it stands on the wire: `createResponder` says the same to programs. */
+/** As on the wire. `createResponder` has the same rule for programs. */
 function parsePath(text: string): string {
   if (/^\/[!"$->@-~]*$/.test(text)) return text;
   throw new InvalidArgumentError('It must start with "/", be percent-encoded and have no query.');
@@ -62,7 +62,7 @@ function parsePath(text: string): string {
 async function listen({ verbose = false, json = false, ...options }: ListenOptions): Promise<void> {
   const credentials = openCredentials(options, () => process.exit(EXIT.interrupted));
   const verificationKey = await credentials.secret("verificationKey");
-  // The key may stand in what a stranger has sent.
+  // A stranger may have sent the key.
   const redact = createRedactor([verificationKey]);
   const { startListening, formatListenEvent } = await loadListener();
   const { stdout } = process;

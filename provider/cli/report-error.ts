@@ -6,7 +6,7 @@ import { EXIT, note } from "./output.js";
 import { toPlainText } from "./plain-text.js";
 import { UsageError } from "./usage-error.js";
 
-/** Whether the command line asks for JSON. It is read as it stands, because what commander refuses it has not parsed. */
+/** Whether the command line asks for JSON. It is read from argv, because what commander refuses it has not parsed. */
 function wantsJson(): boolean {
   const words = process.argv.slice(2);
   const end = words.indexOf("--");
@@ -14,7 +14,7 @@ function wantsJson(): boolean {
 }
 
 /**
- * Says on stderr what went wrong, in the words of the command line, and gives the exit code. Commander has said it already of
+ * Prints on stderr what went wrong, in the words of the command line, and gives the exit code. Commander has printed it already for
  * its own errors.
  */
 export function reportError(error: unknown, inWords: (message: string) => string = inFlagWords): number {
@@ -26,7 +26,7 @@ export function reportError(error: unknown, inWords: (message: string) => string
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Commander ends the process with 1 for wrong use, and says it in its own way, unless each command is told otherwise. */
+/** Commander ends the process with 1 for wrong use, and prints it in its own way, unless each command sets another. */
 export function reportAsOthers(command: Command): void {
   command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
   for (const subcommand of command.commands) reportAsOthers(subcommand);

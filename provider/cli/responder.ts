@@ -77,7 +77,7 @@ Examples:
 
 Exit code: 0 stopped, 1 could not start, 2 wrong use or a wrong configuration.`;
 
-/** It stands in the headers of the control interface. */
+/** The headers of the control interface hold it. */
 function parseInstance(text: string): string {
   if (/^[\w.-]{1,64}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".');
@@ -105,7 +105,7 @@ async function serve({ config, instance }: ResponderOptions): Promise<void> {
 
 /** A signal that comes during the start is obeyed after it. */
 function obeySignals(started: Promise<RunningServer>): void {
-  // A start or a reload that fails is told of elsewhere.
+  // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
     void started.then(act).catch(() => undefined);
   process.on(

@@ -36,7 +36,7 @@ async function runInterruptibly(work: (interruption: Interruption) => Promise<nu
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: what is under way can be ended cleanly. The
+ * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: what is in progress can be ended cleanly. The
  * second ends the process at once, with exit code 1.
  */
 export function untilStopped(): Promise<void> {

@@ -59,6 +59,6 @@ async function send(
 
 function formatReceipt({ httpStatus, body, attempts }: MessageReceipt): string {
   const tries = attempts === 1 ? "" : ` after ${attempts} attempts`;
-  const said = body === undefined ? "" : `  ${toPlainText(JSON.stringify(body))}`;
-  return `sent${tries}  HTTP ${httpStatus}${said}\n`;
+  const answer = body === undefined ? "" : `  ${toPlainText(JSON.stringify(body))}`;
+  return `sent${tries}  HTTP ${httpStatus}${answer}\n`;
 }

@@ -19,7 +19,7 @@ export const signCommand = (): Command =>
   addCredentialOptions(new Command("sign"), ["verificationKey"])
     .description("sign a body as the service does, or check its signature")
     .argument("[file]", 'the body, byte for byte; "-" is stdin', "-")
-    .option("--check <signature>", "tell whether this value of X-Hub-Signature-256 is right")
+    .option("--check <signature>", "check whether this value of X-Hub-Signature-256 is right")
     .option("--json", "print { signature } or { valid, reason }")
     .addHelpText("after", HELP)
     .action((file: string, options: SignOptions) => runToExit((run) => sign(file, options, run)));
@@ -32,7 +32,7 @@ Examples:
   $ curl -X POST --data-binary @body.json -H "X-Hub-Signature-256: $(apichat sign body.json)" https://chat.example/acme
   $ apichat sign - --check sha256=5257a8… < body.json
 ${ENDINGS}
-With --check 0 is right and 1 is wrong; "reason" says why it is wrong, and is empty if it is right.`;
+With --check 0 is right and 1 is wrong; "reason" is why it is wrong, and is empty if it is right.`;
 
 async function sign(file: string, options: SignOptions, { interrupt }: Interruption): Promise<number> {
   const key = await openCredentials(options, interrupt).secret("verificationKey");

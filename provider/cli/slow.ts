@@ -2,7 +2,7 @@ import { divertLines, tellIfSlow } from "../resource/progress.js";
 import { inFlagWords } from "./flag-words.js";
 import { note } from "./output.js";
 
-/** Runs `work`, and says on stderr what is under way if it takes longer than two seconds. */
+/** Runs `work`, and prints on stderr what is in progress if it takes longer than two seconds. */
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   tellIfSlow(() => note(describe()), work);
 

@@ -24,12 +24,12 @@ interface VerifyOptions extends CredentialOptions {
 const loadDiagnosis = () => import("../diagnosis/index.js");
 
 /**
- * The command `apichat verify <url>`: performs the handshake as the service would and says why it fails. It ends the process:
+ * The command `apichat verify <url>`: performs the handshake as the service would and prints why it fails. It ends the process:
  * exit code 0 if the handshake passed, 1 if it failed, 130 after Ctrl-C. Wrong use is thrown, as a UsageError or by commander.
  */
 export function verifyCommand(): Command {
   const command = new Command("verify")
-    .description("perform the handshake with a webhook URL as the service would, and say why it fails")
+    .description("perform the handshake with a webhook URL as the service would, and print why it fails")
     .argument("<url>", "the webhook URL")
     .option("--timeout <seconds>", "how long each answer may take", parseSeconds, DEFAULT_SECONDS)
     .option("--json", "print the whole diagnosis as JSON");
@@ -43,7 +43,7 @@ export function verifyCommand(): Command {
 const HELP = `${CREDENTIALS_HELP}
 A second handshake with a wrong token shows whether the endpoint checks the token.
 
-The rows form, json, multipart and query tell how the three parameters travel: in a body as form, as JSON
+The rows form, json, multipart and query are the ways in which the three parameters can travel: in a body as form, as JSON
 or as multipart form, or in the URL's query. The specification does not say which one the service uses.
 Multipart is tried if form and JSON fail, and the query only if all others fail,
 because a key in a URL ends up in access logs. One that passes is enough.

@@ -42,10 +42,10 @@ const DEFAULT_REQUEST_SECONDS = 30;
 const DEFAULT_PLAN_SECONDS = 10;
 const DEFAULT_READY_SECONDS = 60;
 
-/** The command `apichat webhook`: looks at a workspace's registration, sets it and removes it, with the guards of the resource. */
+/** The command `apichat webhook`: shows a workspace's registration, sets it and removes it, with the guards of the resource. */
 export const webhookCommand = (): Command =>
   new Command("webhook")
-    .description("look at the webhook of a workspace, set it, remove it; plan for many workspaces")
+    .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
     .addCommand(getCommand())
     .addCommand(setCommand())
     .addCommand(deleteCommand())
@@ -63,7 +63,7 @@ const getCommand = (): Command =>
     );
 
 const setCommand = (): Command =>
-  workspaceCommand("set", "register a webhook URL; the same URL is adopted, another one left alone")
+  workspaceCommand("set", "register a webhook URL; the same URL is adopted, another one is unchanged")
     .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries")
     .option("--replace", "take over from another URL")
     .addOption(
@@ -93,7 +93,7 @@ const deleteCommand = (): Command =>
 
 const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
-    .description("tell which workspaces are free, yours, somebody else's; nothing is written")
+    .description("show which workspaces are free, yours, somebody else's; nothing is written")
     .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
     .addOption(apiKeyAsOption())
     .option(
@@ -135,8 +135,8 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is told as "set", or as compared with yours if a flag, the environment or a file gives it; --show-key prints it.
-With --json "keyMatches" is true, false, or null where it cannot be told; "key" is there with --show-key only. Values of the URL's query are hidden.
+The key is shown as "set", or as compared with yours if a flag, the environment or a file gives it; --show-key prints it.
+With --json "keyMatches" is true, false, or null where that is unknown; "key" is there with --show-key only. Values of the URL's query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
@@ -155,7 +155,7 @@ Examples:
 ${ENDINGS}`;
 
 const DELETE_HELP = `
-There is no record of what you registered, so the URL tells whose it is, and the bot URL if one is given. Another URL or
+There is no record of what you registered, so the URL decides whose it is, and the bot URL if one is given. Another URL or
 another bot stays, and the command fails, unless --replace. Nothing registered is done.
 ${CREDENTIALS_HELP}
 Examples:
@@ -173,10 +173,10 @@ The list:
       webhookUrl: https://chat.example/globex
       apiKeyEnv: GLOBEX_API_KEY
 Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable).
-An entry may also have botUrl: another bot is then told. Without apiKey the API key is that of the command.
+An entry may also have botUrl: another bot is then reported. Without apiKey the API key is that of the command.
 
 States: free (nothing registered), yours (the same URL), foreign (another URL), other-bot, same-bot (two entries reach one
-workspace), unauthorized, unreachable, unclear (the service answers otherwise; of HTTP 404 nobody can tell whether nothing
+workspace), unauthorized, unreachable, unclear (the service answers otherwise; of HTTP 404 it is unknown whether nothing
 was ever registered, or baseUrl is wrong).
 ${CREDENTIALS_HELP}
 Examples:

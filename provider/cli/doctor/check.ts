@@ -11,7 +11,7 @@ export interface Finding {
   hint?: string;
 }
 
-/** What the checks look at. */
+/** What the checks inspect. */
 export interface Surroundings {
   /** The current folder: an absolute path. */
   folder: string;

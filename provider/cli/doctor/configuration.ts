@@ -15,7 +15,7 @@ interface StackSettings {
   place: string;
   baseUrl: string | undefined;
   hasApiKey: boolean;
-  /** The API key stands in the file as it is. */
+  /** The API key is in the file in clear text. */
   isKeyInClear: boolean;
 }
 
@@ -27,7 +27,7 @@ export const configurationCheck: Check = {
     const inClear = stacks.filter(({ isKeyInClear }) => isKeyInClear);
     if (inClear.length > 0) {
       return warning(
-        `apichat:apiKey stands in clear text in the settings of ${namesOf(inClear)}`,
+        `apichat:apiKey is in clear text in the settings of ${namesOf(inClear)}`,
         "pulumi config set --secret apichat:apiKey; then have the key replaced if the file was ever shared",
       );
     }
@@ -39,7 +39,7 @@ export const configurationCheck: Check = {
   },
 };
 
-/** The base URL to look at: that of the options and the environment, else that of the stacks if they agree. */
+/** The base URL to check: that of the options and the environment, else that of the stacks if they agree. */
 export async function findBaseUrl({ credentials, folder }: Surroundings): Promise<string | undefined> {
   const given = await credentials.findAddress("baseUrl");
   if (given !== undefined) return given;

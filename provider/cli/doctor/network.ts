@@ -96,15 +96,15 @@ async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<
     if (!(error instanceof ApiChatError)) throw error;
     return failed(
       inFlagWords(error.message, OF_DOCTOR),
-      HINTS[error.code] ?? "look at the base URL and the API key",
+      HINTS[error.code] ?? "check the base URL and the API key",
     );
   }
 }
 
 const HINTS: Partial<Record<ApiChatError["code"], string>> = {
-  unauthorized: "look at the API key, and whether it is that of this base URL",
-  unavailable: "look at the base URL, the network, the proxy and the firewall",
-  protocol: "look at the base URL: something answers there that is not the registration interface",
+  unauthorized: "check the API key, and whether it belongs to this base URL",
+  unavailable: "check the base URL, the network, the proxy and the firewall",
+  protocol: "check the base URL: what answers there is not the registration interface",
 };
 
 async function performHandshake(
@@ -125,11 +125,11 @@ async function performHandshake(
   if (diagnosis.warnings.length === 0) return ok(text);
   return warning(
     `${text}; ${diagnosis.warnings.map((one) => one.text).join("; ")}`,
-    "apichat verify says more",
+    "apichat verify shows more",
   );
 }
 
-/** Whether anything answers HTTP there. Of the statuses only 404 says something: it is a GET, and the interfaces take POST. */
+/** Whether anything answers HTTP there. Only the status 404 means something: this is a GET, and the interfaces take POST. */
 async function knock(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
   const limit = AbortSignal.timeout(limitMs);
   try {
@@ -140,14 +140,14 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
     });
     await answer.body.dump();
     const text = `${printUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`;
-    return answer.statusCode === 404 ? warning(text, "look at the URL: nothing may be there") : ok(text);
+    return answer.statusCode === 404 ? warning(text, "check the URL: nothing may be there") : ok(text);
   } catch (error) {
     if (signal.aborted) throw error;
     const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");
     const why = limit.aborted ? `no answer in ${limitMs / 1000} s` : `no answer: ${code}`;
     return failed(
       `${printUrl(url)}: ${why}`,
-      "look at the URL, whether its server runs, and at proxy and firewall",
+      "check the URL, whether its server runs, and the proxy and firewall",
     );
   }
 }
@@ -164,7 +164,7 @@ function readRegistration(surroundings: Surroundings): Promise<Registration | un
   return asking;
 }
 
-/** The same for a comparison: a failure is told of by the check of the base URL, and by no other. */
+/** The same for a comparison: a failure is reported by the check of the base URL, and by no other. */
 const findRegistration = (surroundings: Surroundings): Promise<Registration | undefined> =>
   readRegistration(surroundings).catch(() => undefined);
 

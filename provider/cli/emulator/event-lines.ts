@@ -12,7 +12,7 @@ import { printUrl } from "../../lib/url.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
-/** How many records are remembered: one that changes is told of again, and mostly within a moment. */
+/** How many records are remembered: one that changes comes again, and mostly within a moment. */
 const REMEMBERED_RECORDS = 1_000;
 
 /** How a line ends: well, badly, or neither. */
@@ -27,7 +27,7 @@ interface Line {
   details: string[];
 }
 
-/** Formats events one after the other; a record that is told of again with nothing new for people gives no second line. */
+/** Formats events one after the other; a record that comes again with nothing new for people gives no second line. */
 export function createEventFormatter(
   stream: NodeJS.WritableStream,
 ): (event: EmulatorEvent) => string | undefined {
@@ -53,8 +53,8 @@ function keyOf(event: EmulatorEvent): string | undefined {
 }
 
 /**
- * One event of the emulator as a line for people; undefined for those that tell nothing by themselves, such as a request
- * that is under way. No header and no key is in it; what came from the wire is escaped. `stream` decides on colours.
+ * One event of the emulator as a line for people; undefined for those that mean nothing by themselves, such as a request
+ * that is in progress. No header and no key is in it; what came from the wire is escaped. `stream` decides on colours.
  */
 export function formatEmulatorEvent(event: EmulatorEvent, stream: NodeJS.WritableStream): string | undefined {
   const line = toLine(event);
@@ -78,7 +78,7 @@ function toLine(event: EmulatorEvent): Line | undefined {
 
 function requestLine(request: RequestView): Line | undefined {
   const { at, workspace, operation, method, url, received, fault, durationMs } = request;
-  // A connection that was closed without an answer took some time; one that is under way has none yet.
+  // A connection that was closed without an answer took some time; one that is in progress has none yet.
   if (received === null && durationMs === 0) return undefined;
   const status = received?.status ?? 0;
   return {
@@ -118,7 +118,7 @@ function messageLine({ at, workspace, from, body, delivery }: MessageView): Line
   };
 }
 
-/** Whose it is and what it says, in either direction. */
+/** Whose it is and its content, in either direction. */
 function describeMessage(body: MessageView["body"]): string {
   const isInbound = "sender" in body;
   const contact = `contact ${isInbound ? body.sender.id : body.sender_id}`;

@@ -60,7 +60,7 @@ function describe(point: OpenPoint): string {
   return [title, ...lines].join("\n");
 }
 
-/** The readings stand in the description, each with what it means: commander would list them once more. */
+/** The description lists the readings, each with its meaning: commander would list them once more. */
 function describeOption(option: Option): string {
   return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
 }

@@ -2,7 +2,7 @@ import type { Switches } from "../../emulator/switches.js";
 
 type HandshakeSwitch = keyof NonNullable<Switches["handshake"]>;
 
-/** Where a switch stands in the options of `startEmulator`: a dot reaches into an object. */
+/** Where a switch is in the options of `startEmulator`: a dot reaches into an object. */
 export type SwitchPath = Exclude<keyof Switches, "handshake"> | `handshake.${HandshakeSwitch}`;
 
 /** One point that the specification leaves open, and the option of `apichat emulator` that chooses how it is read. */

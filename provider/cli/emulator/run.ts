@@ -35,7 +35,7 @@ export async function startFromOptions(options: EmulatorCliOptions): Promise<Emu
   return emulator;
 }
 
-/** A port that cannot be had is told as the other commands tell it: no option is wrong. */
+/** A port that cannot be had is reported as by the other commands: no option is wrong. */
 async function startListening(settings: EmulatorOptions, host: string): Promise<Emulator> {
   try {
     return await startEmulator(settings);

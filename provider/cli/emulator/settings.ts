@@ -64,7 +64,7 @@ async function readFlow({
   scenario: file,
 }: EmulatorCliOptions): Promise<Pick<EmulatorOptions, "flow" | "flows">> {
   if (file === undefined) return flow === undefined ? {} : { flow };
-  if (flow !== undefined) throw new UsageError("give either --flow or --scenario: each says what replies");
+  if (flow !== undefined) throw new UsageError("give either --flow or --scenario: each defines the replies");
   const { name } = parse(file);
   return { flow: name, flows: { [name]: await readYamlFile(file, scenario) } };
 }

@@ -53,7 +53,7 @@ export async function writeProgram({ folder: given, ...request }: InitRequest): 
 /** What was written, and the commands to paste, for people. */
 export const formatNext = ({ folder, files, next }: WrittenProgram): string =>
   `wrote ${files.join(", ")} in ${folder}\n\nPaste next, one after the other:\n\n${next.join("\n\n")}\n\n` +
-  "npx apichat doctor says what is missing on this machine.\n";
+  "npx apichat doctor shows what is missing on this machine.\n";
 
 /** A query may hold a token, and the program's files are committed. */
 function refuseQueries(urls: Record<string, string | undefined>): void {

@@ -5,7 +5,7 @@ import { printUrl } from "../../lib/url.js";
 import type { SeenDelivery, SeenForward } from "./seen.js";
 import type { RawRequest } from "./watch.js";
 
-/** How long the target may take: long enough for a breakpoint that is looked at for a moment. */
+/** How long the target may take: long enough for a short stop at a breakpoint. */
 const TIME_LIMIT_MS = 60_000;
 
 export interface ForwarderOptions {

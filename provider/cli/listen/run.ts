@@ -22,7 +22,7 @@ export interface ListeningOptions {
   onEvent: (event: ListenEvent) => void;
 }
 
-/** A webhook endpoint that tells of everything it receives. */
+/** A webhook endpoint that reports everything it receives. */
 export interface Listening {
   /** Ends it: what is being answered is answered, what is being forwarded is not waited for. */
   close(): Promise<void>;
@@ -32,7 +32,7 @@ export interface Listening {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens. The first event tells the URL. Throws `unavailable` with how to fix it if the address cannot be had, and a
+ * Listens. The first event holds the URL. Throws `unavailable` with how to fix it if the address cannot be had, and a
  * UsageError if it would forward to itself.
  */
 export async function startListening(options: ListeningOptions): Promise<Listening> {

@@ -27,7 +27,7 @@ export interface SeenHandshake extends Seen {
   looksLikePreflight: boolean;
 }
 
-/** What a delivery says (section 2.4). Nothing of it is checked, and with a wrong signature anybody may have written it. */
+/** The content of a delivery (section 2.4). It is not checked: with a wrong signature anybody may have written it. */
 export interface DeliveryContent {
   kind: OutboundKind | "unknown";
   /** `sender_id`; empty if there is none. */

@@ -14,10 +14,10 @@ export interface RawRequest {
   body: Uint8Array;
 }
 
-/** Is told of each request once its answer is known, before it is sent. */
+/** Gets each request once its answer is known, before it is sent. */
 export type Watcher = (seen: SeenRequest, raw: RawRequest) => void;
 
-/** A responder that answers as the given one does, and tells what it answered. */
+/** A responder that answers as the given one does, and reports what it answered. */
 export function watchResponder(
   responder: Pick<Responder, "answer">,
   onSeen: Watcher,
@@ -48,7 +48,7 @@ function keepBody(request: IncomingRequest): { request: IncomingRequest; body: (
   return { request: { method, url, header, headers, readBody }, body: () => kept };
 }
 
-/** The answers that are about the signature or what was signed; every other refusal came before it was looked at. */
+/** The answers that are about the signature or what was signed; every other refusal came before it was checked. */
 const CODES_OF_DELIVERIES = new Set(["invalid_signature", "invalid_json"]);
 
 function toSeen({ head, body }: RawRequest, { id, answer }: { id: number; answer: Answer }): SeenRequest {
@@ -106,7 +106,7 @@ const maskHeader = ([name, value]: readonly [string, string]): [string, string] 
   SECRET_HEADERS.has(name.toLowerCase()) ? "***" : value,
 ];
 
-/** Reads what a delivery says, whoever wrote it: what is not there, or of another type, is left empty. */
+/** Reads the content of a delivery, whoever wrote it. What is missing, or of another type, is empty. */
 function readContent(body: string): DeliveryContent {
   const parsed = parseMessage(body);
   if (parsed === undefined) return { kind: "unknown", sender: "", conversation: "", text: "" };
