@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { orAborted } from "../client/abort.js";
+import { orAborted } from "../lib/abort.js";
 import { EXIT } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 

@@ -1,15 +1,17 @@
 import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode } from "../errors/index.js";
-import { parseRetryAfter } from "../lib/retry-after.js";
+import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
+import { parseRetryAfter, type RetryVerdict } from "../lib/retry.js";
 import { printTarget } from "../lib/url.js";
-import { BodyTooLargeError, type Answer, type ExchangeProgress } from "../lib/answer-reader.js";
-import { exchange } from "./exchange.js";
-import type { RetryVerdict } from "./retry.js";
+import { USER_AGENT } from "../lib/version.js";
 
 /** The largest answer that is read, in bytes. */
 export const ANSWER_LIMIT_BYTES = 1024 * 1024;
 
 const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Answers that say: not taken, come again later. */
+const NOT_TAKEN_STATUS = new Set([429, 503]);
 
 /** Connections that fail in these ways fail the same way the next time: a wrong name, a wrong certificate. */
 const LASTING_CAUSES =
@@ -18,6 +20,10 @@ const LASTING_CAUSES =
 export interface AttemptFailure extends RetryVerdict {
   code: ApiChatErrorCode;
   httpStatus?: number;
+  /** Nothing was written to the connection. */
+  unsent?: boolean;
+  /** The service may have done what was asked, although it did not say so. */
+  mayBeTaken?: boolean;
 }
 
 /** Why one attempt failed, and whether the next may do better. */
@@ -32,82 +38,113 @@ export class AttemptError extends Error {
 }
 
 export interface AttemptOptions {
-  dispatcher: Dispatcher;
+  /** Default: the pool of this process. */
+  dispatcher?: Dispatcher | undefined;
   signal: AbortSignal;
+  /** The time for all of it, in milliseconds. */
+  timeoutMs: number;
   /** Quotes what came back for an error, without what no error may show. */
   quote: (text: string) => string;
   /** The option that holds the address, for the error of a redirect. */
   addressOption: string;
   /** Sent beside the headers of JSON. */
   headers?: Readonly<Record<string, string>>;
-  /** Kept up to date. */
-  progress?: ExchangeProgress;
 }
 
-/** Posts JSON once and gives the parsed JSON of a 2xx answer. Throws AttemptError for everything else. */
-export async function postJson(url: URL, body: object, options: AttemptOptions): Promise<unknown> {
-  const { status, text } = await post(url, body, options);
+const OUR_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json",
+  "user-agent": USER_AGENT,
+};
+
+/**
+ * Posts JSON once and gives the 2xx answer, whatever its body. Throws an AttemptError for everything else, or the signal's
+ * reason. `statusSuffices`: a 2xx head is an answer also where its body breaks off or is too long; `text` is empty then.
+ */
+export async function attemptPost(
+  url: URL,
+  message: object,
+  options: AttemptOptions & { statusSuffices?: boolean },
+): Promise<{ status: number; text: string }> {
+  const { statusSuffices = false, addressOption, quote } = options;
+  const { status, headers, body, isWhole } = await send(url, message, options);
+  const text = body.toString("utf8");
+  if (isSuccess(status) && (isWhole || statusSuffices)) return { status, text: isWhole ? text : "" };
+  if (!isWhole) throw tooLarge(status);
+  if (status >= 300 && status < 400) {
+    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
+    throw redirected(status, quote(target), addressOption);
+  }
+  throw refused(status, quoteBody(text, quote), headers["retry-after"]);
+}
+
+async function send(
+  url: URL,
+  message: object,
+  { dispatcher, signal, timeoutMs, quote, headers, statusSuffices }: Parameters<typeof attemptPost>[2],
+): Promise<Answer> {
+  try {
+    return await post(url, {
+      headers: { ...OUR_HEADERS, ...headers },
+      body: JSON.stringify(message),
+      limitBytes: ANSWER_LIMIT_BYTES,
+      timeoutMs,
+      signal,
+      dispatcher,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PostError)) throw error;
+    const { head } = error;
+    if (statusSuffices && head && isSuccess(head.status))
+      return { ...head, body: Buffer.alloc(0), isWhole: false };
+    throw toAttemptError(error, quote);
+  }
+}
+
+/** As {@link attemptPost}, and gives the parsed JSON of the answer. */
+export async function attemptPostJson(url: URL, message: object, options: AttemptOptions): Promise<unknown> {
+  const { status, text } = await attemptPost(url, message, options);
   try {
     return JSON.parse(text);
   } catch {
     throw new AttemptError(
       { code: "protocol", httpStatus: status, retry: false },
-      `the answer is not JSON${quoteBody(text, options) || " but empty"}`,
+      `the answer is not JSON${quoteBody(text, options.quote) || " but empty"}`,
     );
   }
 }
 
-/** Posts JSON once and gives the 2xx answer, whatever its body. Throws AttemptError for everything else. */
-export async function post(url: URL, body: object, options: AttemptOptions): Promise<Answer> {
-  const answer = await send(url, body, options);
-  const { status, headers, text } = answer;
-  if (isSuccess(status)) return answer;
-  if (status >= 300 && status < 400) {
-    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
-    throw redirected(status, options.quote(target), options.addressOption);
-  }
-  throw refused(status, quoteBody(text, options), headers["retry-after"]);
-}
-
 /** The specification names no status: any 2xx is a success. */
-export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+const mayBeTaken = (status: number | undefined): boolean => !NOT_TAKEN_STATUS.has(status ?? 0);
 
 /** Only for an answer that fails: no other needs the quote. */
-const quoteBody = (text: string, { quote }: AttemptOptions): string =>
+const quoteBody = (text: string, quote: AttemptOptions["quote"]): string =>
   text.trim() === "" ? "" : `: ${quote(text)}`;
 
-async function send(
-  url: URL,
-  body: object,
-  { dispatcher, signal, quote, headers, progress }: AttemptOptions,
-): Promise<Answer> {
-  try {
-    const limitBytes = ANSWER_LIMIT_BYTES;
-    return await exchange(url, body, { dispatcher, signal, limitBytes, headers, progress });
-  } catch (error) {
-    throw connectionFailed(error, signal, quote);
-  }
-}
-
-function connectionFailed(error: unknown, signal: AbortSignal, quote: (text: string) => string): unknown {
-  if (signal.aborted) return signal.reason;
-  if (error instanceof BodyTooLargeError) {
-    return new AttemptError({ code: "protocol", retry: false }, `the answer is refused: ${error.message}`);
-  }
-  const code = connectionCode(error);
-  const text = quote(error instanceof Error ? error.message : String(error));
+function toAttemptError(error: PostError, quote: AttemptOptions["quote"]): AttemptError {
+  const { failure, phase, head, cause } = error;
+  const unsent = phase === "connecting";
+  const facts = { unsent, mayBeTaken: !unsent && mayBeTaken(head?.status) };
+  if (failure === "timeout")
+    return new AttemptError({ code: "timeout", retry: false, ...facts }, error.message);
+  const code = connectionCode(cause);
+  const text = quote(cause instanceof Error ? cause.message : String(cause));
   return new AttemptError(
-    { code: "unavailable", retry: !LASTING_CAUSES.test(code) },
+    { code: "unavailable", retry: !LASTING_CAUSES.test(code), ...facts },
     `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
     // An answer that is no HTTP stands in its error, and may hold a secret.
-    error instanceof errors.HTTPParserError ? undefined : error,
+    cause instanceof errors.HTTPParserError ? undefined : cause,
   );
 }
 
-/** The system's or undici's code of a connection error; a host with several addresses hides it one level down. */
-export function connectionCode(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+function tooLarge(status: number): AttemptError {
+  return new AttemptError(
+    { code: "protocol", retry: false, mayBeTaken: mayBeTaken(status) },
+    `the answer is refused: the body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
+  );
 }
 
 function redirected(status: number, target: string, addressOption: string): AttemptError {
@@ -117,21 +154,17 @@ function redirected(status: number, target: string, addressOption: string): Atte
   );
 }
 
-function refused(status: number, said: string, retryAfter: string | undefined): AttemptError {
-  const code =
-    status === 401 || status === 403
-      ? "unauthorized"
-      : RETRIED_STATUS.has(status)
-        ? "unavailable"
-        : "rejected";
-  const retryAfterMs = parseRetryAfter(retryAfter);
+function refused(status: number, quoted: string, retryAfter: string | undefined): AttemptError {
+  const retry = RETRIED_STATUS.has(status);
+  const code = status === 401 || status === 403 ? "unauthorized" : retry ? "unavailable" : "rejected";
   return new AttemptError(
     {
       code,
       httpStatus: status,
-      retry: RETRIED_STATUS.has(status),
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      retry,
+      retryAfterMs: parseRetryAfter(retryAfter),
+      mayBeTaken: retry && mayBeTaken(status),
     },
-    `HTTP ${status}${said}`,
+    `HTTP ${status}${quoted}`,
   );
 }

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { NEVER } from "./abort.js";
+import { NEVER } from "../lib/abort.js";
 import { gateAnswer, LONGEST_PAUSE_MS, readMessages, writeMessage, type GateAnswer } from "./gate-wire.js";
 import {
   CallRefusedError,

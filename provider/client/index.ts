@@ -32,4 +32,4 @@ export type {
   SendMediaOptions,
   SendTextOptions,
 } from "./message-options.js";
-export type { Retry } from "./retry.js";
+export type { Retry } from "../lib/retry.js";

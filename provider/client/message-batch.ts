@@ -1,9 +1,9 @@
 import type { InboundMessage } from "../../schema/inbound.js";
-import { orAborted } from "./abort.js";
+import { orAborted } from "../lib/abort.js";
 import { invalidConfig } from "./client-options.js";
 import { conversationOf, type BatchMessage } from "./message-check.js";
 import type { MessageReceipt, SendOptions } from "./message-client.js";
-import { Places } from "./places.js";
+import { Semaphore } from "./origin-gate.js";
 
 const DEFAULT_CONCURRENCY = 8;
 
@@ -73,10 +73,10 @@ interface BatchSettings<Message extends BatchMessage> {
 class MessageBatch<Message extends BatchMessage> {
   readonly #send: Send<Message>;
   readonly #settings: BatchSettings<Message>;
-  /** For the messages under way. */
-  readonly #places: Places;
+  /** For the messages in progress. */
+  readonly #sending: Semaphore;
   /** For the messages that were read and have no result yet. */
-  readonly #room: Places;
+  readonly #reading: Semaphore;
   readonly #results: BatchResult<Message>[] = [];
   /** Whether the last message read of a conversation was sent; a conversation with nothing left to send is forgotten. */
   readonly #conversations = new Map<string, Promise<boolean>>();
@@ -86,8 +86,8 @@ class MessageBatch<Message extends BatchMessage> {
   constructor(send: Send<Message>, settings: BatchSettings<Message>) {
     this.#send = send;
     this.#settings = settings;
-    this.#places = new Places(settings.concurrency);
-    this.#room = new Places(settings.concurrency * READ_AHEAD);
+    this.#sending = new Semaphore(settings.concurrency);
+    this.#reading = new Semaphore(settings.concurrency * READ_AHEAD);
   }
 
   async run(source: MessageSource<Message>): Promise<BatchResult<Message>[]> {
@@ -108,10 +108,10 @@ class MessageBatch<Message extends BatchMessage> {
     const close = async (): Promise<void> => void (await iterator.return?.());
     try {
       for (let index = 0; !this.#thrown; index += 1) {
-        await this.#room.enter(signal);
+        const release = await this.#reading.acquire(signal);
         const next = await orAborted(Promise.resolve(iterator.next()), signal);
         if (next.done) return;
-        this.#add({ index, message: next.value });
+        this.#add({ index, message: next.value }, release);
       }
       await close();
     } finally {
@@ -120,10 +120,12 @@ class MessageBatch<Message extends BatchMessage> {
     }
   }
 
-  #add(entry: BatchEntry<Message>): void {
+  /** `release` is called when the message has its result. */
+  #add(entry: BatchEntry<Message>, release: () => void): void {
     const conversation = conversationOf(entry.message);
     const before = this.#conversations.get(conversation);
     const last = this.#sendAfter(before, entry).then((sent) => {
+      release();
       if (sent && this.#conversations.get(conversation) === last) this.#conversations.delete(conversation);
       return sent;
     });
@@ -134,18 +136,15 @@ class MessageBatch<Message extends BatchMessage> {
   async #sendAfter(before: Promise<boolean> | undefined, entry: BatchEntry<Message>): Promise<boolean> {
     const { signal } = this.#settings;
     if (before && !(await before)) return this.#skip(entry);
-    try {
-      await this.#places.enter(signal);
-    } catch {
-      // Only the signal ends the wait for a place.
-      return this.#skip(entry);
-    }
+    // Only the signal ends the wait for a permit.
+    const release = await this.#sending.acquire(signal).catch(() => undefined);
+    if (!release) return this.#skip(entry);
     try {
       return this.#note({ ...entry, outcome: "sent", ...(await this.#send(entry.message)) });
     } catch (error) {
       return this.#note({ ...entry, outcome: "failed", error });
     } finally {
-      this.#places.leave();
+      release();
     }
   }
 
@@ -156,7 +155,6 @@ class MessageBatch<Message extends BatchMessage> {
 
   #note(result: BatchResult<Message>): boolean {
     this.#results[result.index] = result;
-    this.#room.leave();
     try {
       this.#settings.onResult?.(result);
     } catch (error) {

@@ -1,20 +1,19 @@
 import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
 import { printUrl, secretsOfUrl } from "../lib/url.js";
-import { anySignal } from "./abort.js";
-import { isSuccess, post } from "./attempt.js";
+import { anySignal } from "../lib/abort.js";
+import type { Retry } from "../lib/retry.js";
+import { attemptPost } from "./attempt.js";
 import {
   addressProblems,
   DEFAULT_REQUEST_SECONDS,
   invalidConfig,
   requestSecondsProblems,
 } from "./client-options.js";
-import { sharedDispatcher } from "./dispatcher.js";
-import { newProgress, type ExchangeProgress } from "../lib/answer-reader.js";
 import { flowKeyProblems, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
-import { judgeMessage, messageHints, type MessageRetry } from "./message-failure.js";
+import { hintForMessage, judgeMessage, quoteAboutMessage, type MessageRetry } from "./message-failure.js";
 import {
   buttonMessage,
   mediaMessage,
@@ -25,9 +24,7 @@ import {
   type SendMediaOptions,
   type SendTextOptions,
 } from "./message-options.js";
-import { quoteAboutMessage } from "./message-quote.js";
 import { runOperation } from "./operation.js";
-import type { Retry } from "./retry.js";
 
 export interface MessageClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -148,53 +145,35 @@ export class MessageClient {
     return this.#sendUntil(message, anySignal(signal, this.#options.signal));
   }
 
-  #sendUntil(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
-    const { retry = "unsent", onRetry, botUrl } = this.#options;
-    let progress = newProgress();
-    return runOperation({
+  async #sendUntil(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
+    const { retry = "unsent", onRetry, botUrl, dispatcher } = this.#options;
+    const { headers, fields } = this.#presented;
+    const { result: answer, attempts } = await runOperation({
       name: "message",
       origin: this.#url.origin,
       describe: () => `message to ${printUrl(botUrl)}`,
       limitMs: this.#requestMs,
       signal,
-      attempt: (number, pass) => {
-        const own = (progress = newProgress());
-        return pass(async (ending) => ({
-          ...(await this.#post(message, { progress: own, ending, signal })),
-          attempts: number,
-        }));
-      },
-      judge: (failure) => judgeMessage(failure, progress, retry),
+      send: (timeoutMs) =>
+        attemptPost(
+          this.#url,
+          { ...message, ...fields },
+          {
+            dispatcher,
+            signal,
+            timeoutMs,
+            quote: (text) => quoteAboutMessage(text, message, this.#keys),
+            addressOption: "botUrl",
+            headers,
+            // The head says that the message was taken: an error would lead its caller to send it again.
+            statusSuffices: true,
+          },
+        ),
+      judge: (failure) => judgeMessage(failure, retry),
       onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
-      hints: messageHints(() => progress),
+      hintFor: hintForMessage,
     });
-  }
-
-  async #post(
-    message: InboundMessage,
-    { progress, ending, signal }: { progress: ExchangeProgress; ending: AbortSignal; signal: AbortSignal },
-  ): Promise<{ httpStatus: number; body: unknown }> {
-    try {
-      const { headers, fields } = this.#presented;
-      const { status, text } = await post(
-        this.#url,
-        { ...message, ...fields },
-        {
-          dispatcher: this.#options.dispatcher ?? sharedDispatcher(),
-          signal: ending,
-          quote: (said) => quoteAboutMessage(said, message, this.#keys),
-          addressOption: "botUrl",
-          headers,
-          progress,
-        },
-      );
-      return { httpStatus: status, body: readBody(text) };
-    } catch (error) {
-      // The head of the answer says that the message was taken: an error would lead its caller to send it again.
-      if (isSuccess(progress.status) && !signal.aborted)
-        return { httpStatus: progress.status, body: undefined };
-      throw error;
-    }
+    return { httpStatus: answer.status, body: readBody(answer.text), attempts };
   }
 }
 

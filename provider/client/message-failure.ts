@@ -1,8 +1,8 @@
+import type { InboundMessage } from "../../schema/inbound.js";
+import { MASK, quote, createRedactor } from "../lib/redact.js";
+import type { RetryVerdict } from "../lib/retry.js";
 import type { AttemptFailure } from "./attempt.js";
-import type { ExchangeProgress } from "../lib/answer-reader.js";
 import { FLOW_KEY_HINT } from "./key-presentation.js";
-import type { Hints } from "./operation.js";
-import type { RetryVerdict } from "./retry.js";
 
 /**
  * Which failed attempts are repeated. `unsent`: only those of which the service cannot have taken the message: no connection,
@@ -11,40 +11,69 @@ import type { RetryVerdict } from "./retry.js";
  */
 export type MessageRetry = "unsent" | "any";
 
-/** Answers that say: not taken, come again later. */
-const NOT_TAKEN_STATUS = new Set([429, 503]);
-
-/** Answers that leave open whether the message was taken. */
-const OPEN_STATUS = new Set([408, 500, 502, 504]);
-
 /** Whether an attempt is repeated. */
-export function judgeMessage(
-  failure: AttemptFailure,
-  progress: ExchangeProgress,
-  policy: MessageRetry,
-): RetryVerdict {
-  const notTaken = !progress.sent || NOT_TAKEN_STATUS.has(progress.status);
-  return notTaken || policy === "any" ? failure : { retry: false };
-}
-
-/** What to do next; `progressOf` gives that of the last attempt. */
-export const messageHints = (progressOf: () => ExchangeProgress): Hints => ({
-  onTimeout: () =>
-    progressOf().sent
-      ? `. ${MAY_BE_TAKEN}; raise requestSeconds if the service is slow`
-      : ". The message was not sent; raise requestSeconds if the service is slow",
-  onFailure: (failure) => hintFor(failure, progressOf()),
-});
+export const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
+  policy === "any" || !failure.mayBeTaken ? failure : { retry: false };
 
 const MAY_BE_TAKEN =
   "The message was sent, and the service may have taken it: sent once more, it may reach the conversation twice";
 
-function hintFor({ code, httpStatus }: AttemptFailure, { sent, status }: ExchangeProgress): string {
+const NOT_SENT = "The message was not sent";
+
+/** What to do next. */
+export function hintForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): string {
+  if (code === "timeout") {
+    return `. ${unsent ? NOT_SENT : MAY_BE_TAKEN}; raise requestSeconds if the service is slow`;
+  }
   if (code === "unauthorized") return `. ${FLOW_KEY_HINT}`;
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 410)) {
     return ". botUrl may be outdated: read it again with getWebhook";
   }
-  if (!sent) return ". The message was not sent. Check botUrl, or try again when the service is up";
-  const open = httpStatus === undefined ? !NOT_TAKEN_STATUS.has(status) : OPEN_STATUS.has(httpStatus);
-  return open ? `. ${MAY_BE_TAKEN}` : "";
+  if (unsent) return `. ${NOT_SENT}. Check botUrl, or try again when the service is up`;
+  return mayBeTaken ? `. ${MAY_BE_TAKEN}` : "";
+}
+
+/** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */
+const TELLING_CHARACTERS = 8;
+
+/** A longer text is known by its beginning: a pattern of all of it takes too long. */
+const HEAD_CHARACTERS = 100;
+
+/**
+ * Quotes what the service said about a message, for an error: without the keys, and without what the message says and who
+ * sent it. What follows the beginning of a long text is dropped.
+ */
+export function quoteAboutMessage(text: string, message: InboundMessage, keys: readonly string[]): string {
+  const texts = textsOf(message);
+  const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
+  const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
+  const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
+  const headed = long.reduce(cutAtHead, text);
+  return quote(hideWords(createRedactor([...keys, ...middle])(headed), short), []);
+}
+
+function textsOf(message: InboundMessage): string[] {
+  const { content, sender } = message;
+  const buttons = "submitted_values" in message ? message.submitted_values : [];
+  const media = "attachments" in message ? message.attachments : [];
+  return [
+    content,
+    sender.id,
+    sender.name,
+    ...buttons.flatMap(({ title, payload }) => [title, payload]),
+    ...media.map(({ data_url }) => data_url),
+  ];
+}
+
+function cutAtHead(text: string, long: string): string {
+  const hidden = createRedactor([long.slice(0, HEAD_CHARACTERS)])(text);
+  return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
+}
+
+const WORD = /[\p{L}\p{N}]+/gu;
+
+function hideWords(text: string, texts: readonly string[]): string {
+  const words = new Set(texts.flatMap((short) => short.toLowerCase().match(WORD) ?? []));
+  if (words.size === 0) return text;
+  return text.replace(WORD, (word) => (words.has(word.toLowerCase()) ? MASK : word));
 }

@@ -1,81 +1,99 @@
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
+import { withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
 import { environmentGate } from "./environment-gate.js";
 import { gateOf } from "./origin-gate.js";
-import { withRetries, type Retry, type RetryVerdict, type TimeBudget } from "./retry.js";
 import { CallRefusedError, type Answer429, type SharedGate } from "./shared-gate.js";
-
-/** Runs the sending of one attempt in a free place of the origin, with a signal that ends it when the time is over. */
-export type Pass = <Sent>(send: (signal: AbortSignal) => Promise<Sent>) => Promise<Sent>;
-
-/** What to do next, where the failure itself does not tell; empty, or a sentence. */
-export interface Hints {
-  onFailure: (failure: AttemptFailure) => string;
-  onTimeout: () => string;
-}
 
 /** One call of a client, with all its attempts. */
 export interface Operation<Result> {
   name: ApiChatOperation;
   origin: string;
-  /** Asked for a place beside this process's own gate. Default: the one that the environment names, if it does. */
+  /** Asked for a permit beside this process's own gate. Default: the one that the environment names, if it does. */
   gate?: SharedGate | undefined;
-  /** What is under way and where, for its error. */
+  /** What is in progress and where, for its error. */
   describe: () => string;
-  /** The time for all attempts and the pauses between them. */
+  /** The time for all attempts and the pauses between them, in milliseconds. Waiting for a permit does not count. */
   limitMs: number;
   /** Ends the operation at once; it rejects with the signal's reason. */
   signal: AbortSignal;
-  attempt: (number: number, pass: Pass) => Promise<Result>;
-  judge: (failure: AttemptFailure) => RetryVerdict;
+  /** Asked before each repetition: the result with which the operation ends in place of it, if any. */
+  beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
+  /** Sends one attempt, in at most so many milliseconds. */
+  send: (timeoutMs: number) => Promise<Result>;
+  /** Whether a failed attempt is repeated. Default: as the failure says. */
+  judge?: (failure: AttemptFailure) => RetryVerdict;
   onRetry: (retry: Retry) => void;
-  hints: Hints;
+  /** What to do next, where the failure itself does not tell; empty, or a sentence. */
+  hintFor: (failure: AttemptFailure) => string;
 }
 
-/** Runs an operation: its attempts, its share of the origin, its time limit; every failure of it is an ApiChatError. */
-export async function runOperation<Result>(operation: Operation<Result>): Promise<Result> {
-  const { attempt, judge, limitMs, signal, onRetry } = operation;
+/**
+ * Runs an operation within its time limit: waits for its turn at the origin, sends, and repeats what may succeed. Gives the
+ * result and how many attempts were sent. Rejects with an ApiChatError, or with what is not the service's failure as it is.
+ */
+export async function runOperation<Result>(
+  operation: Operation<Result>,
+): Promise<{ result: Result; attempts: number }> {
+  const { limitMs, signal, beforeRepeat, send, judge = (failure) => failure, onRetry } = operation;
   let attempts = 0;
-  const countAttempt = (number: number, budget: TimeBudget): Promise<Result> =>
-    attempt(number, (send) =>
-      passGates(operation, () => {
-        attempts = number;
-        return budget.spend(send, operation.signal);
-      }),
-    );
   try {
-    return await withRetries(countAttempt, {
-      limitMs,
-      signal,
-      judge: (error) => (error instanceof AttemptError ? judge(error.failure) : { retry: false }),
-      onRetry,
-    });
+    return await withRetries(
+      async (number, budget) => {
+        const ended = number > 1 && beforeRepeat ? await budget.uncounted(beforeRepeat) : undefined;
+        if (ended) return { ...ended, attempts };
+        const permit = await budget.uncounted(() => enterGates(operation));
+        attempts = number;
+        try {
+          return { result: await send(budget.leftMs), attempts };
+        } catch (error) {
+          permit.note(error);
+          throw error;
+        } finally {
+          permit.release();
+        }
+      },
+      {
+        limitMs,
+        signal,
+        judge: (error) => (error instanceof AttemptError ? judge(error.failure) : { retry: false }),
+        onRetry,
+      },
+    );
   } catch (error) {
     signal.throwIfAborted();
     throw explain(error, attempts, operation);
   }
 }
 
-/** Sends in a free place, and tells both gates of an answer with HTTP 429 before that place is given on. */
-async function passGates<Sent>(
-  { name, origin, signal, limitMs, gate }: Omit<Operation<unknown>, "attempt">,
-  send: () => Promise<Sent>,
-): Promise<Sent> {
-  const shared = gate ?? environmentGate();
+/** The right to send one request. */
+interface Permit {
+  /** Notes a failure: HTTP 429 pauses the origin, in this process and in those that share the gate. */
+  note(error: unknown): void;
+  release(): void;
+}
+
+/** Waits for the turn of one attempt: first at this process's own gate, then at the shared one. */
+async function enterGates({ name, origin, signal, limitMs, gate }: Operation<unknown>): Promise<Permit> {
   const own = gateOf(origin);
-  return own.pass(async () => {
-    const place = await shared?.enter({ origin, operation: name }, signal);
+  const release = await own.acquire(signal);
+  try {
+    const place = await (gate ?? environmentGate())?.enter({ origin, operation: name }, signal);
     let answer429: Answer429 | undefined;
-    try {
-      return await send();
-    } catch (error) {
-      answer429 = toAnswer429(error, limitMs);
-      if (answer429) own.pause(answer429.pauseMs);
-      throw error;
-    } finally {
-      place?.leave(answer429);
-    }
-  }, signal);
+    return {
+      note: (error) => {
+        answer429 = toAnswer429(error, limitMs);
+        if (answer429) own.pause(answer429.pauseMs);
+      },
+      release: () => {
+        place?.leave(answer429);
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
 }
 
 function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {
@@ -87,28 +105,24 @@ function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {
 function explain(
   error: unknown,
   attempts: number,
-  {
-    name: operation,
-    describe,
-    limitMs,
-    hints,
-  }: Pick<Operation<unknown>, "name" | "describe" | "limitMs" | "hints">,
+  { name: operation, describe, limitMs, hintFor }: Operation<unknown>,
 ): unknown {
-  if (error instanceof DOMException && error.name === "TimeoutError") {
-    const message = `${describe()}: no answer within ${limitMs / 1000} s${hints.onTimeout()}`;
-    return new ApiChatError("timeout", message, { operation, attempts });
-  }
   if (error instanceof CallRefusedError) {
     return new ApiChatError("unavailable", `${describe()}: ${error.message}`, { operation, attempts });
   }
   if (!(error instanceof AttemptError)) return error;
-  const { code, httpStatus } = error.failure;
+  const { failure, message, cause } = error;
+  const { code, httpStatus } = failure;
+  const hint = hintFor(failure);
+  if (code === "timeout") {
+    const text = `${describe()}: no answer within ${limitMs / 1000} s${hint}`;
+    return new ApiChatError(code, text, { operation, attempts });
+  }
   const tries = attempts > 1 ? ` (after ${attempts} attempts)` : "";
-  const message = `${describe()}: ${error.message}${tries}${hints.onFailure(error.failure)}`;
-  return new ApiChatError(code, message, {
+  return new ApiChatError(code, `${describe()}: ${message}${tries}${hint}`, {
     operation,
     attempts,
     ...(httpStatus === undefined ? {} : { httpStatus }),
-    cause: error.cause,
+    cause,
   });
 }

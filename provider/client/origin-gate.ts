@@ -1,55 +1,55 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { NEVER } from "./abort.js";
-import { Places } from "./places.js";
+import pLimit, { type LimitFunction } from "p-limit";
+import { NEVER, orAborted, sleep } from "../lib/abort.js";
+import { CALLS_PER_ORIGIN } from "../lib/post.js";
 
-/** At most this many calls are under way at once to one origin, over all clients of the process. */
-export const CALLS_PER_ORIGIN = 8;
+/** A bounded number of permits, given out by the order of asking. */
+export class Semaphore {
+  readonly #limit: LimitFunction;
+
+  constructor(permits: number) {
+    this.#limit = pLimit(permits);
+  }
+
+  /** Waits for a permit, and gives what releases it. Rejects with the signal's reason if that fires first. */
+  async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
+    const acquired = Promise.withResolvers<() => void>();
+    void this.#limit(() => {
+      const released = Promise.withResolvers<void>();
+      // Who has given up holds up nobody.
+      if (signal.aborted) return;
+      acquired.resolve(released.resolve);
+      return released.promise;
+    });
+    return orAborted(acquired.promise, signal);
+  }
+}
 
 /** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
 export class OriginGate {
   #pausedUntil = 0;
-  readonly #places: Places;
+  readonly #semaphore: Semaphore;
 
   constructor(callsAtOnce: number) {
-    this.#places = new Places(callsAtOnce);
+    this.#semaphore = new Semaphore(callsAtOnce);
   }
 
-  /** Runs `call` in a free place. Rejects with the signal's reason if that fires while it waits. */
-  async pass<T>(call: () => Promise<T>, signal: AbortSignal = NEVER): Promise<T> {
-    await this.enter(signal);
+  /** Waits for a permit, and for the end of a pause; gives what releases it. Rejects with the signal's reason if that fires first. */
+  async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
+    const release = await this.#semaphore.acquire(signal);
     try {
-      return await call();
-    } finally {
-      this.leave();
-    }
-  }
-
-  /** Takes a place when one is free and no pause holds. Rejects with the signal's reason if that fires first. */
-  async enter(signal: AbortSignal = NEVER): Promise<void> {
-    await this.#places.enter(signal);
-    try {
-      await this.#waitOutPause(signal);
+      for (let ms = this.#pausedUntil - Date.now(); ms > 0; ms = this.#pausedUntil - Date.now()) {
+        await sleep(ms, signal);
+      }
+      return release;
     } catch (error) {
-      this.leave();
-      signal.throwIfAborted();
+      release();
       throw error;
     }
-  }
-
-  /** Gives a place back. */
-  leave(): void {
-    this.#places.leave();
   }
 
   /** Holds back every call that has not begun for this many milliseconds. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + ms);
-  }
-
-  async #waitOutPause(signal: AbortSignal): Promise<void> {
-    for (let ms = this.#pausedUntil - Date.now(); ms > 0; ms = this.#pausedUntil - Date.now()) {
-      await sleep(ms, undefined, { signal });
-    }
   }
 }
 

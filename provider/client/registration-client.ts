@@ -13,18 +13,17 @@ import type { ApiChatError, ApiChatOperation } from "../errors/index.js";
 import { MASK, quote } from "../lib/redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../lib/url.js";
 import { describeIssues, inOurWords } from "../lib/validate.js";
-import { anySignal } from "./abort.js";
-import { AttemptError, postJson, type AttemptFailure } from "./attempt.js";
+import { anySignal } from "../lib/abort.js";
+import type { Retry } from "../lib/retry.js";
+import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
 import {
   addressProblems,
   DEFAULT_REQUEST_SECONDS,
   invalidConfig,
   requestSecondsProblems,
 } from "./client-options.js";
-import { sharedDispatcher } from "./dispatcher.js";
 import { apiKeyAsProblems, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
-import { runOperation, type Pass } from "./operation.js";
-import type { Retry } from "./retry.js";
+import { runOperation } from "./operation.js";
 import type { SharedGate } from "./shared-gate.js";
 
 const KEY_HINT =
@@ -126,7 +125,7 @@ export class RegistrationClient {
     body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
     { signal, beforeRepeat }: CallOptions,
   ): Promise<Registration | undefined> {
-    const { baseUrl, onRetry } = this.#options;
+    const { baseUrl, dispatcher, gate, onRetry } = this.#options;
     const url = this.#urlOf(operation);
     const secrets = [
       body.ChaveApi,
@@ -134,41 +133,31 @@ export class RegistrationClient {
       ...this.#secretsOfBaseUrl,
       ...secretsOfUrl(body.webhook_url ?? ""),
     ];
-    return runOperation({
+    const ending = anySignal(signal, this.#options.signal);
+    const { result } = await runOperation<Registration | undefined>({
       name: operation,
       origin: url.origin,
-      gate: this.#options.gate,
+      gate,
       describe: () => `${operation} at ${printUrl(baseUrl)}`,
       limitMs: this.#requestMs,
-      signal: anySignal(signal, this.#options.signal),
-      attempt: async (number, pass) => {
-        if (number > 1 && beforeRepeat && !(await beforeRepeat())) return undefined;
-        return this.#attempt({ url, body, secrets, pass });
+      signal: ending,
+      beforeRepeat:
+        beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
+      send: async (timeoutMs) => {
+        const answer = await attemptPostJson(url, body, {
+          dispatcher,
+          signal: ending,
+          timeoutMs,
+          quote: (text) => quoteWithoutKey(text, secrets),
+          addressOption: "baseUrl",
+          headers: this.#headers,
+        });
+        return readEnvelope(answer, secrets);
       },
-      judge: (failure) => failure,
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
-      hints: { onTimeout: () => TIMEOUT_HINT, onFailure: (failure) => hintFor(operation, failure) },
+      hintFor: (failure) => hintFor(operation, failure),
     });
-  }
-
-  async #attempt(call: {
-    url: URL;
-    body: object;
-    secrets: readonly string[];
-    pass: Pass;
-  }): Promise<Registration | undefined> {
-    const dispatcher = this.#options.dispatcher ?? sharedDispatcher();
-    const quoteAnswer = (text: string): string => quoteWithoutKey(text, call.secrets);
-    const answer = await call.pass((signal) =>
-      postJson(call.url, call.body, {
-        dispatcher,
-        signal,
-        quote: quoteAnswer,
-        addressOption: "baseUrl",
-        headers: this.#headers,
-      }),
-    );
-    return readEnvelope(answer, call.secrets);
+    return result;
   }
 
   #urlOf(operation: RegistrationAction): URL {
@@ -197,8 +186,6 @@ function requireOptions({
   if (problems.length > 0) throw invalidConfig("RegistrationClient", problems, "check");
 }
 
-const TIMEOUT_HINT = "; raise timeouts.requestSeconds if the service is slow";
-
 /**
  * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
  * a key with HTTP 200 and another envelope status than `ok`, and a read has little else to refuse.
@@ -212,6 +199,7 @@ const isRefusedRead = (
 ): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
 
 function hintFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): string {
+  if (code === "timeout") return "; raise timeouts.requestSeconds if the service is slow";
   if (code === "unauthorized") return `\n${KEY_HINT}`;
   if (isRefusedRead(operation, { code, httpStatus })) return `. Is the API key right?\n${KEY_HINT}`;
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {

@@ -1,12 +1,22 @@
-import { NEVER, orAborted } from "../client/abort.js";
-import type { HandshakeCause, HandshakeRecord, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
-import { printUrl } from "../lib/url.js";
+import { randomBytes } from "node:crypto";
+import type {
+  HandshakeCause,
+  HandshakeEncoding,
+  HandshakeRecord,
+  HandshakeStep,
+  HandshakeTranscript,
+} from "../errors/index.js";
+import { NEVER, orAborted } from "../lib/abort.js";
+import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { isPublicAddress, resolveHost } from "./addresses.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";
-import { isSignedAnswered, isWrongTokenAnswered } from "./probes.js";
-import { sendInEveryEncoding, type Sent } from "./round.js";
+import { createChallenge, numberOf } from "./challenge.js";
+import { encodeHandshake, performHandshake, type HandshakeRequest } from "./handshake.js";
 import { findWarnings, SLOW_MS, type HandshakeWarning } from "./warnings.js";
+
+/** How long one handshake may take at most, in milliseconds. */
+const LONGEST_ANSWER_MS = 10_000;
 
 export interface DiagnoseOptions {
   /** The webhook URL. */
@@ -72,6 +82,52 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
+/** One handshake and what came of it. */
+interface Sent {
+  request: HandshakeRequest;
+  step: HandshakeStep;
+}
+
+/**
+ * Sends form and JSON at once, a multipart form if both fail, and the query only if that fails too: a key in a URL ends up in
+ * the endpoint's access log.
+ */
+async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
+  const requests = createRequests(options);
+  const sent = await Promise.all([send(requests.form), send(requests.json)]);
+  for (const request of [requests.multipart, requests.query]) {
+    if (sent.some(({ step }) => step.rule === undefined)) break;
+    sent.push(await send(request));
+  }
+  return sent;
+}
+
+async function send(request: HandshakeRequest): Promise<Sent> {
+  return { request, step: await performHandshake(request) };
+}
+
+function createRequests(options: DiagnoseOptions): Record<HandshakeEncoding, HandshakeRequest> {
+  const { url, verificationKey: token, limitMs = LONGEST_ANSWER_MS, signal } = options;
+  const challenges = {
+    form: createChallenge(),
+    json: createChallenge(),
+    multipart: createChallenge(),
+    query: createChallenge(),
+  };
+  const made = Object.values(challenges);
+  // All of them in each step: an endpoint that caches answers with the challenge of another one.
+  const secrets = [token, ...made, ...made.map(numberOf), ...secretsOfUrl(url)];
+  const create = (encoding: HandshakeEncoding): HandshakeRequest => {
+    return { url, encoding, token, challenge: challenges[encoding], limitMs, signal, secrets };
+  };
+  return {
+    form: create("form"),
+    json: create("json"),
+    multipart: create("multipart"),
+    query: create("query"),
+  };
+}
+
 async function judge(
   sent: readonly Sent[],
   { options, addresses, isPrivate }: { options: DiagnoseOptions; addresses: string[]; isPrivate: boolean },
@@ -119,4 +175,19 @@ function failAsPrivate(url: string, addresses: string[], serviceUrl: string): Fa
   const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${printUrl(serviceUrl)} cannot reach`;
   const record = { url: printUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });
+}
+
+/** Sends a handshake again with a token that nobody knows. Whether it passes all the same. */
+async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean> {
+  const { rule } = await performHandshake({ ...request, token: randomBytes(16).toString("hex") });
+  return rule === undefined;
+}
+
+/** Sends a handshake again, signed as a delivery is (section 5). Whether it passes so. */
+async function isSignedAnswered(request: HandshakeRequest): Promise<boolean> {
+  // Loaded here: most diagnoses need no signature.
+  const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
+  const signature = await signBody(request.token, encodeHandshake(request).body ?? "");
+  const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
+  return rule === undefined;
 }

@@ -1,15 +1,21 @@
-import { orAborted } from "../client/abort.js";
-import { sharedDispatcher } from "../client/dispatcher.js";
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
+import { NEVER } from "../lib/abort.js";
 import { writeMultipart } from "../lib/multipart.js";
+import { post, PostError, type Answer } from "../lib/post.js";
 import { appendQuery, printTarget } from "../lib/url.js";
-import { causeOfAnswer, titleOf } from "./answer-cause.js";
+import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES } from "./causes.js";
-import { causeOfConnectionError, causeOfTimeout, describeConnectionError } from "./connection-cause.js";
-import { exchange, ExchangeError, type AnswerStart } from "./exchange.js";
-import { quoteBody, quoteText } from "./quote-answer.js";
-import { PREFLIGHT_USER_AGENT } from "./user-agent.js";
+import { quoteBody, quoteText, titleOf } from "./describe.js";
+import {
+  causeOfAnswer,
+  causeOfConnectionError,
+  causeOfTimeout,
+  describeConnectionError,
+} from "./find-cause.js";
+
+/** How much of an answer's body is read: a challenge is shorter, and a quotation too. */
+const READ_BYTES = 4096;
 
 /** One handshake to perform. */
 export interface HandshakeRequest {
@@ -34,32 +40,34 @@ export interface HandshakeRequest {
  * Rejects with the signal's reason, and with nothing else.
  */
 export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
-  const { url, encoding, limitMs, signal } = request;
-  // Waiting for a free place has no time limit of its own: many webhooks may share one endpoint.
-  return gateOf(new URL(url).origin).pass(async () => {
-    const begun = performance.now();
-    const limit = AbortSignal.timeout(Math.ceil(limitMs));
-    const outcome = await (signal === undefined
-      ? attempt(request, limit)
-      : orAborted(attempt(request, AbortSignal.any([limit, signal])), signal));
+  const { url, encoding, signal = NEVER } = request;
+  // Waiting for a permit has no time limit of its own: many webhooks may share one endpoint.
+  const release = await gateOf(new URL(url).origin).acquire(signal);
+  const begun = performance.now();
+  try {
+    const outcome = await attempt(request);
     return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
-  }, signal);
+  } finally {
+    release();
+  }
 }
 
 type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
-async function attempt(request: HandshakeRequest, signal: AbortSignal): Promise<Outcome> {
-  const encoded = encodeHandshake(request);
-  const headers = { "user-agent": PREFLIGHT_USER_AGENT, ...encoded.headers, ...request.headers };
+async function attempt(request: HandshakeRequest): Promise<Outcome> {
+  const { limitMs: timeoutMs, signal = NEVER, challenge } = request;
+  const { url, headers: own, body } = encodeHandshake(request);
+  const headers = { "user-agent": PREFLIGHT_USER_AGENT, ...own, ...request.headers };
   try {
-    const answer = await exchange({ ...encoded, headers, dispatcher: sharedDispatcher(), signal });
-    const cause = causeOfAnswer(answer, request.challenge);
+    const answer = await post(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
+    const cause = causeOfAnswer(answer, challenge);
     // A transcript shows what failed.
     if (cause === undefined) return { httpStatus: answer.status };
     return { ...failure(cause), ...describeAnswer(answer, cause, request) };
   } catch (error) {
-    if (!(error instanceof ExchangeError)) throw error;
-    return signal.aborted ? describeTimeout(error, request) : describeError(error, request);
+    signal.throwIfAborted();
+    if (!(error instanceof PostError)) throw error;
+    return error.failure === "timeout" ? describeTimeout(error, request) : describeError(error, request);
   }
 }
 
@@ -89,11 +97,7 @@ const failure = (cause: HandshakeCause): Pick<HandshakeStep, "rule" | "cause"> =
   cause,
 });
 
-function describeAnswer(
-  answer: AnswerStart,
-  cause: HandshakeCause,
-  { url, secrets }: HandshakeRequest,
-): Outcome {
+function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }: HandshakeRequest): Outcome {
   const { location = "", "content-type": contentType = "" } = answer.headers;
   const title = cause === "html_page" ? titleOf(answer.body.toString("utf8")) : undefined;
   return {
@@ -106,12 +110,12 @@ function describeAnswer(
   };
 }
 
-function describeTimeout({ phase }: ExchangeError, { limitMs }: HandshakeRequest): Outcome {
+function describeTimeout({ phase }: PostError, { limitMs }: HandshakeRequest): Outcome {
   const { cause, words } = causeOfTimeout(phase);
   return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
 }
 
-function describeError({ cause: error }: ExchangeError, { secrets }: HandshakeRequest): Outcome {
+function describeError({ cause: error }: PostError, { secrets }: HandshakeRequest): Outcome {
   const connectError = quoteText(describeConnectionError(error), secrets);
   return { ...failure(causeOfConnectionError(error)), connectError };
 }

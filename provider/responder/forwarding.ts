@@ -1,4 +1,4 @@
-import { parseRetryAfter } from "../lib/retry-after.js";
+import { parseRetryAfter } from "../lib/retry.js";
 
 /** The header that tells one delivery from another where it is forwarded: it stays the same when it is sent again. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
@@ -57,6 +57,6 @@ const REFUSALS = new Set([400, 413, 415, 422, 431]);
 export function judgeForward(status: number, retryAfter?: string | null): ForwardVerdict {
   if (status >= 200 && status <= 299) return { kind: "done" };
   if (REFUSALS.has(status)) return { kind: "refused" };
-  const retryAfterMs = parseRetryAfter(retryAfter ?? undefined) ?? 0;
+  const retryAfterMs = parseRetryAfter(retryAfter) ?? 0;
   return { kind: "retry", retryAfterSeconds: Math.ceil(retryAfterMs / 1000) };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backOffMs, type BackOffRange } from "../client/retry.js";
+import { backOffMs, type BackOffRange } from "../lib/retry.js";
 import type { ForwardNotes } from "./forward-notes.js";
 import type { ForwardableDelivery, ForwardQueue } from "./forward-queue.js";
 import { forwardRequest, type ForwardOutcome, type ForwardRequestOptions } from "./forward-request.js";
@@ -53,7 +53,7 @@ async function note(
     return;
   }
   // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
-  const pauseMs = Math.max(outcome.retryAfterMs, backOffMs(delivery.attempts + 1, Math.random, backOff));
+  const pauseMs = Math.max(outcome.retryAfterMs, backOffMs(delivery.attempts + 1, backOff));
   // The last attempt is made when the time is up.
   await queue.reschedule(delivery, { failure, dueMs: Math.min(nowMs + pauseMs, untilMs) });
   notes.notForwarded(delivery, failure);

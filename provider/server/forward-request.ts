@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { connectionCode } from "../client/attempt.js";
+import { connectionCode } from "../lib/post.js";
 import { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "../responder/forwarding.js";
 import type { AcceptedDelivery } from "./spool-rows.js";
 

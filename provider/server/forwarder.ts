@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { createDispatcher } from "../client/dispatcher.js";
-import type { BackOffRange } from "../client/retry.js";
+import { createDispatcher } from "../lib/post.js";
+import type { BackOffRange } from "../lib/retry.js";
 import { attemptForward, SPOOL_PAUSE_MS } from "./forward-attempt.js";
 import { createForwardNotes, type ForwardNotes } from "./forward-notes.js";
 import type { Head } from "./forward-queue.js";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backOffMs } from "../client/retry.js";
+import { backOffMs } from "../lib/retry.js";
 import { isLoopback } from "../diagnosis/addresses.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backOffMs } from "../client/retry.js";
+import { backOffMs } from "../lib/retry.js";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { printUrl } from "../lib/url.js";

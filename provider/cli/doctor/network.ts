@@ -1,9 +1,8 @@
 import { request } from "undici";
-import { connectionCode } from "../../client/attempt.js";
-import { sharedDispatcher } from "../../client/dispatcher.js";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError } from "../../errors/index.js";
 import { isClearText } from "../../resource/checks.js";
+import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";

@@ -1,5 +1,5 @@
-import { request, type Dispatcher } from "undici";
-import { connectionCode } from "../../client/attempt.js";
+import type { Dispatcher } from "undici";
+import { connectionCode, post, PostError } from "../../lib/post.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
 import { printUrl } from "../../lib/url.js";
 import type { SeenDelivery, SeenForward } from "./seen.js";
@@ -7,6 +7,9 @@ import type { RawRequest } from "./watch.js";
 
 /** How long the target may take: long enough for a short stop at a breakpoint. */
 const TIME_LIMIT_MS = 60_000;
+
+/** An answer's body is not used; a longer one costs its connection. */
+const ANSWER_LIMIT_BYTES = 64 * 1024;
 
 export interface ForwarderOptions {
   url: string;
@@ -44,7 +47,7 @@ export function createForwarder(options: ForwarderOptions): Forward {
 
 async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOptions): Promise<SeenForward> {
   const startMs = performance.now();
-  const outcome = await post(raw, options);
+  const outcome = await send(raw, options);
   return {
     type: "forward",
     id,
@@ -55,34 +58,28 @@ async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOption
   };
 }
 
-async function post(
+async function send(
   { head, body }: RawRequest,
   { url, dispatcher, signal }: ForwarderOptions,
 ): Promise<Pick<SeenForward, "status" | "reason">> {
-  const limit = AbortSignal.timeout(TIME_LIMIT_MS);
   try {
-    const answer = await request(url, {
-      method: "POST",
+    const { status } = await post(new URL(url), {
       headers: endToEndHeaders(head.headers()).flat(),
       body,
+      limitBytes: ANSWER_LIMIT_BYTES,
+      timeoutMs: TIME_LIMIT_MS,
+      signal,
       dispatcher,
-      signal: AbortSignal.any([signal, limit]),
     });
-    await answer.body.dump();
-    return { status: answer.statusCode, reason: "" };
+    return { status, reason: "" };
   } catch (error) {
-    return { status: null, reason: describeFailure(error, { signal, limit }) };
+    if (!(error instanceof PostError)) throw error;
+    return { status: null, reason: describeFailure(error) };
   }
 }
 
-/** By its code: an error's text may hold what the target sent. */
-function describeFailure(
-  error: unknown,
-  { signal, limit }: { signal: AbortSignal; limit: AbortSignal },
-): string {
-  if (signal.aborted) return "ended by Ctrl-C";
-  if (limit.aborted) return `no answer in ${TIME_LIMIT_MS / 1000} s`;
-  const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");
-  const hint = code === "ECONNREFUSED" ? "; is your program running, and on this port?" : "";
-  return `no answer: ${code}${hint}`;
+function describeFailure(error: PostError): string {
+  if (error.failure === "aborted") return "ended by Ctrl-C";
+  const isRefused = connectionCode(error) === "ECONNREFUSED";
+  return error.message + (isRefused ? "; is your program running, and on this port?" : "");
 }

@@ -1,8 +1,8 @@
-import { createDispatcher } from "../../client/dispatcher.js";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
 import { reachesAddress } from "../../server/forward-loop.js";
 import { listen, type Listener } from "../../server/listener.js";
+import { createDispatcher } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { createForwarder, type Forward } from "./forward.js";

@@ -1,4 +1,4 @@
-import { looksLikePreflight } from "../../diagnosis/user-agent.js";
+import { looksLikePreflight } from "../../lib/version.js";
 import type { BodyFailure } from "../../responder/body.js";
 import { findHandshake, shortTextOf } from "../../responder/handshake.js";
 import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";

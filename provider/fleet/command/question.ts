@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { orAborted } from "../../client/abort.js";
+import { orAborted } from "../../lib/abort.js";
 import { UsageError } from "../../cli/usage-error.js";
 
 /** Throws unless somebody can be asked, or has agreed already. */

@@ -1,7 +1,7 @@
 import { inFleetWords } from "../../cli/flag-words.js";
 import { EXIT } from "../../cli/output.js";
 import { reportError, reportInterruption } from "../../cli/report-error.js";
-import { orAborted } from "../../client/abort.js";
+import { orAborted } from "../../lib/abort.js";
 import type { Fleet } from "../fleet.js";
 import type { RunOptions } from "../run-options.js";
 import { LiveLine } from "./live-line.js";

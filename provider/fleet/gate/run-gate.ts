@@ -1,4 +1,4 @@
-import { anySignal, NEVER } from "../../client/abort.js";
+import { anySignal, NEVER } from "../../lib/abort.js";
 import { OriginGate } from "../../client/origin-gate.js";
 import {
   CallRefusedError,
@@ -35,7 +35,7 @@ export class RunGate implements SharedGate {
 
   async enter({ origin, operation }: GatedCall, signal: AbortSignal = NEVER): Promise<CallPlace> {
     const gate = this.#gateOf(origin);
-    await gate.enter(anySignal(this.#spent.signal, signal === NEVER ? undefined : signal));
+    const release = await gate.acquire(anySignal(this.#spent.signal, signal === NEVER ? undefined : signal));
     this.#calls.set(operation, (this.#calls.get(operation) ?? 0) + 1);
     let isHeld = true;
     return {
@@ -44,7 +44,7 @@ export class RunGate implements SharedGate {
         isHeld = false;
         // First, so that whoever gets the place next waits too.
         if (answer429) this.#take429(gate, answer429);
-        gate.leave();
+        release();
       },
     };
   }

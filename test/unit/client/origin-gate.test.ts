@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CALLS_PER_ORIGIN, gateOf } from "../../../provider/client/origin-gate.js";
+import { gateOf } from "../../../provider/client/origin-gate.js";
+import { CALLS_PER_ORIGIN } from "../../../provider/lib/post.js";
 import { answerOk, createAgent, createTestClient, startServer } from "./harness.js";
 
 /** A server that counts how many of its answers are outstanding, and the most there were. */
@@ -40,8 +41,6 @@ describe("calls to one origin", () => {
   });
 });
 
-const never = (): Promise<never> => new Promise(() => undefined);
-
 describe("a gate", () => {
   let origins = 0;
   const newGate = (): ReturnType<typeof gateOf> => gateOf(`test://${(origins += 1)}`);
@@ -49,38 +48,36 @@ describe("a gate", () => {
   test("lets calls in by the order of their coming", async () => {
     const gate = newGate();
     const order: number[] = [];
-    const open = Promise.withResolvers<void>();
-    const calls = Array.from({ length: 20 }, (_, n) =>
-      gate.pass(async () => {
-        order.push(n);
-        await open.promise;
-      }),
-    );
-    open.resolve();
+    const calls = Array.from({ length: 20 }, async (_, n) => {
+      const release = await gate.acquire();
+      order.push(n);
+      release();
+    });
     await Promise.all(calls);
     expect(order).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test("frees the place of a call that failed", async () => {
+  test("loses no permit to calls that gave up waiting", async () => {
     const gate = newGate();
-    for (let n = 0; n < 20; n += 1) {
-      await expect(gate.pass(() => Promise.reject(new Error("failed")))).rejects.toThrow("failed");
-    }
-    expect(await gate.pass(() => Promise.resolve("in"))).toBe("in");
-  });
-
-  test("loses no place to calls that gave up waiting", async () => {
-    const gate = newGate();
-    const open = Promise.withResolvers<void>();
-    const inside = Array.from({ length: 8 }, () => gate.pass(() => open.promise));
+    const releases = await Promise.all(Array.from({ length: 8 }, () => gate.acquire()));
     const controller = new AbortController();
-    const gaveUp = Array.from({ length: 8 }, () => gate.pass(never, controller.signal));
-    const patient = Array.from({ length: 8 }, () => gate.pass(() => Promise.resolve("in")));
+    const gaveUp = Array.from({ length: 8 }, () => gate.acquire(controller.signal));
+    const patient = Array.from({ length: 8 }, () => gate.acquire());
     controller.abort(new Error("gave up"));
     for (const call of gaveUp) await expect(call).rejects.toThrow("gave up");
-    open.resolve();
-    await Promise.all(inside);
+    for (const release of releases) release();
     expect(await Promise.all(patient)).toHaveLength(8);
+  });
+
+  test("releases the permit of a call that gave up in a pause", async () => {
+    const gate = newGate();
+    gate.pause(60_000);
+    const controller = new AbortController();
+    const paused = Array.from({ length: 8 }, () => gate.acquire(controller.signal));
+    const patient = gate.acquire(AbortSignal.abort(new Error("no time")));
+    controller.abort(new Error("gave up"));
+    for (const call of paused) await expect(call).rejects.toThrow("gave up");
+    await expect(patient).rejects.toThrow("no time");
   });
 
   test("is one for each origin", () => {

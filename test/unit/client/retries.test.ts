@@ -1,7 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test, vi } from "vitest";
-import { backOffMs, type Retry } from "../../../provider/client/retry.js";
-import { parseRetryAfter } from "../../../provider/lib/retry-after.js";
+import {
+  backOffMs,
+  LONGEST_RETRY_AFTER_MS,
+  parseRetryAfter,
+  type Retry,
+} from "../../../provider/lib/retry.js";
 import { startEmulator, type Emulator, type Fault } from "../../../provider/emulator/index.js";
 import {
   API_KEY,
@@ -169,12 +173,14 @@ describe.concurrent("Retry-After", () => {
     await first;
   });
 
-  test("is read in seconds and as a date, and as nothing else", () => {
+  test("is read in seconds and as a date, at most a day, and as nothing else", () => {
     const now = Date.parse("2026-01-01T00:00:00Z");
     expect(parseRetryAfter("7", now)).toBe(7000);
     expect(parseRetryAfter(" 7 ", now)).toBe(7000);
     expect(parseRetryAfter("Thu, 01 Jan 2026 00:00:09 GMT", now)).toBe(9000);
     expect(parseRetryAfter("Wed, 31 Dec 2025 00:00:00 GMT", now)).toBe(0);
+    expect(parseRetryAfter("9".repeat(400), now)).toBe(LONGEST_RETRY_AFTER_MS);
+    expect(parseRetryAfter("Fri, 01 Jan 2100 00:00:00 GMT", now)).toBe(LONGEST_RETRY_AFTER_MS);
     expect(parseRetryAfter("soon", now)).toBeUndefined();
     expect(parseRetryAfter("", now)).toBeUndefined();
     expect(parseRetryAfter(undefined, now)).toBeUndefined();
@@ -182,9 +188,9 @@ describe.concurrent("Retry-After", () => {
 });
 
 test("the back-off doubles up to eight seconds, with jitter over its upper half", () => {
-  const most = [1, 2, 3, 4, 5, 6, 7, 100].map((attempt) => backOffMs(attempt, () => 1));
+  const most = [1, 2, 3, 4, 5, 6, 7, 100].map((attempt) => backOffMs(attempt, undefined, () => 1));
   expect(most).toEqual([250, 500, 1000, 2000, 4000, 8000, 8000, 8000]);
-  const least = [1, 2, 3, 6, 100].map((attempt) => backOffMs(attempt, () => 0));
+  const least = [1, 2, 3, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => 0));
   expect(least).toEqual([125, 250, 500, 4000, 4000]);
 });
 

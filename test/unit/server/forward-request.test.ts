@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createDispatcher } from "../../../provider/client/dispatcher.js";
+import { createDispatcher } from "../../../provider/lib/post.js";
 import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward-request.js";
 import type { HeaderPair } from "../../../provider/server/spool.js";
 import { startTarget, type Answer } from "./target.js";

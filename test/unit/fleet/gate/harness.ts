@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { GateConnection } from "../../../../provider/client/gate-connection.js";
 import type { CallPlace, SharedGate } from "../../../../provider/client/shared-gate.js";
@@ -42,6 +43,8 @@ export async function connectRaw(gate: CallGate): Promise<Socket> {
 export async function roundTrip(gate: SharedGate): Promise<void> {
   const place = await gate.enter({ origin: "test://round-trip", operation: "round-trip" });
   place.leave();
+  // A permit is handed on within the turn in which it was released.
+  await setImmediate();
 }
 
 /** Asks for a place, and tells whether it was given yet. */

@@ -1,20 +1,35 @@
 /** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
+/** The longest time that a timer takes, in milliseconds: one of more fires at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Fires with the first of these. `AbortSignal.any` is slow, and most calls give one signal or none. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as it fires: undici first waits for its connection. */
+/** Settles as `work` does, or rejects with the signal's reason as soon as it fires. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const giveUp = (): void => aborted.reject(signal.reason);
   signal.addEventListener("abort", giveUp, { once: true });
+  if (signal.aborted) giveUp();
   try {
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener("abort", giveUp);
+  }
+}
+
+/** Resolves after so many milliseconds, at most {@link LONGEST_TIMER_MS}. Rejects with the signal's reason if that fires first. */
+export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, Math.min(ms, LONGEST_TIMER_MS));
+  try {
+    await orAborted(over.promise, signal);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,0 +1,189 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+import { LONGEST_TIMER_MS, NEVER } from "./abort.js";
+
+export interface PostOptions {
+  /** Pairs, or names and values by turns. Nothing is added but what the connection needs. */
+  headers?: Record<string, string> | string[];
+  body?: Dispatcher.DispatchOptions["body"] | undefined;
+  /** How much of the answer's body is read, in bytes. A longer one is cut there, and its connection ends. */
+  limitBytes: number;
+  /** The time for all of it, from connecting to the end of the answer, in milliseconds. Default: no limit. */
+  timeoutMs?: number | undefined;
+  /** Ends it at once, also while connecting. */
+  signal?: AbortSignal | undefined;
+  /** The connections to use. Default: {@link sharedDispatcher}. */
+  dispatcher?: Dispatcher | undefined;
+}
+
+export interface AnswerHead {
+  status: number;
+  headers: IncomingHttpHeaders;
+}
+
+export interface Answer extends AnswerHead {
+  body: Buffer;
+  /** Whether `body` is all of it, and not cut at the limit. */
+  isWhole: boolean;
+}
+
+/** How far a POST came. From `sent` on, the other side may have taken the request. */
+export type PostPhase = "connecting" | "sent" | "answering";
+
+/** Why a POST has no answer, or only a part of one: the connection failed, its time was over, or its signal fired. */
+export type PostFailure = "connection" | "timeout" | "aborted";
+
+/** A POST without a whole answer. The message holds nothing that the other side sent; the cause may. */
+export class PostError extends Error {
+  override readonly name = "PostError";
+  readonly failure: PostFailure;
+  readonly phase: PostPhase;
+  /** The answer's status and headers, if they came. */
+  readonly head: AnswerHead | undefined;
+
+  constructor(message: string, { failure, phase, head, cause }: PostErrorDetails) {
+    super(message, { cause });
+    this.failure = failure;
+    this.phase = phase;
+    this.head = head;
+  }
+}
+
+interface PostErrorDetails {
+  failure: PostFailure;
+  phase: PostPhase;
+  head: AnswerHead | undefined;
+  /** undici's or the system's error, or the signal's reason. */
+  cause: unknown;
+}
+
+/**
+ * Posts once and reads the answer, of any status; a redirect is an answer. Rejects with a {@link PostError} and nothing else.
+ *
+ * @example
+ * const { status, body, isWhole } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
+ */
+export async function post(
+  { origin, pathname, search }: URL,
+  { headers = {}, body = null, limitBytes, timeoutMs, signal = NEVER, dispatcher }: PostOptions,
+): Promise<Answer> {
+  const reader = new AnswerReader(limitBytes);
+  const abort = (): void => reader.end("aborted", "ended before the answer", signal.reason);
+  // By hand: AbortSignal.timeout and AbortSignal.any together take longer than the rest of a call.
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(
+          () => reader.end("timeout", `no answer within ${timeoutMs / 1000} s`),
+          Math.min(timeoutMs, LONGEST_TIMER_MS),
+        );
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    if (signal.aborted) abort();
+    else {
+      const path = pathname + search;
+      (dispatcher ?? sharedDispatcher()).dispatch({ origin, path, method: "POST", headers, body }, reader);
+    }
+    return await reader.answer;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Collects an answer. undici's own `request` hands out a stream, which costs more than all the rest of a call. */
+class AnswerReader implements Dispatcher.DispatchHandler {
+  readonly #limitBytes: number;
+  readonly #settled = Promise.withResolvers<Answer>();
+  readonly #chunks: Buffer[] = [];
+  #readBytes = 0;
+  #phase: PostPhase = "connecting";
+  #head: AnswerHead | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #ended: Error | undefined;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  get answer(): Promise<Answer> {
+    return this.#settled.promise;
+  }
+
+  /** Ends the request, also before it has a connection. */
+  end(failure: PostFailure, message: string, cause?: unknown): void {
+    this.#fail(failure, message, cause);
+    this.#disconnect();
+  }
+
+  /** Comes when there is a connection, TLS included, and right before the first byte is written to it. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#ended) controller.abort(this.#ended);
+    else this.#phase = "sent";
+  }
+
+  /** Comes once more for each 1xx before the answer. */
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#phase = "answering";
+    this.#head = { status, headers };
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#readBytes += chunk.length;
+    if (this.#readBytes <= this.#limitBytes) return;
+    this.#succeed(false);
+    this.#disconnect();
+  }
+
+  onResponseEnd(): void {
+    this.#succeed(true);
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail("connection", `no answer: ${connectionCode(error) || error.name}`, error);
+  }
+
+  #succeed(isWhole: boolean): void {
+    if (this.#head === undefined) return this.#fail("connection", "the answer has no status", undefined);
+    const body = Buffer.concat(this.#chunks).subarray(0, this.#limitBytes);
+    this.#settled.resolve({ ...this.#head, body, isWhole });
+  }
+
+  #fail(failure: PostFailure, message: string, cause: unknown): void {
+    this.#settled.reject(new PostError(message, { failure, phase: this.#phase, head: this.#head, cause }));
+  }
+
+  #disconnect(): void {
+    this.#ended = new Error("the exchange has ended");
+    this.#controller?.abort(this.#ended);
+  }
+}
+
+/** The system's or undici's code of a connection error; a host with several addresses hides it one level down. */
+export function connectionCode(error: unknown): string {
+  if (error instanceof PostError) return connectionCode(error.cause);
+  if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** At most this many calls are in progress at once to one origin, over all clients of the process. */
+export const CALLS_PER_ORIGIN = 8;
+
+const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+
+let shared: Dispatcher | undefined;
+
+/** The connection pool of this process: kept alive, and through the environment's proxies where it names any. */
+export function sharedDispatcher(): Dispatcher {
+  return (shared ??= createDispatcher({ connections: CALLS_PER_ORIGIN }));
+}
+
+/** A pool of its own: kept alive, and through the environment's proxies where it names any. */
+export function createDispatcher(settings: { connections: number; allowH2?: boolean }): Dispatcher {
+  const options = { ...settings, keepAliveTimeout: 30_000 };
+  const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
+  return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);
+}
