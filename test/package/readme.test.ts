@@ -1,28 +1,31 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { execa } from "execa";
 import ts from "typescript";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocksOf, commandsIn, readPages, root } from "../support/pages.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Inside the repository, so that the blocks find the package and its dependencies as a user's program would. */
 const folder = `${root}node_modules/.readme-blocks`;
-
-let blocks: string[] = [];
+const pages = readPages();
+const blocks = pages.flatMap((page) =>
+  blocksOf(page, "ts").map((code, index) => ({
+    file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,
+    code,
+  })),
+);
 
 beforeAll(async () => {
-  const readme = await readFile(`${root}README.md`, "utf8");
-  blocks = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
   await mkdir(folder, { recursive: true });
   await writeFile(`${folder}/package.json`, '{ "type": "module" }');
-  await Promise.all(blocks.map((code, index) => writeFile(`${folder}/block-${index + 1}.ts`, code)));
+  await Promise.all(blocks.map(({ file, code }) => writeFile(file, code)));
 });
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("every TypeScript block of the README compiles against the built package", () => {
-  expect(blocks.length).toBeGreaterThan(4);
+test("every TypeScript block of README and docs compiles against the built package", () => {
+  expect(blocks.length).toBeGreaterThan(15);
   const program = ts.createProgram(
-    blocks.map((_, index) => `${folder}/block-${index + 1}.ts`),
+    blocks.map(({ file }) => file),
     {
       module: ts.ModuleKind.NodeNext,
       moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -40,4 +43,25 @@ test("every TypeScript block of the README compiles against the built package", 
       ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`,
     );
   expect(errors).toEqual([]);
+});
+
+/** The words before the first argument or option are the command; what begins with "--" is an option. */
+const commands = new Set(
+  commandsIn(pages.flatMap((page) => blocksOf(page, "sh")))
+    .map((line) => /^npx (?:--package \S+ )?apichat (.+)$/.exec(line)?.[1])
+    .filter((line) => line !== undefined),
+);
+
+test.each([...commands])("apichat %s is a command with these options", async (line) => {
+  const words = line.replace(/ [#>].*$/, "").match(/"[^"]*"|\S+/g) ?? [];
+  const [command = "", sub = ""] = words;
+  const hasSub = ["webhook", "send"].includes(command) || (command === "responder" && !sub.startsWith("-"));
+  const help = await execa("node", [
+    `${root}dist/provider/cli/main.js`,
+    ...(hasSub ? [command, sub] : [command]),
+    "--help",
+  ]);
+  expect(help.stdout).toContain(`Usage: apichat ${hasSub ? `${command} ${sub}` : command}`);
+  const options = words.filter((word) => word.startsWith("--"));
+  expect(options.filter((option) => !help.stdout.includes(`  ${option} `))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";
 import { run } from "./program.ts";
@@ -154,10 +155,9 @@ faults:
     expect(findSecrets(stdout, ["api-key-of-the-seed"])).toEqual([]);
   });
 
-  it("takes the seed of the README, of which a flag counts over the same field", async () => {
-    const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
-    const [, yaml = ""] = /```yaml\n(workspaces:[^]*?)```/.exec(readme) ?? [];
-    const seed = await writeText("readme.yaml", yaml);
+  it("takes the seed of the documentation, and a flag wins over the same field", async () => {
+    const [yaml = ""] = blocksOf(readPage("docs/emulator.md"), "yaml");
+    const seed = await writeText("seed.yaml", yaml);
     const program = startLive(["emulator", ...FREE, "--json", "--delivery-attempts", "7", "--seed", seed], {
       environment: { ACME_API_KEY: "api-key-of-the-environment" },
     });

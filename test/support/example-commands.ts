@@ -1,17 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { blocksOf, commandsIn } from "./pages.ts";
 
-/** The shell commands of one chapter of a README, in their order. A command over several lines is one. */
+/** The shell commands of one chapter of a README, in their order. */
 export function readExampleCommands(readme: string, chapter: string): string[] {
   const [, text] = readme.split(`\n## ${chapter}\n`);
   if (text === undefined) throw new Error(`the README has no chapter "${chapter}"`);
   const [own = ""] = text.split("\n## ");
-  const blocks = [...own.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = ""]) => block);
-  return blocks.flatMap((block) =>
-    block
-      .trimEnd()
-      .replaceAll(/ \\\n\s*/g, " ")
-      .split("\n"),
-  );
+  return commandsIn(blocksOf({ text: own }, "sh"));
 }
 
 /** Fails if the text is not there. */

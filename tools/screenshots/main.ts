@@ -1,5 +1,5 @@
 /**
- * `npm run screenshots`: makes the pictures of the inbox page anew, which the README shows. Times on them are those of the
+ * `npm run screenshots`: makes the pictures of the inbox page anew, which docs/ shows. Times on them are those of the
  * run; all else is the same each time.
  */
 import { mkdir } from "node:fs/promises";
@@ -23,7 +23,7 @@ const PICTURES: readonly Picture[] = [
   { file: "inbox-pt.png", story: portuguese, locale: "pt-BR", colorScheme: "light" },
 ];
 
-const folder = fileURLToPath(new URL("../../test/browser/screenshots", import.meta.url));
+const folder = fileURLToPath(new URL("../../docs/images", import.meta.url));
 
 const { endpoint, close } = await startBrowser();
 try {

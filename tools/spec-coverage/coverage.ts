@@ -12,39 +12,69 @@ export const coverage: readonly CoverageRow[] = [
   ...emulatorRows,
 ];
 
-const BEGIN = "<!-- coverage -->";
-const END = "<!-- /coverage -->";
+/** The page of the coverage, relative to this folder. */
+export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.url);
 
-/** The table as Markdown, as prettier leaves it between its markers. */
+const INTRODUCTION = `# Coverage of the specification
+
+Every operation, field and state of the "API Channel Integration Service Specification": which file implements it, and which
+test files below \`test/unit\` show it: in the emulator, then in the client, the resource and the responder where they use it. "Switch" is the
+emulator's switch for an [open point](open-points.md).
+
+\`npm run check:coverage\` holds this page against the schemas and the tests. \`node tools/spec-coverage/main.ts\` writes it.
+`;
+
+/** The whole page as Markdown, as prettier leaves it. */
 export function formatCoverage(rows: readonly CoverageRow[] = coverage): string {
-  const cells = [["section", "what", "in", "switch", "emulator", ...PARTS], ...rows.map(cellsOf)];
-  const widths = (cells[0] ?? []).map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  const sections = [...Map.groupBy(rows, ({ section }) => section)];
+  const contents = sections.map(([section]) => {
+    const title = titleOf(section);
+    return `- [${title}](#${title.toLowerCase().replaceAll(".", "").replaceAll(" ", "-")})`;
+  });
+  const chapters = sections.map(([section, own]) => `## ${titleOf(section)}\n\n${listRows(own)}\n`);
+  return [INTRODUCTION, `${contents.join("\n")}\n`, ...chapters].join("\n");
+}
+
+/** The specification's own titles. */
+const TITLES: Readonly<Record<string, string>> = {
+  "2.1": "Webhook configuration",
+  "2.2": "Response envelope",
+  "2.3": "Inbound message",
+  "2.4": "Outbound message",
+  "3": "States and transitions",
+  "4.1": "Registration interface",
+  "4.2": "Message-sending interface",
+  "4.3": "Endpoint of the client",
+  "5": "Authentication",
+  "6.1": "Verification handshake",
+  "6.2": "Message delivery",
+  "7": "Errors",
+  "8": "Limits",
+  "": "Only in the emulator",
+};
+
+const titleOf = (section: string): string => `${section} ${TITLES[section]}`.trimStart();
+
+/** Rows with the same files and tests are one entry of the list. */
+function listRows(rows: readonly CoverageRow[]): string {
+  const entries = Map.groupBy(rows, factsOf);
+  return [...entries]
+    .map(([facts, same]) => `- ${same.map(({ what }) => what).join("; ")}\n${facts}`)
+    .join("\n");
+}
+
+function factsOf({ where, switches = [], shownBy, parts = {} }: CoverageRow): string {
+  const tests = [shownBy, ...PARTS.map((part) => parts[part])].flatMap((test) =>
+    test ? [fileOf(test)] : [],
   );
-  const rule = widths.map((width) => "-".repeat(width));
-  const [header = [], ...body] = cells.map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)),
+  const switched = switches.length === 0 ? [] : [`  - Switch: ${switches.map(code).join(", ")}`];
+  return [`  - Code: ${where.map(code).join(", ")}`, ...switched, `  - Tests: ${tests.join(", ")}`].join(
+    "\n",
   );
-  return [header, rule, ...body].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }
 
 const code = (text: string): string => `\`${text}\``;
 
 /** A test's file; its name is in the rows. */
-const fileOf = (test: TestReference | undefined): string =>
-  test === undefined ? "" : code(test[0].replace("test/unit/", "").replace(".test.ts", ""));
-
-function cellsOf({ section, what, where, switches = [], shownBy, parts = {} }: CoverageRow): string[] {
-  const cells = [section, what, where.map(code).join(", "), switches.map(code).join(", ")];
-  return [...cells, ...[shownBy, ...PARTS.map((part) => parts[part])].map(fileOf)].map((cell) =>
-    cell.replaceAll("|", String.raw`\|`),
-  );
-}
-
-/** A text with the table between its markers; undefined if it has no markers. */
-export function putCoverage(text: string): string | undefined {
-  const begin = text.indexOf(BEGIN);
-  const end = text.indexOf(END);
-  if (begin < 0 || end < begin) return undefined;
-  return `${text.slice(0, begin + BEGIN.length)}\n\n${formatCoverage()}\n\n${text.slice(end)}`;
-}
+const fileOf = ([file]: TestReference): string =>
+  code(file.replace("test/unit/", "").replace(".test.ts", ""));

@@ -5,10 +5,10 @@ import type { FleetFigures } from "./figures.ts";
 
 const folder = new URL("../results/", import.meta.url);
 
-/** The numbers that the README shows, and their plot. */
+/** The numbers that docs/figures.md shows, and their plot. */
 export const resultFiles = {
   figures: fileURLToPath(new URL("fleet.json", folder)),
-  plot: fileURLToPath(new URL("fleet.svg", folder)),
+  plot: fileURLToPath(new URL("../../../docs/images/fleet.svg", import.meta.url)),
 };
 
 /** Keeps the numbers and draws them. Gives the files that it wrote. */

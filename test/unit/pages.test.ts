@@ -1,0 +1,136 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, normalize } from "node:path";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { startEmulator } from "../../provider/emulator/index.js";
+import { createResponder } from "../../provider/responder/index.js";
+import { loadConfig } from "../../provider/server/config.js";
+import { readWorkspaceList } from "../../provider/workspace-list/read.js";
+import { blocksOf, readPage, readPages, root, type Page } from "../support/pages.ts";
+
+const pages = readPages();
+const docs = pages.filter(({ path }) => path.startsWith("docs/"));
+const examples = ["aws", "cloudflare", "consumer", "fleet", "quickstart", "rotation", "workspaces"];
+const all = [
+  ...pages,
+  ...["CONTRIBUTING.md", ...examples.map((name) => `examples/${name}/README.md`)].map(readPage),
+];
+const KIB = 1024;
+
+const withoutCode = ({ text }: Page): string => text.replaceAll(/^```.*?^```$/gms, "");
+/** As GitHub makes the anchor of a heading. */
+const slug = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(/\s/g, "-");
+const headingsOf = (page: Page, level = "#{1,6}"): string[] =>
+  [...withoutCode(page).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+const targetsOf = (page: Page): string[] =>
+  [...withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
+
+describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page) => {
+  test("is of at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
+
+  test("has its own contents, in order", () => {
+    const own = targetsOf(page).filter((target) => target.startsWith("#"));
+    const headings = headingsOf(page, "##").map((heading) => `#${slug(heading)}`);
+    expect(own.slice(0, headings.length)).toEqual(headings);
+  });
+
+  test("is linked from the README", () => expect(targetsOf(readPage("README.md"))).toContain(path));
+});
+
+test("the README is of at most 10 KiB", () =>
+  expect(Buffer.byteLength(readPage("README.md").text)).toBeLessThanOrEqual(10 * KIB));
+
+test.each(all.map((page) => [page.path, page] as const))("every link of %s leads somewhere", (path, page) => {
+  const broken = targetsOf(page)
+    .filter(isRelative)
+    .filter((target) => {
+      const [file = "", anchor] = target.split("#");
+      const found = file === "" ? path : normalize(join(dirname(path), file));
+      if (!existsSync(`${root}${found}`)) return true;
+      return anchor !== undefined && !headingsOf(readPage(found)).map(slug).includes(anchor);
+    });
+  expect(broken).toEqual([]);
+});
+
+describe("The blocks", () => {
+  const folder = mkdtempSync(join(tmpdir(), "apichat-pages-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (name: string, text: string): string => {
+    const file = join(folder, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    return file;
+  };
+
+  test("of the README show a handshake and a delivery as the responder takes and answers them", async () => {
+    const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("README.md"), "http");
+    const onDelivery = vi.fn();
+    const responder = createResponder({ verificationKeys: "a-key-that-nobody-guesses", onDelivery });
+    const answer = await responder(parseRequest(handshake));
+    expect(answer.status).toBe(200);
+    const { headers, body } = splitMessage(challenge);
+    expect(answer.headers.get("content-type")).toBe(headers.get("content-type"));
+    expect(await answer.text()).toBe(body);
+    expect((await responder(parseRequest(delivery))).status).toBe(200);
+    expect(onDelivery).toHaveBeenCalledOnce();
+  });
+
+  test("of the control API are taken by the emulator", async () => {
+    const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
+    try {
+      const { text } = readPage("docs/emulator-control.md");
+      const shown = [...text.matchAll(/^`(\w+) ([^`]+)`[^`]*\n\n```json\n([^`]+)```/gm)];
+      expect(shown).toHaveLength(3);
+      for (const [, method = "", route = "", body = ""] of shown) {
+        const url = `${emulator.url}/_emulator/${route.replace("{name}", "acme")}`;
+        const headers = { "content-type": "application/json" };
+        const answer = await fetch(url, { method, headers, body });
+        expect(answer.ok, await answer.text()).toBe(true);
+      }
+      const [curl = ""] = blocksOf({ text }, "sh");
+      const [, body = ""] = /-d '([^']+)'/.exec(curl) ?? [];
+      expect(
+        emulator.injectFault(JSON.parse(body) as Parameters<typeof emulator.injectFault>[0]),
+      ).toBeDefined();
+    } finally {
+      await emulator.close();
+    }
+  });
+
+  test("of the server's configuration and of the list of workspaces are valid", async () => {
+    const [config = ""] = blocksOf(readPage("docs/handshake-responder.md"), "json");
+    const key = write("acme-key", "a-key-that-nobody-guesses");
+    const loaded = await loadConfig(write("responder.json", config.replace("/run/secrets/acme-key", key)));
+    expect(loaded.config.port).toBe(8080);
+    vi.stubEnv("GLOBEX_API_KEY", "an-api-key");
+    const [list = ""] = blocksOf(readPage("docs/command-line.md"), "yaml");
+    expect((await readWorkspaceList(write("workspaces.yaml", list))).map(({ name }) => name)).toEqual([
+      "acme",
+      "globex",
+    ]);
+    vi.unstubAllEnvs();
+  });
+});
+
+interface Message {
+  /** Of the first line, the second word: the path of a request. */
+  path: string;
+  headers: Headers;
+  body: string;
+}
+
+function splitMessage(text: string): Message {
+  const [head = "", body = ""] = text.trimEnd().split("\n\n");
+  const [first = "", ...lines] = head.split("\n");
+  const headers = new Headers(lines.map((line) => line.split(": ") as [string, string]));
+  return { path: first.split(" ")[1] ?? "", headers, body };
+}
+
+function parseRequest(text: string): Request {
+  const { path, headers, body } = splitMessage(text);
+  return new Request(`https://${headers.get("host")}${path}`, { method: "POST", headers, body });
+}
