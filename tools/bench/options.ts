@@ -31,7 +31,7 @@ Measures this package against what it is built on, in one run, and prints the ra
   --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000
   --fleet-rounds <n> repetitions of the row fleet, default 1
   --plot             write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and
-                     their plot to fleet.svg beside it
+                     their plot to docs/images/fleet.svg
   --json [file]      keep the results as JSON; without a file on stdout, and the table on stderr
   --help             this text
 
