@@ -2,12 +2,13 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { execa } from "execa";
 import ts from "typescript";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { blocksOf, commandsIn, readPages, root } from "../support/pages.ts";
+import { blocksOf, commandsIn, readPage, readPages, root } from "../support/pages.ts";
 
 /** Inside the repository, so that the blocks find the package and its dependencies as a user's program would. */
 const folder = `${root}node_modules/.readme-blocks`;
 const pages = readPages();
-const blocks = pages.flatMap((page) =>
+const guide = readPage("examples/fleet/README.md");
+const blocks = [...pages, guide].flatMap((page) =>
   blocksOf(page, "ts").map((code, index) => ({
     file: `${folder}/${page.path.replaceAll(/[/.]/g, "-")}-${index + 1}.ts`,
     code,
@@ -22,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("every TypeScript block of README and docs compiles against the built package", () => {
+test("every TypeScript block compiles against the built package", () => {
   expect(blocks.length).toBeGreaterThan(15);
   const program = ts.createProgram(
     blocks.map(({ file }) => file),

@@ -18,9 +18,11 @@ export const readPages = (): Page[] => {
   return ["README.md", ...docs.map((name) => `docs/${name}`)].map(readPage);
 };
 
-/** The code blocks of one language, in their order. */
+/** The code blocks of one language, in their order, also those inside a list. */
 export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map(([, code = ""]) => code);
+  [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n(.*?)^ *\`\`\`$`, "gms"))].map(
+    ([, code = ""]) => code,
+  );
 
 /** The commands of shell blocks. A command over several lines is one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
