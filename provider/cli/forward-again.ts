@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { quote } from "../lib/redact.js";
-import type { Spool } from "../server/spool.js";
+import type { Spool } from "../server/spool/spool.js";
 import { note } from "./output.js";
 import { EXIT_CODES, placeCommand, withSpool, type PlaceOptions } from "./open-kept-spool.js";
 import { UsageError } from "./usage-error.js";
@@ -54,8 +54,8 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
   if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace goes with --all");
   await withSpool(options, async (spool, dataDir) => {
-    const unknown = spool.findUnknownDeadLetters(ids);
-    const replayed = await spool.replay(all ? { all, workspace } : { ids });
+    const unknown = spool.deadLetters.findUnknown(ids);
+    const replayed = await spool.deadLetters.replay(all ? { all, workspace } : { ids });
     await report(options, { dataDir, name: "replayed", count: replayed });
     if (unknown.length > 0) {
       const list = unknown.map((id) => quote(id, [])).join(", ");

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { DeadLetter, KeptDelivery } from "../server/spool-rows.js";
-import type { Spool } from "../server/spool.js";
+import type { DeadLetter, KeptDelivery } from "../server/spool/rows.js";
+import type { Spool } from "../server/spool/spool.js";
 import { note } from "./output.js";
 import { EXIT_CODES, placeCommand, type PlaceOptions, withSpool } from "./open-kept-spool.js";
 import { toJsonLine } from "./plain-text.js";
@@ -26,7 +26,7 @@ export function deadLettersCommand(): Command {
   return listCommand("dead-letters", "list what could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP)
     .action((options: ListOptions) =>
-      list(options, "dead letters", (spool, page) => spool.listDeadLetters(page)),
+      list(options, "dead letters", (spool, page) => spool.deadLetters.list(page)),
     );
 }
 

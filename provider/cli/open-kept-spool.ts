@@ -2,10 +2,9 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import type { ConfiguredPlace } from "../server/config.js";
-import type { Spool } from "../server/spool.js";
-import { SPOOL_FILE } from "../server/spool-file.js";
+import type { Spool } from "../server/spool/spool.js";
+import { SPOOL_FILE } from "../server/names.js";
 import { JSON_FAILURES } from "./output.js";
-import { hideSqliteWarning } from "./sqlite-warning.js";
 import { UsageError } from "./usage-error.js";
 
 /** Which data folder: named itself, or by the configuration of its responder; and which workspace of it. */
@@ -63,8 +62,7 @@ async function openKeptSpool(dataDir: string): Promise<Spool> {
       `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
     );
   }
-  hideSqliteWarning();
-  const { openSpool } = await import("../server/spool.js");
+  const { openSpool } = await import("../server/spool/spool.js");
   return openSpool(file, { create: false });
 }
 

@@ -4,7 +4,6 @@ import { deadLettersCommand, deliveriesCommand } from "./kept-deliveries.js";
 import { EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
 import type { RunningServer } from "../server/server.js";
-import { hideSqliteWarning } from "./sqlite-warning.js";
 import { UsageError } from "./usage-error.js";
 
 interface ResponderOptions {
@@ -87,7 +86,6 @@ async function serve({ config, instance }: ResponderOptions): Promise<void> {
   if (config === undefined) throw new UsageError("give the configuration with --config <file>; see --help");
   // What SQLite and others make is for the owner only.
   process.umask(0o077);
-  hideSqliteWarning();
   // A log that is read by nobody any more must not end the responder.
   process.stderr.on("error", () => undefined);
   const { startServer } = await loadServer();

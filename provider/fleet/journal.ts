@@ -3,7 +3,7 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { writePrivateFile } from "../server/private-file.js";
+import { writePrivateFile } from "../lib/files.js";
 import { digestOf, readSeed, type DigestSeed } from "./digest.js";
 import type { StackTask } from "./engine/task.js";
 import { botUrlsOf } from "./index-entries.js";

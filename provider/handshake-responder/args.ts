@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { refuseUnknownArgs } from "../resource/args.js";
-import { defaultPath } from "../server/workspace-names.js";
+import { defaultPath } from "../server/names.js";
 
 /** One workspace: what answers for it, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {

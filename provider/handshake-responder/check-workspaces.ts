@@ -1,7 +1,7 @@
 import { checkUrl, fail, kindOf, type CheckFailure } from "../resource/checks.js";
 import { checkVerificationKey, warnOfShortKey } from "../resource/key-check.js";
 import { UNKNOWN } from "../resource/unknown.js";
-import { HEALTH_PATH, WORKSPACE_NAME } from "../server/workspace-names.js";
+import { HEALTH_PATH, WORKSPACE_NAME } from "../server/names.js";
 
 type Values = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { writePrivateFile } from "../server/private-file.js";
+import { writePrivateFile } from "../lib/files.js";
 import type { ProcessInputs } from "./inputs.js";
 
 /** The file that the process reads; it holds the keys. */

@@ -3,8 +3,8 @@
  * starts it, because it loads no SQLite itself.
  */
 import { join } from "node:path";
-import { openSpool } from "../server/spool.js";
-import { SPOOL_FILE } from "../server/spool-file.js";
+import { openSpool } from "../server/spool/spool.js";
+import { SPOOL_FILE } from "../server/names.js";
 
 const [, , dataDir = ""] = process.argv;
 const spool = openSpool(join(dataDir, SPOOL_FILE), { create: false });

@@ -3,8 +3,8 @@ import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError } from "../errors/index.js";
-import { makeDataDir } from "../server/instance.js";
-import { SPOOL_FILE } from "../server/spool-file.js";
+import { makeDataDir } from "../lib/files.js";
+import { SPOOL_FILE } from "../server/names.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { belongsTo, OWNER_FILE, readOwner, writeOwner } from "./owner.js";
 
@@ -43,7 +43,7 @@ function realPathOf(path: string): string {
  */
 export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
-  await makeDataDir(dataDir);
+  makeDataDir(dataDir);
   const files = await readdir(dataDir);
   const foreign = files.find((file) => !OUR_FILE.test(file));
   if (foreign !== undefined) {

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { keepQuerySecret } from "../resource/secret-url.js";
-import { HEALTH_PATH } from "../server/workspace-names.js";
+import { HEALTH_PATH } from "../server/names.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 import {
   resolveWorkspaces,

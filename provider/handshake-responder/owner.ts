@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writePrivateFile } from "../server/private-file.js";
+import { writePrivateFile } from "../lib/files.js";
 import { currentBackend } from "./backend.js";
 import { configPathOf } from "./config-file.js";
 import type { ProcessInputs } from "./inputs.js";

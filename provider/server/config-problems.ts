@@ -1,7 +1,7 @@
 import { checkUrl, type CheckFailure } from "../resource/checks.js";
 import type { SoundParts } from "./config-shape.js";
-import { problemsOfLoops } from "./forward-loop.js";
-import { defaultPath, HEALTH_PATH, WORKSPACE_NAME } from "./workspace-names.js";
+import { problemsOfLoops } from "./forward/loops.js";
+import { defaultPath, HEALTH_PATH, WORKSPACE_NAME } from "./names.js";
 
 type Workspaces = NonNullable<SoundParts["workspaces"]>;
 

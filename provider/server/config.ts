@@ -9,7 +9,7 @@ import { problemsOfParts, reasonsOf, toWirePath } from "./config-problems.js";
 import { fileShape, soundParts, type FileConfig, type SoundParts } from "./config-shape.js";
 import { warningsOf } from "./config-warnings.js";
 import { readKeys } from "./key-source.js";
-import { defaultPath, HEALTH_PATH } from "./workspace-names.js";
+import { defaultPath, HEALTH_PATH } from "./names.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
 export interface WorkspaceConfig {

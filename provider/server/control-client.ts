@@ -1,13 +1,13 @@
-import { request, type IncomingMessage } from "node:http";
+import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
-import type { Instance } from "./instance.js";
+import type { Instance } from "./data-dir.js";
 
-export { readInstance, type Instance } from "./instance.js";
+export { readInstance, type Instance } from "./data-dir.js";
 
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
 
-/** Stands in each answer of the control interface, also in a refused one: which start it is. */
+/** In each answer of the control interface, also in a refused one: which start it is. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 /** How long the control interface may take to answer, in milliseconds. */
@@ -25,7 +25,7 @@ export interface WorkspaceStatus {
   deadLetters: number;
 }
 
-/** What a running responder says of itself. No secret is in it. */
+/** The status of a running responder. No secret is in it. */
 export interface ServerStatus {
   instance: string;
   pid: number;
@@ -42,8 +42,7 @@ export interface ServerStatus {
  * ApiChatError: `timeout` if it takes the connection and does not answer, `protocol` if its answer cannot be read.
  */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
-  const answer = await ask(instance, "GET", "/status");
-  return answer === undefined ? undefined : readStatus(answer);
+  return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
 }
 
 /**
@@ -54,7 +53,7 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 export async function requestReload(instance: Instance): Promise<ServerStatus> {
   const answer = await ask(instance, "POST", "/reload");
   if (answer === undefined) throw fail("unavailable", `the responder (process ${instance.pid}) is gone`);
-  return readStatus(answer);
+  return answer as ServerStatus;
 }
 
 /**
@@ -71,82 +70,65 @@ export async function requestWake(instance: Instance, workspace?: string): Promi
   return (await ask(instance, "POST", `/wake${query}`)) !== undefined;
 }
 
-interface ControlAnswer {
-  status: number;
-  /** Which start has answered; undefined from a program that is no responder. */
-  instance: string | undefined;
-  body: string;
-}
-
-/** One request. undefined: that responder is not there. Throws for an answer that is a failure. */
-async function ask(instance: Instance, method: string, path: string): Promise<ControlAnswer | undefined> {
+/** One request; gives what it is answered. undefined: that responder is not there. Throws for a refusal. */
+async function ask(instance: Instance, method: "GET" | "POST", path: string): Promise<unknown> {
   const answer = await send(instance, method, path);
   // Without its name the answer is another program's, which has the port now.
   if (answer?.instance !== instance.instance || answer.status === 401) return undefined;
-  if (answer.status < 300) return answer;
-  throw readFailure(answer);
+  const { status } = answer;
+  const body = parse(answer.body);
+  if (status < 300 && body !== undefined) return body;
+  if (status < 300) throw fail("protocol", "the responder's answer is not JSON", status);
+  const { error } = (body ?? {}) as { error?: { code?: ApiChatErrorCode; message: string } };
+  throw fail(
+    error?.code ?? "unavailable",
+    error?.message ?? `the responder has refused with HTTP ${status}`,
+    status,
+  );
 }
 
-function send(instance: Instance, method: string, path: string): Promise<ControlAnswer | undefined> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    const headers = { authorization: `Bearer ${instance.token}` };
-    // A connection of its own: one that is kept alive would hold up the responder's end.
-    const options = {
-      host: CONTROL_HOST,
-      port: instance.controlPort,
+interface ControlAnswer {
+  status: number;
+  /** Which start has answered; undefined from a program that is no responder. */
+  instance: unknown;
+  body: string;
+}
+
+async function send(
+  { pid, token, controlPort }: Instance,
+  method: "GET" | "POST",
+  path: string,
+): Promise<ControlAnswer | undefined> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  // A connection of its own, and not through a proxy of the environment.
+  const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
+  try {
+    const { statusCode, headers, body } = await client.request({
       method,
       path,
-      headers,
-      agent: false,
+      headers: { authorization: `Bearer ${token}` },
       signal,
-    };
-    const end = (): void => (signal.aborted ? reject(silence(instance)) : resolve(undefined));
-    request(options, (response) => {
-      readAnswer(response).then(resolve, end);
-    })
-      .on("error", end)
-      .end();
-  });
-}
-
-async function readAnswer(response: IncomingMessage): Promise<ControlAnswer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
-  const instance = response.headers[INSTANCE_HEADER];
-  return {
-    status: response.statusCode ?? 0,
-    instance: typeof instance === "string" ? instance : undefined,
-    body: Buffer.concat(chunks).toString(),
-  };
-}
-
-function readStatus({ body }: ControlAnswer): ServerStatus {
-  try {
-    return JSON.parse(body) as ServerStatus;
-  } catch (cause) {
-    throw new ApiChatError("protocol", "the responder's status is not JSON", {
-      operation: "responder",
-      cause,
     });
-  }
-}
-
-function readFailure({ status, body }: ControlAnswer): ApiChatError {
-  try {
-    const { error } = JSON.parse(body) as { error: { code?: ApiChatErrorCode; message: string } };
-    return fail(error.code ?? "unavailable", error.message, status);
+    return { status: statusCode, instance: headers[INSTANCE_HEADER], body: await body.text() };
   } catch {
-    // Not of the shape that this version gives: the status says all there is.
-    return fail("unavailable", `the responder has refused with HTTP ${status}`, status);
+    if (!signal.aborted) return undefined;
+    throw fail(
+      "timeout",
+      `the responder (process ${pid}) has not answered its control interface within ${ANSWER_MS / 1000} s`,
+    );
+  } finally {
+    // One that is kept open would hold up the responder's end.
+    await client.destroy();
   }
 }
 
-const silence = ({ pid }: Instance): ApiChatError =>
-  fail(
-    "timeout",
-    `the responder (process ${pid}) has not answered its control interface within ${ANSWER_MS / 1000} s`,
-  );
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 const fail = (code: ApiChatErrorCode, message: string, httpStatus?: number): ApiChatError =>
   new ApiChatError(code, message, { operation: "responder", attempts: 1, ...(httpStatus && { httpStatus }) });

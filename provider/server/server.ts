@@ -1,22 +1,20 @@
-import { randomUUID } from "node:crypto";
-import { stat } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Redact } from "../lib/redact.js";
+import { ApiChatError } from "../errors/index.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, type LoadedConfig } from "./config.js";
-import { refuseLoops } from "./forward-loop.js";
-import { startForwarder } from "./forwarder.js";
-import { makeDataDir, removeInstance } from "./instance.js";
-import { listen } from "./listener.js";
-import { lockDataDir } from "./lock.js";
-import { createLog, openLogFile, writeToStderr, type Log } from "./log.js";
-import { createRouteMaker, type Routes } from "./routes.js";
-import { RunningServer, type Live } from "./running-server.js";
-import { openSpool } from "./spool.js";
-import { SPOOL_FILE } from "./spool-file.js";
-import { maxAgeMsOf, targetsOf } from "./targets.js";
-
-export type { RunningServer } from "./running-server.js";
+import type { ServerStatus, WorkspaceStatus } from "./control-client.js";
+import { startControl, type ControlActions } from "./control.js";
+import { takeDataDir, writeInstance } from "./data-dir.js";
+import { Forwarder } from "./forward/forwarder.js";
+import { refuseLoops } from "./forward/loops.js";
+import { listen, type Address } from "./listener.js";
+import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
+import { SPOOL_FILE } from "./names.js";
+import { Routes } from "./routes.js";
+import { openSpool, type Spool } from "./spool/spool.js";
 
 export interface ServerOptions {
   /** The configuration file; a reload reads it again. */
@@ -28,6 +26,10 @@ export interface ServerOptions {
 }
 
 const LOG_FILE = "responder.log";
+const TOKEN_BYTES = 32;
+
+/** A day, unless the configuration says otherwise. */
+const FORWARD_WITHIN_SECONDS = 86_400;
 
 /** Undoes one step of a start. */
 type Undo = () => unknown;
@@ -39,53 +41,188 @@ type Undo = () => unknown;
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const loaded = await loadConfig(options.configFile);
-  const undos: Undo[] = [];
+  const { dataDir } = loaded.config;
+  const folder = await takeDataDir(dataDir);
+  const undos: Undo[] = [() => folder.release()];
   try {
-    const server = await openServer(options, loaded, undos);
-    await server.announce();
+    const spool = openSpool(join(dataDir, SPOOL_FILE));
+    undos.push(() => spool.close());
+    const server = new RunningServer(options, { loaded, spool, undos });
+    await server.open();
     return server;
   } catch (error) {
-    for (const undo of undos.toReversed()) await undo();
+    await undoAll(undos);
     throw error;
   }
 }
 
-async function openServer(
-  { configFile, instance = randomUUID(), log: place }: ServerOptions,
-  loaded: LoadedConfig,
-  undos: Undo[],
-): Promise<RunningServer> {
-  const { config } = loaded;
-  await makeDataDir(config.dataDir);
-  const lock = await lockDataDir(config.dataDir);
-  undos.push(() => lock.release());
-  // With the lock in hand, whoever is announced there is dead.
-  await removeInstance(config.dataDir);
-
-  const applied = { loaded };
-  const log = openLog(place, config.dataDir, (text) => applied.loaded.redact(text));
-  await warnOfMode(config.dataDir, log);
-  const spool = openSpool(join(config.dataDir, SPOOL_FILE));
-  undos.push(() => spool.close());
-  const makeRoutes = createRouteMaker(spool, log);
-  const live: Live = Object.assign(applied, { routes: makeRoutes(config) });
-  const answer: Routes["answer"] = (request) => live.routes.answer(request);
-  const listener = await listen(config, toNodeListener({ answer }));
-  undos.push(() => listener.close());
-  refuseLoops(config, listener);
-  const forwarder = startForwarder({ spool, log, targets: targetsOf(config), maxAgeMs: maxAgeMsOf(config) });
-  undos.push(() => forwarder.close());
-  return new RunningServer({ configFile, instance, lock, log, spool, listener, forwarder, makeRoutes, live });
+async function undoAll(undos: Undo[]): Promise<void> {
+  for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
-/** The folder may be a volume that something else has made, so it is left as it is. */
-async function warnOfMode(dataDir: string, log: Log): Promise<void> {
-  const { mode } = await stat(dataDir);
-  if ((mode & 0o077) === 0) return;
-  const warning = `dataDir: ${dataDir} can be opened by other users of this machine: chmod 700 ${dataDir}`;
-  log.warn("configuration", { warning });
-}
+/** A responder that runs. */
+export class RunningServer implements ControlActions {
+  readonly log: Log;
+  readonly #configFile: string;
+  readonly #instance: string;
+  readonly #spool: Spool;
+  readonly #routes: Routes;
+  readonly #forwarder: Forwarder;
+  /** The steps of the start that the stop undoes, the last one first. */
+  readonly #undos: Undo[];
+  /** Reloads and the stop, one after the other. */
+  readonly #changes = new KeyedQueue<"change">();
+  readonly #stopped = Promise.withResolvers<void>();
+  /** What is applied now. */
+  #loaded: LoadedConfig;
+  /** Where it listens; with the real port once it does. */
+  #address: Address;
+  #isStopping = false;
 
-function openLog(place: ServerOptions["log"], dataDir: string, redact: Redact): Log {
-  return createLog(place === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr, redact);
+  constructor(
+    { configFile, instance = randomUUID(), log }: ServerOptions,
+    { loaded, spool, undos }: { loaded: LoadedConfig; spool: Spool; undos: Undo[] },
+  ) {
+    const { host, port, dataDir } = loaded.config;
+    this.#configFile = configFile;
+    this.#instance = instance;
+    this.#spool = spool;
+    this.#undos = undos;
+    this.#loaded = loaded;
+    this.#address = { host, port };
+    const sink = log === "file" ? openLogFile(join(dataDir, LOG_FILE)) : writeToStderr;
+    this.log = createLog(sink, (text) => this.#loaded.redact(text));
+    this.#routes = new Routes(spool, this.log);
+    this.#forwarder = new Forwarder({ spool, log: this.log });
+  }
+
+  /** Resolves when a stop is through; rejects if it has failed. */
+  get stopped(): Promise<void> {
+    return this.#stopped.promise;
+  }
+
+  /** Listens, begins to forward, and announces itself in the data folder. */
+  async open(): Promise<void> {
+    const { config } = this.#loaded;
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const control = await startControl({ instance: this.#instance, token, actions: this });
+    this.#undos.push(() => control.close());
+    const listener = await listen(config, toNodeListener(this.#routes));
+    // What is accepted meanwhile waits in the spool for the next start.
+    this.#undos.push(() => Promise.all([listener.close(), this.#forwarder.close()]));
+    this.#address = { host: listener.host, port: listener.port };
+    this.#apply(this.#loaded);
+    const announced = { instance: this.#instance, pid: process.pid, ...this.#address };
+    await writeInstance(config.dataDir, {
+      ...announced,
+      controlPort: control.port,
+      token,
+      startedAt: new Date().toISOString(),
+    });
+    this.log.info("started", { ...announced, workspaces: this.#workspaceCount });
+    this.#warnOfMode();
+    this.#logWarnings();
+  }
+
+  status(): ServerStatus {
+    return {
+      instance: this.#instance,
+      pid: process.pid,
+      ...this.#address,
+      configDigest: this.#loaded.digest,
+      workspaces: this.#describeWorkspaces(),
+    };
+  }
+
+  reload(): Promise<ServerStatus> {
+    return this.#changes.run("change", async () => {
+      try {
+        if (this.#isStopping)
+          throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
+        const loaded = await loadConfig(this.#configFile);
+        this.#refuseMove(loaded);
+        this.#apply(loaded);
+      } catch (error) {
+        this.log.error("not reloaded", { error: messageOf(error) });
+        throw error;
+      }
+      this.log.info("reloaded", { ...this.#address, workspaces: this.#workspaceCount });
+      this.#logWarnings();
+      return this.status();
+    });
+  }
+
+  wake(workspace?: string): void {
+    this.#forwarder.wake(workspace);
+  }
+
+  stop(): void {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    const end = async (): Promise<void> => {
+      this.log.info("stopping");
+      await undoAll(this.#undos);
+      this.log.info("stopped");
+    };
+    this.#changes.run("change", end).then(this.#stopped.resolve, this.#stopped.reject);
+  }
+
+  #apply(loaded: LoadedConfig): void {
+    const { config } = loaded;
+    refuseLoops(config, this.#address);
+    this.#loaded = loaded;
+    this.#routes.configure(config);
+    this.#forwarder.follow({
+      targets: new Map(
+        Object.entries(config.workspaces).flatMap(([name, { forwardTo }]) =>
+          forwardTo === undefined ? [] : [[name, forwardTo] as const],
+        ),
+      ),
+      maxAgeMs: (config.forwardWithinSeconds ?? FORWARD_WITHIN_SECONDS) * 1000,
+    });
+  }
+
+  /** What holds a port and a folder keeps them: another process can take its place, and this one can be started again. */
+  #refuseMove({ config: { dataDir, host, port } }: LoadedConfig): void {
+    const now = { dataDir: this.#loaded.config.dataDir, ...this.#address };
+    // A port that is left free stays the one that it is.
+    const changed = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([name, after]) => {
+      const before = now[name as keyof typeof now];
+      return before === after ? [] : [`${name}: must stay ${before} while the responder runs, got ${after}`];
+    });
+    if (changed.length === 0) return;
+    throw new ApiChatError("invalid_config", `${changed.join("; ")}; stop it, and start it again`, {
+      operation: "responder",
+    });
+  }
+
+  get #workspaceCount(): number {
+    return Object.keys(this.#loaded.config.workspaces).length;
+  }
+
+  #describeWorkspaces(): Record<string, WorkspaceStatus> {
+    const { workspaces } = this.#loaded.config;
+    const counts = this.#spool.counts();
+    const names = new Set([...Object.keys(workspaces), ...counts.keys()]);
+    return Object.fromEntries(
+      Array.from(names, (name) => {
+        const workspace = workspaces[name];
+        const { pending = 0, deadLetters = 0 } = counts.get(name) ?? {};
+        const forwards = workspace?.forwardTo !== undefined;
+        return [name, { ...(workspace && { path: workspace.path }), forwards, pending, deadLetters }];
+      }),
+    );
+  }
+
+  /** The folder may be a volume that something else has made, so it is left as it is. */
+  #warnOfMode(): void {
+    const { dataDir } = this.#loaded.config;
+    if ((statSync(dataDir).mode & 0o077) === 0) return;
+    const warning = `dataDir: ${dataDir} can be opened by other users of this machine: chmod 700 ${dataDir}`;
+    this.log.warn("configuration", { warning });
+  }
+
+  #logWarnings(): void {
+    for (const warning of this.#loaded.warnings) this.log.warn("configuration", { warning });
+  }
 }

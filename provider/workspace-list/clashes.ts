@@ -1,4 +1,4 @@
-import { WORKSPACE_NAME } from "../server/workspace-names.js";
+import { WORKSPACE_NAME } from "../server/names.js";
 import { canonicalUrl } from "../webhook/fence.js";
 import { apiKeyOf, type KeySource } from "./entry-shape.js";
 

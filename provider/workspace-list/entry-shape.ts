@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { checkSecret, checkUrl } from "../resource/checks.js";
-import { WORKSPACE_NAME } from "../server/workspace-names.js";
+import { WORKSPACE_NAME } from "../server/names.js";
 
 /**
  * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and

@@ -232,16 +232,13 @@ const TARGET_TOKEN = "token-of-the-target-0123456789";
 
 /** Warns when node:sqlite is loaded, as Node 22 does; and of something else. */
 const WARN_AS_NODE_22 = `
-import { registerHooks } from "node:module";
-registerHooks({
-  resolve(specifier, context, next) {
-    if (specifier === "node:sqlite") {
-      process.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
-      process.emitWarning("another warning");
-    }
-    return next(specifier, context);
-  },
-});`;
+const load = process.getBuiltinModule;
+process.getBuiltinModule = (name) => {
+  if (name === "node:sqlite")
+    process.emitWarning("SQLite is an experimental feature and might change at any time", "ExperimentalWarning");
+  return load.call(process, name);
+};
+process.emitWarning("another warning");`;
 
 /** A request whose body does not come. */
 async function openRequest(port: number): Promise<Socket> {

@@ -1,6 +1,6 @@
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
-import { reachesAddress } from "../../server/forward-loop.js";
+import { reachesAddress } from "../../server/forward/loops.js";
 import { listen, type Listener } from "../../server/listener.js";
 import { createDispatcher } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";

@@ -1,7 +1,7 @@
 /** Accepts deliveries into the spool of its first argument until it is killed; writes to stdout what has happened. */
 import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
-import { openSpool } from "../../../provider/server/spool.ts";
+import { openSpool } from "../../../provider/server/spool/spool.ts";
 
 const [, , path = "", round = ""] = process.argv;
 const CALLERS = 20;

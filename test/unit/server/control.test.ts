@@ -113,10 +113,9 @@ describe("the control interface", () => {
       const headers = { authorization: `Bearer ${token}` };
       return (await fetch(`http://127.0.0.1:${controlPort}${path}`, { method, headers })).status;
     };
-    expect(await statusOf("POST", "/status")).toBe(405);
-    expect(await statusOf("GET", "/stop")).toBe(405);
+    expect(await statusOf("POST", "/status")).toBe(404);
+    expect(await statusOf("GET", "/stop")).toBe(404);
     expect(await statusOf("GET", "/other")).toBe(404);
-    expect(await statusOf("GET", "/__proto__")).toBe(404);
   });
 });
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
-import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward-request.js";
-import type { HeaderPair } from "../../../provider/server/spool.js";
+import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/request.js";
+import type { HeaderPair } from "../../../provider/server/spool/rows.js";
 import { startTarget, type Answer } from "./target.js";
 
 interface Forwarding {

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { startForwarder, type Forwarder, type ForwarderOptions } from "../../../provider/server/forwarder.js";
-import { SpoolError, type Spool } from "../../../provider/server/spool.js";
+import { SqliteError } from "../../../provider/lib/sqlite.js";
+import { Forwarder, type ForwarderOptions } from "../../../provider/server/forward/forwarder.js";
+import type { Spool } from "../../../provider/server/spool/spool.js";
 import {
   acceptAll,
   createTestLog,
@@ -18,22 +19,25 @@ import { startTarget, type Answer, type Target } from "./target.js";
 
 const WAIT = { timeout: 10_000, interval: 5 };
 const idsOf = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
-const targetsOf = (urls: Record<string, string>) =>
-  new Map(Object.entries(urls).map(([workspace, url]) => [workspace, { url }]));
+const targetsOf = (urls: Record<string, string>) => new Map(Object.entries(urls));
+const MAX_AGE_MS = 60_000;
 
-type Given = Partial<Omit<ForwarderOptions, "spool" | "targets">>;
+type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
 
 /** Closed after the test. Its pauses are of milliseconds. */
-function startTestForwarder(spool: Spool, urls: Record<string, string>, given: Given = {}): Forwarder {
-  const forwarder = startForwarder({
+function startTestForwarder(
+  spool: Spool,
+  urls: Record<string, string>,
+  { maxAgeMs = MAX_AGE_MS, ...given }: Given = {},
+): Forwarder {
+  const forwarder = new Forwarder({
     spool,
-    targets: targetsOf(urls),
     log: createTestLog(),
     backOff: { firstMs: 20, longestMs: 80 },
     closeTimeoutMs: 100,
-    maxAgeMs: 60_000,
     ...given,
   });
+  forwarder.follow({ targets: targetsOf(urls), maxAgeMs });
   onTestFinished(() => forwarder.close());
   return forwarder;
 }
@@ -111,7 +115,7 @@ test("a refused message is a dead letter at once, and frees its conversation", a
   startTestForwarder(spool, { acme: target.url }, { log });
   const [refused, behind] = await acceptAll(spool, [{}, {}]);
   await vi.waitFor(() => expect(listIds(spool)).toEqual([]), WAIT);
-  expect(spool.listDeadLetters({ limit: 10 })).toMatchObject([
+  expect(spool.deadLetters.list({ limit: 10 })).toMatchObject([
     { id: refused?.id, failure: "HTTP 422", attempts: 1 },
   ]);
   expect(idsOf(target.received)).toEqual([refused?.id, behind?.id]);
@@ -157,7 +161,7 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   const [bad, behind] = await acceptAll(spool, [{ body: Buffer.from("bad") }, {}]);
   await waitForDeadLetters(spool, 1);
   await vi.waitFor(() => expect(listIds(spool)).toEqual([]), WAIT);
-  const [letter] = spool.listDeadLetters({ limit: 1 });
+  const [letter] = spool.deadLetters.list({ limit: 1 });
   expect(letter).toMatchObject({ id: bad?.id, failure: "HTTP 503", attempts: 2 });
   expect((letter?.buriedMs ?? 0) - (letter?.acceptedMs ?? 0)).toBeGreaterThanOrEqual(200);
   expect(idsOf(target.received)).toEqual([bad?.id, bad?.id, behind?.id]);
@@ -183,7 +187,7 @@ test("the age of what a workspace kept counts from when it gets a target, and no
 
   const target = await startTarget((_, response) => response.writeHead(500).end());
   const givenMs = Date.now();
-  forwarder.setTargets(targetsOf({ acme: target.url }), 1_000);
+  forwarder.follow({ targets: targetsOf({ acme: target.url }), maxAgeMs: 1_000 });
   await vi.waitFor(() => expect(Date.now() - givenMs).toBeGreaterThan(750), WAIT);
   await forwarder.close();
   expect(listDeadIds(spool)).toEqual([]);
@@ -191,7 +195,7 @@ test("the age of what a workspace kept counts from when it gets a target, and no
   const startedMs = Date.now();
   startTestForwarder(spool, { acme: target.url }, { maxAgeMs: 1_000 });
   await waitForDeadLetters(spool, 1);
-  const { buriedMs } = spool.listDeadLetters({ limit: 1 })[0] ?? { buriedMs: 0 };
+  const { buriedMs } = spool.deadLetters.list({ limit: 1 })[0] ?? { buriedMs: 0 };
   expect(buriedMs).toBeGreaterThanOrEqual(givenMs + 1_000);
   expect(buriedMs).toBeLessThan(startedMs + 1_000);
 });
@@ -244,7 +248,7 @@ test("another target is tried at once, and what is under way ends at the one bef
     { conversation: "2" },
   ]);
   await vi.waitFor(() => expect(listAll(spool)[1]?.attempts).toBe(1), WAIT);
-  forwarder.setTargets(targetsOf({ acme: next.url }));
+  forwarder.follow({ targets: targetsOf({ acme: next.url }), maxAgeMs: MAX_AGE_MS });
   await waitForRequests(next, 1);
   for (const answer of answers) answer();
   await waitUntilEmpty(spool);
@@ -256,7 +260,9 @@ test("throws for a target that is no URL, and goes on as before", async () => {
   const spool = openTestSpool();
   const target = await startTarget();
   const forwarder = startTestForwarder(spool, { acme: target.url });
-  expect(() => forwarder.setTargets(targetsOf({ acme: "nowhere" }))).toThrow(TypeError);
+  expect(() => forwarder.follow({ targets: targetsOf({ acme: "nowhere" }), maxAgeMs: MAX_AGE_MS })).toThrow(
+    TypeError,
+  );
   await acceptAll(spool, [{}]);
   await waitUntilEmpty(spool);
 });
@@ -269,7 +275,7 @@ test("a replayed dead letter is forwarded with its id after wake, before what wa
   const [letter] = await acceptAll(spool, [{}]);
   await waitForDeadLetters(spool, 1);
   const other = openTestSpool(path, { create: false });
-  expect(await other.replay({ all: true })).toBe(1);
+  expect(await other.deadLetters.replay({ all: true })).toBe(1);
   forwarder.wake();
   await waitUntilEmpty(spool);
   expect(idsOf(target.received)).toEqual([letter?.id, letter?.id]);
@@ -305,7 +311,7 @@ test("a replay during an attempt of the same conversation waits for its end, and
   await waitForDeadLetters(spool, 1);
   const [slow] = await acceptAll(spool, [{}]);
   await waitForRequests(target, 2);
-  await spool.replay({ all: true });
+  await spool.deadLetters.replay({ all: true });
   forwarder.wake();
   // A delivery of another conversation gets through: had the first been begun, it would be there before.
   const [probe] = await acceptAll(spool, [{ conversation: "probe" }]);
@@ -410,7 +416,7 @@ test("what is taken and cannot be noted is not sent again, and is deleted when t
   const log = createTestLog();
   const target = await startTarget();
   const complete = vi.spyOn(spool.queue, "complete");
-  complete.mockRejectedValueOnce(new SpoolError("full", "the disk is full"));
+  complete.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
   startTestForwarder(spool, { acme: target.url }, { log });
   const accepted = await acceptAll(spool, [{}, {}]);
   await waitUntilEmpty(spool);
@@ -423,7 +429,7 @@ test("what is taken and cannot be noted is not sent again, and is deleted when t
 test("close ends although nothing can be noted", async () => {
   const spool = openTestSpool();
   const target = await startTarget();
-  const complete = vi.spyOn(spool.queue, "complete").mockRejectedValue(new SpoolError("full", "full"));
+  const complete = vi.spyOn(spool.queue, "complete").mockRejectedValue(new SqliteError("full", "full"));
   const forwarder = startTestForwarder(spool, { acme: target.url });
   await acceptAll(spool, [{}]);
   await vi.waitFor(() => expect(complete).toHaveBeenCalled(), WAIT);

@@ -1,8 +1,8 @@
 import { readFileSync, statSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { createRedactor } from "../../../provider/lib/redact.js";
-import { createLog, limitRate, openLogFile, type LogFields } from "../../../provider/server/log.js";
+import { createLog, openLogFile, type LogFields } from "../../../provider/server/log.js";
 import { KEY, makeFolder } from "./folders.js";
 
 it("writes one JSON line an event, with time and level", () => {
@@ -72,16 +72,16 @@ it("counts what is in its file already", async () => {
   expect(readFileSync(`${file}.1`, "utf8")).toBe(`${"a".repeat(80)}\n`);
 });
 
-it("lets one line of a kind through in ten seconds, and then tells how many it left out", () => {
-  const written: LogFields[] = [];
-  let nowMs = 0;
-  const write = limitRate(
-    (fields) => written.push(fields),
-    () => nowMs,
-  );
-  for (let index = 0; index < 1000; index++) write("acme invalid_signature", { index });
-  write("beta invalid_signature", { index: 1 });
-  nowMs = 10_000;
-  write("acme invalid_signature", { index: 1001 });
-  expect(written).toEqual([{ index: 0 }, { index: 1 }, { index: 1001, suppressed: 999 }]);
+it("writes one limited line of a kind in ten seconds, and then how many it suppressed", () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: unknown[] = [];
+  const log = createLog((line) => lines.push(JSON.parse(line)));
+  const refuse = (workspace: string, index: number): void =>
+    log.limited("warn", "refused", `${workspace} invalid_signature`, { index });
+  for (let index = 0; index < 1000; index++) refuse("acme", index);
+  refuse("beta", 1);
+  vi.advanceTimersByTime(10_000);
+  refuse("acme", 1001);
+  expect(lines).toMatchObject([{ index: 0 }, { index: 1 }, { index: 1001, suppressed: 999 }]);
 });

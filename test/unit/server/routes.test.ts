@@ -3,8 +3,8 @@ import { createDelivery, createHandshake } from "../../../provider/responder/ind
 import { fromRequest } from "../../../provider/responder/fetch.js";
 import type { ServerConfig } from "../../../provider/server/config.js";
 import { createLog } from "../../../provider/server/log.js";
-import { createRouteMaker } from "../../../provider/server/routes.js";
-import type { AcceptedDelivery } from "../../../provider/server/spool-rows.js";
+import { Routes } from "../../../provider/server/routes.js";
+import type { AcceptedDelivery } from "../../../provider/server/spool/rows.js";
 import { KEY, SECOND_KEY } from "./folders.js";
 
 const CONFIG: ServerConfig = {
@@ -27,7 +27,8 @@ function setUp({ failure, config = CONFIG }: { failure?: Error; config?: ServerC
     return Promise.resolve();
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
-  const routes = createRouteMaker({ accept, check: () => Promise.resolve() }, log)(config);
+  const routes = new Routes({ accept, check: () => Promise.resolve() }, log);
+  routes.configure(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
   return { accepted, lines, send };
 }

@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { createDelivery, createHandshake, signBody } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
-import { openSpool } from "../../../provider/server/spool.js";
+import { openSpool } from "../../../provider/server/spool/spool.js";
 import { startReceiver } from "../../support/receiver.js";
 import { findSecrets } from "../../support/secrets.js";
 import { afterTests } from "../client/harness.js";

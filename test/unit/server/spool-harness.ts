@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
-import { openSpool, type AcceptedDelivery, type Spool } from "../../../provider/server/spool.js";
+import type { AcceptedDelivery } from "../../../provider/server/spool/rows.js";
+import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 
 /** A file in a new folder, gone after the test. */
 export function spoolFile(): string {
@@ -53,7 +54,7 @@ export async function buryFirst(spool: Spool, workspace = "acme"): Promise<void>
 export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
 export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) => id);
 export const listDeadIds = (spool: Spool): string[] =>
-  spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
+  spool.deadLetters.list({ limit: 1_000_000 }).map(({ id }) => id);
 
 /** The file as another program sees it. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {
@@ -78,5 +79,6 @@ export function createTestLog(): Log & { events: LoggedEvent[] } {
     (level: string) =>
     (event: string, fields: object = {}): void =>
       void events.push({ level, event, fields });
-  return { events, info: note("info"), warn: note("warn"), error: note("error") };
+  const limited: Log["limited"] = (level, event, _kind, fields) => note(level)(event, fields);
+  return { events, info: note("info"), warn: note("warn"), error: note("error"), limited };
 }

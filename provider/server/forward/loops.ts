@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import { ApiChatError } from "../errors/index.js";
-import { printUrl } from "../lib/url.js";
-import type { ServerConfig } from "./config.js";
-import type { Address } from "./listener.js";
+import { ApiChatError } from "../../errors/index.js";
+import { printUrl } from "../../lib/url.js";
+import type { ServerConfig } from "../config.js";
+import type { Address } from "../listener.js";
 
 /** A workspace: where it answers, and where it forwards. */
 interface ForwardingPlace {

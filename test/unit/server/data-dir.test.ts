@@ -1,13 +1,8 @@
 import { readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import {
-  makeDataDir,
-  readInstance,
-  removeInstance,
-  writeInstance,
-} from "../../../provider/server/instance.js";
-import { lockDataDir } from "../../../provider/server/lock.js";
+import { makeDataDir } from "../../../provider/lib/files.js";
+import { readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
 import { makeFolder } from "./folders.js";
 
 const INSTANCE = {
@@ -22,14 +17,14 @@ const INSTANCE = {
 
 it("makes a data folder for its owner only, with those above it", async () => {
   const dataDir = join(await makeFolder(), "state", "data");
-  await makeDataDir(dataDir);
-  await makeDataDir(dataDir);
+  makeDataDir(dataDir);
+  makeDataDir(dataDir);
   expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
 });
 
-it("ends with how to fix it where the file system makes no folders", async () => {
+it("ends with how to fix it where the file system makes no folders", () => {
   for (const dataDir of ["/proc/nope", "/proc/nope/data"]) {
-    await expect(makeDataDir(dataDir)).rejects.toMatchObject({
+    expect(failureOf(dataDir)).toMatchObject({
       code: "invalid_config",
       message: expect.stringMatching(
         new RegExp(`^dataDir: .*got ${dataDir}: .*/proc/nope .*give another folder`),
@@ -38,18 +33,28 @@ it("ends with how to fix it where the file system makes no folders", async () =>
   }
 });
 
-const messageOf = (dataDir: string) => makeDataDir(dataDir).catch(({ message }: Error) => message);
+function failureOf(dataDir: string): unknown {
+  try {
+    makeDataDir(dataDir);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
 
-it("says so of a data folder that is a file, lies below one, or is a link to nowhere", async () => {
+it("fails for a data folder that is a file, lies below one, or is a link to nowhere", async () => {
   const folder = await makeFolder();
   const file = join(folder, "file");
   await writeFile(file, "");
   await symlink(join(folder, "nowhere"), join(folder, "link"));
-  const told = `${file} is a file; give another folder, such as "/var/lib/apichat"`;
-  const start = "dataDir: must be a folder that can be made, got";
-  expect(await messageOf(file)).toBe(`${start} ${file}: ${told}`);
-  expect(await messageOf(join(file, "a", "b"))).toBe(`${start} ${join(file, "a", "b")}: ${told}`);
-  expect(await messageOf(join(folder, "link"))).toContain("link is a link to nowhere; remove it");
+  for (const [dataDir, reason] of [
+    [file, `${file} is a file`],
+    [join(file, "a", "b"), `${file} is a file`],
+    [join(folder, "link"), "link is a link to nowhere; remove it"],
+  ] as const) {
+    const message = expect.stringContaining(reason) as string;
+    expect(failureOf(dataDir)).toMatchObject({ code: "invalid_config", message });
+  }
 });
 
 it("announces an instance in one step and for its owner only, and takes it away", async () => {
@@ -59,8 +64,10 @@ it("announces an instance in one step and for its owner only, and takes it away"
   expect(await readInstance(dataDir)).toEqual(INSTANCE);
   expect(await readdir(dataDir)).toEqual(["instance.json"]);
   expect((await stat(join(dataDir, "instance.json"))).mode & 0o777).toBe(0o600);
-  await removeInstance(dataDir);
-  await removeInstance(dataDir);
+  const taken = await takeDataDir(dataDir);
+  expect(await readInstance(dataDir)).toBeUndefined();
+  await writeInstance(dataDir, INSTANCE);
+  await taken.release();
   expect(await readInstance(dataDir)).toBeUndefined();
 });
 
@@ -78,7 +85,7 @@ it("finds no announcement where there is no folder", async () => {
 });
 
 it("ends with how to fix it in a folder that takes no files", async () => {
-  await expect(lockDataDir("/proc")).rejects.toMatchObject({
+  await expect(takeDataDir("/proc")).rejects.toMatchObject({
     code: "invalid_config",
     message: expect.stringMatching(/^dataDir: must be a folder in which .*got \/proc \(E[A-Z]+\)/) as string,
   });
@@ -86,16 +93,16 @@ it("ends with how to fix it in a folder that takes no files", async () => {
 
 it("lets one hold a data folder, and the next when it lets go", async () => {
   const dataDir = await makeFolder();
+  const taken = await takeDataDir(dataDir);
   await writeInstance(dataDir, INSTANCE);
-  const lock = await lockDataDir(dataDir);
-  await expect(lockDataDir(dataDir)).rejects.toMatchObject({
+  await expect(takeDataDir(dataDir)).rejects.toMatchObject({
     code: "conflict",
     message: expect.stringContaining(`${dataDir} is in use by the responder of process 4711`) as string,
   });
   // The failed attempt must not have dropped the first one's lock.
-  await expect(lockDataDir(dataDir)).rejects.toMatchObject({ code: "conflict" });
-  lock.release();
-  const next = await lockDataDir(dataDir);
-  next.release();
+  await expect(takeDataDir(dataDir)).rejects.toMatchObject({ code: "conflict" });
+  await taken.release();
+  const next = await takeDataDir(dataDir);
+  await next.release();
   expect((await stat(join(dataDir, "lock.sqlite"))).mode & 0o777).toBe(0o600);
 });

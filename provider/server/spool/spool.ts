@@ -1,19 +1,11 @@
-import { closeSync, fchmodSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { DeadLetters, type DeadLetterChoice } from "./dead-letters.js";
-import { makeFolders } from "./folders.js";
+import { makeFolders } from "../../lib/files.js";
+import { openSpoolDatabase, SpoolTidying } from "./database.js";
+import { DeadLetters } from "./dead-letters.js";
 import { ForwardQueue } from "./forward-queue.js";
+import { toKeptDelivery, type AcceptedDelivery, type KeptDelivery, type ListOptions } from "./rows.js";
 import { SharedCommits } from "./shared-commits.js";
-import { SpoolError, toSpoolError } from "./spool-error.js";
-import { toKeptDelivery } from "./spool-rows.js";
-import type { AcceptedDelivery, DeadLetter, KeptDelivery, ListOptions } from "./spool-rows.js";
-import { openSpoolDatabase } from "./spool-schema.js";
-import { SpoolTidying } from "./spool-tidying.js";
-
-export { SpoolError } from "./spool-error.js";
-export type { DeadLetterChoice } from "./dead-letters.js";
-export type { AcceptedDelivery, DeadLetter, HeaderPair, KeptDelivery, ListOptions } from "./spool-rows.js";
 
 export interface SpoolOptions {
   /** Whether a missing file is made. Default true. */
@@ -34,20 +26,11 @@ export interface SpoolCounts {
 
 /**
  * Opens the spool's file, and makes it (0600) and its folder (0700) if they are missing. A file of a process that was
- * killed opens as it is. Several processes may have one file open. Throws a SpoolError: `newer`, `foreign`, `busy`, `failed`.
+ * killed opens as it is. Several processes may have one file open. Throws a SqliteError or an error of the file system.
  */
 export function openSpool(path: string, { create = true, tidyAfterMs = 5_000 }: SpoolOptions = {}): Spool {
-  try {
-    if (create) makeFolders(dirname(path));
-    // SQLite gives its two other files the mode of this one.
-    const file = openSync(path, create ? "a+" : "r+", 0o600);
-    fchmodSync(file, 0o600);
-    closeSync(file);
-    return new Spool(openSpoolDatabase(path), tidyAfterMs);
-  } catch (error) {
-    const { code, message } = toSpoolError(error);
-    throw new SpoolError(code, `${path}: ${message}`, error);
-  }
+  if (create) makeFolders(dirname(path));
+  return new Spool(openSpoolDatabase(path, create), tidyAfterMs);
 }
 
 /** The deliveries that are acknowledged and not yet forwarded, in a SQLite file that survives the process. */
@@ -55,25 +38,26 @@ export class Spool {
   readonly #database: DatabaseSync;
   readonly #commits: SharedCommits;
   readonly #statements: ReturnType<typeof prepareStatements>;
-  readonly #deadLetters: DeadLetters;
   readonly #tidying: SpoolTidying;
   #onAccepted: (workspace: string) => void = () => {};
 
   /** What the forwarder takes its work from. */
   readonly queue: ForwardQueue;
+  /** What could not be forwarded. */
+  readonly deadLetters: DeadLetters;
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
     this.#database = database;
     this.#tidying = new SpoolTidying(database, tidyAfterMs);
     this.#commits = new SharedCommits(database, () => this.#tidying.schedule());
     this.#statements = prepareStatements(database);
-    this.#deadLetters = new DeadLetters(database, this.#commits);
+    this.deadLetters = new DeadLetters(database, this.#commits);
     this.queue = new ForwardQueue(database, this.#commits);
   }
 
   /**
    * Keeps a delivery. Resolves once it is on the disk: it may be acknowledged then. All deliveries of one turn of the event
-   * loop share a commit. Rejects with a SpoolError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
+   * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
    */
   async accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     const row = {
@@ -89,7 +73,7 @@ export class Spool {
   }
 
   /**
-   * Keeps a delivery of 32 KiB and removes it in the same commit. Rejects with a SpoolError if that cannot be done: nothing
+   * Keeps a delivery of 32 KiB and removes it in the same commit. Rejects with a SqliteError if that cannot be done: nothing
    * could be accepted now.
    */
   check(): Promise<void> {
@@ -111,24 +95,6 @@ export class Spool {
     return rows.map(toKeptDelivery);
   }
 
-  /** What could not be forwarded, in the order of acceptance. */
-  listDeadLetters(options: ListOptions): DeadLetter[] {
-    return this.#deadLetters.list(options);
-  }
-
-  /**
-   * Moves dead letters back to where they stood in the order of acceptance; their age counts from now, their ids stay.
-   * Resolves with how many there were. In another process than the forwarder's, that one must be woken.
-   */
-  replay(choice: DeadLetterChoice): Promise<number> {
-    return this.#deadLetters.replay(choice);
-  }
-
-  /** Which of the ids are no dead letters. */
-  findUnknownDeadLetters(ids: readonly string[]): string[] {
-    return this.#deadLetters.findUnknown(ids);
-  }
-
   /**
    * Makes due now what waits for its next attempt, of one workspace or of every one. Resolves with how many conversations
    * there were. In another process than the forwarder's, that one must be woken.
@@ -138,11 +104,6 @@ export class Spool {
     let count = 0;
     for (const one of workspaces) count += await this.queue.makeDue(one);
     return count;
-  }
-
-  /** Deletes dead letters. Resolves with how many there were. */
-  removeDeadLetters(choice: DeadLetterChoice): Promise<number> {
-    return this.#deadLetters.remove(choice);
   }
 
   /** How many rows there are, by workspace; a workspace without any is missing. */

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import { connectionCode } from "../lib/post.js";
-import { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "../responder/forwarding.js";
-import type { AcceptedDelivery } from "./spool-rows.js";
+import { connectionCode } from "../../lib/post.js";
+import { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "../../responder/forwarding.js";
+import type { AcceptedDelivery } from "../spool/rows.js";
 
 /**
  * What came of one attempt. `delivered`: answered with 2xx. `refused`: the target does not want this message, and would

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SharedCommits } from "./shared-commits.js";
-import { toDeadLetter, type DeadLetter, type ListOptions } from "./spool-rows.js";
+import { toDeadLetter, type DeadLetter, type ListOptions } from "./rows.js";
 
 /** Which dead letters: these, or all of one workspace or of every one. */
 export type DeadLetterChoice = { ids: readonly string[] } | { all: true; workspace?: string | undefined };
@@ -23,12 +23,21 @@ export class DeadLetters {
     return this.#statements.list.all(workspace ?? null, workspace ?? null, after, limit).map(toDeadLetter);
   }
 
-  /** Moves dead letters back to where they stood in the order of acceptance. Gives how many there were. */
-  replay(choice: DeadLetterChoice): Promise<number> {
-    return this.#forEach(choice, (position) => {
-      this.#statements.yieldHead.run({ position });
-      this.#statements.replay.run({ position, nowMs: Date.now() });
-    });
+  /**
+   * Moves dead letters back to their place in the order of acceptance; their age counts from now, their ids stay. Resolves
+   * with how many there were. In another process than the forwarder's, that one must be woken.
+   */
+  async replay(choice: DeadLetterChoice): Promise<number> {
+    // All of them beforehand: what is refused again meanwhile would come round without end.
+    const positions = this.#choose(choice);
+    let count = 0;
+    for (let start = 0; start < positions.length; start += ROWS_A_COMMIT) {
+      const some = positions.slice(start, start + ROWS_A_COMMIT);
+      count += await this.#commits.write("frees", () =>
+        some.reduce((replayed, position) => replayed + this.#replayOne(position), 0),
+      );
+    }
+    return count;
   }
 
   /** Which of the ids are no dead letters. */
@@ -36,27 +45,11 @@ export class DeadLetters {
     return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
   }
 
-  /** Deletes dead letters. Gives how many there were. */
-  remove(choice: DeadLetterChoice): Promise<number> {
-    return this.#forEach(choice);
-  }
-
-  /** Acts on each, and deletes it. */
-  async #forEach(choice: DeadLetterChoice, act?: (position: number) => void): Promise<number> {
-    // All of them beforehand: what is refused again meanwhile would come round without end.
-    const positions = this.#choose(choice);
-    let count = 0;
-    for (let start = 0; start < positions.length; start += ROWS_A_COMMIT) {
-      count += await this.#commits.write("frees", () => {
-        let removed = 0;
-        for (const position of positions.slice(start, start + ROWS_A_COMMIT)) {
-          act?.(position);
-          removed += Number(this.#statements.remove.run(position).changes);
-        }
-        return removed;
-      });
-    }
-    return count;
+  /** Gives 0 if another process was first. */
+  #replayOne(position: number): number {
+    this.#statements.yieldHead.run({ position });
+    this.#statements.replay.run({ position, nowMs: Date.now() });
+    return Number(this.#statements.remove.run(position).changes);
   }
 
   #choose(choice: DeadLetterChoice): number[] {
@@ -87,7 +80,7 @@ function prepareStatements(database: DatabaseSync) {
       "SELECT position FROM dead_letters WHERE ? IS NULL OR workspace = ? ORDER BY position",
     ),
     remove: database.prepare("DELETE FROM dead_letters WHERE position = ?"),
-    // The first of a conversation that waits is the first no more if the dead letter stood before it.
+    // The first of a conversation that waits is the first no more if the dead letter was before it.
     yieldHead: database.prepare(
       `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
        (SELECT min(later.position) FROM dead_letters AS letter

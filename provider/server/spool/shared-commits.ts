@@ -1,11 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import { SpoolError, toSpoolError } from "./spool-error.js";
+import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
 /** A write that waits for the next commit. `run` may run twice: its first run is undone then. */
 interface PendingWrite {
   run(): void;
   resolve(): void;
-  reject(error: SpoolError): void;
+  reject(error: SqliteError): void;
 }
 
 /** `frees`: takes rows away or changes them. `adds`: needs room for new ones. */
@@ -29,9 +29,9 @@ export class SharedCommits {
     this.#onCommit = onCommit;
   }
 
-  /** Resolves with what `run` gives, after it is committed. Rejects with a SpoolError, and then nothing of it is kept. */
+  /** Resolves with what `run` gives, after it is committed. Rejects with a SqliteError, and then nothing of it is kept. */
   write<T>(kind: WriteKind, run: () => T): Promise<T> {
-    if (this.#closed) return Promise.reject(new SpoolError("closed", "the spool is closed"));
+    if (this.#closed) return Promise.reject(new SqliteError("closed", "the spool is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let result: T;
     const pending = kind === "frees" ? this.#frees : this.#adds;
@@ -61,28 +61,16 @@ export class SharedCommits {
         for (const write of writes) write.run();
       });
     } catch (error) {
-      this.#settleFailed(writes, toSpoolError(error));
+      this.#settleFailed(writes, toSqliteError(error));
       return;
     }
     for (const write of writes) write.resolve();
     this.#onCommit();
   }
 
-  #settleFailed(writes: readonly PendingWrite[], error: SpoolError): void {
+  #settleFailed(writes: readonly PendingWrite[], error: SqliteError): void {
     // Waiting for a lock blocks the event loop: once for all is enough.
     if (writes.length === 1 || error.code === "busy") for (const write of writes) write.reject(error);
     else for (const write of writes) this.#commit([write]);
-  }
-}
-
-/** Runs `work` in a transaction of its own, which is undone if it throws or cannot be committed. */
-export function inTransaction(database: DatabaseSync, work: () => void): void {
-  database.exec("BEGIN IMMEDIATE");
-  try {
-    work();
-    database.exec("COMMIT");
-  } finally {
-    // A full disk ends the transaction by itself; any other failure leaves it open.
-    if (database.isTransaction) database.exec("ROLLBACK");
   }
 }

@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { ApiChatError } from "../errors/index.js";
+
+/** Writes a file that only its owner can read (0600). Whoever reads sees the file before or the file after, never half of one. */
+export async function writePrivateFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
+  await rename(temporary, path);
+}
+
+/**
+ * Makes an empty file for its owner only (0600). One that is there is not even opened: closing it would drop the locks that
+ * this process has on it.
+ */
+export function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  }
+}
+
+/** The text of a file; undefined if there is none. Throws an error of the file system for one that cannot be read. */
+export function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an error of the file system has one of these codes. */
+export const hasCode = (error: unknown, ...codes: string[]): boolean =>
+  codes.includes((error as NodeJS.ErrnoException).code ?? "");
+
+/**
+ * Makes a folder (0700) and those above it that are missing; one that is there stays as it is. Throws an error of the
+ * file system with its `code`: ENOTDIR where something else than a folder is in the way.
+ */
+export function makeFolders(folder: string): void {
+  // One by one: Node's own recursive mkdir never ends where a mkdir is answered with ENOENT, as in /proc.
+  const missing: string[] = [];
+  for (let path = folder; !isFolder(path); path = dirname(path)) missing.push(path);
+  for (const path of missing.toReversed()) {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have been first.
+      if (!hasCode(error, "EEXIST") || !isFolder(path)) throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  const stats = findStats(path);
+  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
+  throw Object.assign(new Error(`${path} is not a folder`), { code: "ENOTDIR", path });
+}
+
+function findStats(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch (error) {
+    // Below a file: that file's own turn comes.
+    if (hasCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Makes the data folder of a responder, and those above it, for its owner only. A folder that is there stays as it is.
+ * Throws `invalid_config` with how to fix it if that cannot be done.
+ */
+export function makeDataDir(dataDir: string): void {
+  try {
+    makeFolders(dataDir);
+  } catch (cause) {
+    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code]?.(path) ?? message;
+    throw new ApiChatError(
+      "invalid_config",
+      `dataDir: must be a folder that can be made, got ${dataDir}: ${reason}`,
+      { operation: "responder", cause },
+    );
+  }
+}
+
+const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
+
+const REASONS: Partial<Record<string, (path: string) => string>> = {
+  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
+  EEXIST: (path) => `${path} is a link to nowhere; remove it, or ${OTHER_FOLDER}`,
+  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
+  EACCES: (path) => `this user may not make ${path} (EACCES); make it for this user, or ${OTHER_FOLDER}`,
+  EPERM: (path) => `this user may not make ${path} (EPERM); make it for this user, or ${OTHER_FOLDER}`,
+  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
+};

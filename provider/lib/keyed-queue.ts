@@ -1,0 +1,22 @@
+/** Runs the tasks of one key one after the other, in the order in which they were added; keys do not wait for each other. */
+export class KeyedQueue<Key = string> {
+  /** The last task of each key that has one. It never rejects. */
+  readonly #last = new Map<Key, Promise<unknown>>();
+
+  /** Runs a task when those before it have settled, however they did. Settles as the task does. */
+  run<T>(key: Key, task: () => T | Promise<T>): Promise<T> {
+    const done = (this.#last.get(key) ?? Promise.resolve()).then(task);
+    const settled = done
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#last.get(key) === settled) this.#last.delete(key);
+      });
+    this.#last.set(key, settled);
+    return done;
+  }
+
+  /** Resolves when no task is left, those included that are added meanwhile. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values());
+  }
+}

@@ -1,0 +1,163 @@
+import { accessSync, chmodSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
+import { createPrivateFile } from "./files.js";
+
+/**
+ * Why a database could not do its work. `full`: no room on the disk. `busy`: another process held the file for too long.
+ * `readonly`: the file cannot be written. `newer` and `older`: another release has written it. `foreign`: it is another
+ * program's, or no database. `closed`: it was closed before. `failed`: anything else, such as an error of the disk.
+ */
+export type SqliteErrorCode =
+  "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
+
+/** A failure of a database: what was asked of it has not happened. Compare `code`, not the text. */
+export class SqliteError extends Error {
+  override readonly name = "SqliteError";
+  readonly code: SqliteErrorCode;
+
+  constructor(code: SqliteErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
+
+export interface SqliteFormat {
+  /** Marks the file as ours: four letters of ASCII. */
+  applicationId: string;
+  /** The version that this release reads and writes, in the file as `user_version`. An older one is refused too. */
+  version: number;
+  /** Makes the tables of a new file. */
+  tables: string;
+}
+
+export interface SqliteOptions extends SqliteFormat {
+  /** Set on each opening, before the tables are made. */
+  pragmas: string;
+  /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
+  lockTimeoutMs: number;
+  /** Whether the file is for this process alone, until it is closed or the process ends, however it ends. Default false. */
+  exclusive?: boolean;
+  /** Whether a missing file is made. Default true. */
+  create?: boolean;
+}
+
+/**
+ * Opens a file of ours, and makes it (0600) if it is missing. A file of a process that was killed opens as it is. Throws a
+ * SqliteError with the path in front; a file that is not ours is as it was then.
+ */
+export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    if (options.create ?? true) createPrivateFile(path);
+    else accessSync(path);
+    database = connect(path, options.lockTimeoutMs);
+    if (options.exclusive) database.exec("PRAGMA locking_mode = EXCLUSIVE");
+    checkFormat(database, options);
+    // Another program may have changed it. SQLite gives its two other files the mode of this one.
+    chmodSync(path, 0o600);
+    database.exec(options.pragmas);
+    createTables(database, options);
+    return database;
+  } catch (error) {
+    database?.close();
+    const { code, message } = toSqliteError(error);
+    throw new SqliteError(code, `${path}: ${message}`, error);
+  }
+}
+
+/** The hold of one process on something; the kernel drops it when that process ends. */
+export interface FileLock {
+  release(): void;
+}
+
+/**
+ * Takes a file as a lock, for this process alone, until it is released or the process ends, however it ends. undefined:
+ * another process has it. Throws an error of the file system if the file cannot be made.
+ */
+export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefined {
+  createPrivateFile(path);
+  const database = connect(path, lockTimeoutMs);
+  try {
+    database.exec("BEGIN EXCLUSIVE");
+    return { release: () => database.close() };
+  } catch (error) {
+    database.close();
+    if (toSqliteError(error).code === "busy") return undefined;
+    throw error;
+  }
+}
+
+/** Loaded on first use, without the one warning that Node 22 prints then: it would stand where users read errors and logs. */
+function connect(path: string, timeout: number): DatabaseSync {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    const { DatabaseSync: Database } = process.getBuiltinModule("node:sqlite");
+    return new Database(path, { timeout });
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteFormat): void {
+  const found = readPragma(database, "user_version");
+  if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return;
+  if (readPragma(database, "application_id") !== numberOf(applicationId)) {
+    throw new SqliteError("foreign", "the file holds another program's tables");
+  }
+  if (found === version) return;
+  const code = found > version ? "newer" : "older";
+  throw new SqliteError(
+    code,
+    `the file has version ${found}, this release reads version ${version}: use the release that wrote it`,
+  );
+}
+
+function createTables(database: DatabaseSync, { applicationId, version, tables }: SqliteFormat): void {
+  if (readPragma(database, "user_version") === version) return;
+  inTransaction(database, () => {
+    // Another process may have been first.
+    if (readPragma(database, "user_version") === version) return;
+    database.exec(tables);
+    database.exec(`PRAGMA application_id = ${numberOf(applicationId)}; PRAGMA user_version = ${version}`);
+  });
+}
+
+const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();
+
+/** Runs `work` in a transaction of its own, which is undone if it throws or cannot be committed. */
+export function inTransaction(database: DatabaseSync, work: () => void): void {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    work();
+    database.exec("COMMIT");
+  } finally {
+    // A full disk ends the transaction by itself; any other failure leaves it open.
+    if (database.isTransaction) database.exec("ROLLBACK");
+  }
+}
+
+/** A setting of SQLite that is a number. */
+export function readPragma(database: DatabaseSync, name: string): number {
+  return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+}
+
+/** SQLite's primary result codes that mean something to us. */
+const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }> = {
+  5: { code: "busy", message: "another process holds the file" },
+  8: { code: "readonly", message: "the file cannot be written: change its owner or mode" },
+  13: { code: "full", message: "the disk is full: make room" },
+  26: { code: "foreign", message: "the file is no SQLite database" },
+};
+
+/** Gives SQLite's errors their code; a SqliteError stays as it is. */
+export function toSqliteError(error: unknown): SqliteError {
+  if (error instanceof SqliteError) return error;
+  // The low byte of the extended result code.
+  const primary = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  const { code, message } = KNOWN_FAILURES[primary] ?? {
+    code: "failed",
+    message: error instanceof Error ? error.message : String(error),
+  };
+  return new SqliteError(code, message, error);
+}

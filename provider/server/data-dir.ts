@@ -1,0 +1,98 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { ApiChatError } from "../errors/index.js";
+import { hasCode, makeDataDir, writePrivateFile } from "../lib/files.js";
+import { lockFile } from "../lib/sqlite.js";
+
+const instanceShape = z.object({
+  /** Which start it is: given by whoever started it, else made at the start. */
+  instance: z.string(),
+  pid: z.int(),
+  /** Where it listens for the service. */
+  host: z.string(),
+  port: z.int(),
+  /** Where it listens for its control interface, on 127.0.0.1. */
+  controlPort: z.int(),
+  /** Secret: what the control interface asks for. */
+  token: z.string(),
+  /** When it started, in ISO 8601. */
+  startedAt: z.string(),
+});
+
+/** What a running responder writes into its data folder, so that whoever may read that folder can speak to it. */
+export interface Instance extends z.infer<typeof instanceShape> {}
+
+const INSTANCE_FILE = "instance.json";
+
+/**
+ * Reads which responder runs on a data folder; undefined if none has announced itself. What is there may be stale: after
+ * kill -9 the file stays. Only an answer to its token shows that it is alive.
+ */
+export async function readInstance(dataDir: string): Promise<Instance | undefined> {
+  try {
+    return instanceShape.parse(JSON.parse(await readFile(join(dataDir, INSTANCE_FILE), "utf8")));
+  } catch (error) {
+    // Written by nobody of ours: then it names no responder.
+    const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
+    if (isForeign || hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    throw error;
+  }
+}
+
+/** Announces a responder. */
+export const writeInstance = (dataDir: string, instance: Instance): Promise<void> =>
+  writePrivateFile(join(dataDir, INSTANCE_FILE), `${JSON.stringify(instance, undefined, 2)}\n`);
+
+const removeInstance = (dataDir: string): Promise<void> => rm(join(dataDir, INSTANCE_FILE), { force: true });
+
+/** How long a start waits for a process that is just ending, in milliseconds. */
+const LOCK_WAIT_MS = 500;
+
+/** A data folder that this process has for itself. */
+export interface TakenDataDir {
+  /** Removes the announcement and lets another responder have the folder. */
+  release(): Promise<void>;
+}
+
+/**
+ * Takes a data folder for this process alone, and makes it if it is missing. Throws `conflict` if another process has it,
+ * `invalid_config` if it cannot be made, or no file in it.
+ */
+export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
+  makeDataDir(dataDir);
+  const lock = openLock(dataDir);
+  if (lock === undefined) throw await inUse(dataDir);
+  // Whoever is announced there is dead.
+  await removeInstance(dataDir);
+  return {
+    release: async () => {
+      // The lock right after it: who waits for the end may start another one on the folder.
+      await removeInstance(dataDir);
+      lock.release();
+    },
+  };
+}
+
+function openLock(dataDir: string): ReturnType<typeof lockFile> {
+  try {
+    return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new ApiChatError(
+      "invalid_config",
+      `dataDir: must be a folder in which this user can make files, got ${dataDir} (${code ?? message}); change its owner, or give another folder`,
+      { operation: "responder", cause },
+    );
+  }
+}
+
+async function inUse(dataDir: string): Promise<ApiChatError> {
+  const other = await readInstance(dataDir);
+  const owner = other === undefined ? "another responder" : `the responder of process ${other.pid}`;
+  return new ApiChatError(
+    "conflict",
+    `dataDir ${dataDir} is in use by ${owner}; stop that one first, or give this one a dataDir of its own`,
+    { operation: "responder" },
+  );
+}

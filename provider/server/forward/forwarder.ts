@@ -1,0 +1,230 @@
+import type { Dispatcher } from "undici";
+import { createDispatcher } from "../../lib/post.js";
+import type { BackOffRange } from "../../lib/retry.js";
+import type { Log } from "../log.js";
+import type { Head } from "../spool/forward-queue.js";
+import type { Spool } from "../spool/spool.js";
+import { attemptForward, logSpoolFailure, SPOOL_PAUSE_MS } from "./attempt.js";
+
+export interface ForwarderOptions {
+  spool: Spool;
+  log: Log;
+  /** For one attempt. Default 30 seconds. */
+  attemptTimeoutMs?: number;
+  /** Between the attempts of one delivery. Default 1 second to 5 minutes. */
+  backOff?: BackOffRange;
+  /** How many deliveries are in progress at once. Default 32 a workspace and 256 in all. */
+  limits?: { perWorkspace: number; total: number };
+  /** How long `close` waits for what is in progress. Default 5 seconds. */
+  closeTimeoutMs?: number;
+}
+
+const DEFAULTS = {
+  attemptTimeoutMs: 30_000,
+  backOff: { firstMs: 1_000, longestMs: 300_000 },
+  limits: { perWorkspace: 32, total: 256 },
+  closeTimeoutMs: 5_000,
+};
+
+/** Where deliveries go, and how long each is tried. */
+export interface ForwardPlan {
+  /** URLs by workspace. One that is missing has its deliveries kept. */
+  targets: ReadonlyMap<string, string>;
+  /** Time behind another delivery of its conversation, or in which no forwarder ran, does not count. */
+  maxAgeMs: number;
+}
+
+/** A timer may not be set farther ahead; looking again in between costs nothing. */
+const LONGEST_TIMER_MS = 60 * 60 * 1000;
+
+/** One workspace that forwards, or has forwarded. */
+interface Lane {
+  workspace: string;
+  /** undefined: its deliveries are kept; what is in progress ends. */
+  target: URL | undefined;
+  /** When something of it is due, since 1970; 0: as soon as possible. */
+  dueMs: number;
+  inProgress: Set<Head>;
+}
+
+/**
+ * Forwards what the spool holds, now and from now on: in the order of acceptance within a conversation, conversations side
+ * by side. Failed attempts are repeated with growing pauses; what is refused or too old becomes a dead letter. It begins
+ * with its first plan.
+ */
+export class Forwarder {
+  readonly #spool: Spool;
+  readonly #log: Log;
+  readonly #settings: typeof DEFAULTS;
+  readonly #dispatcher: Dispatcher;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #attempts = new Set<Promise<void>>();
+  readonly #abandoning = new AbortController();
+  readonly #startedMs = Date.now();
+  #maxAgeMs = 0;
+  /** Plans and wakes, one after the other. */
+  #changing: Promise<void> = Promise.resolve();
+  #soon: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+
+  constructor({ spool, log, ...settings }: ForwarderOptions) {
+    this.#spool = spool;
+    this.#log = log;
+    this.#settings = { ...DEFAULTS, ...settings };
+    // HTTP/1.1 only: it keeps the headers as they came.
+    this.#dispatcher = createDispatcher({ connections: this.#settings.limits.total, allowH2: false });
+    spool.onAccepted((workspace) => this.#markDue(this.#lanes.get(workspace)));
+  }
+
+  /**
+   * Forwards by this plan from now on; attempts in progress end as they began. The age of what a workspace has kept counts
+   * from when it gets a target. A changed target is tried at once. Throws a TypeError for one that is no URL.
+   */
+  follow({ targets, maxAgeMs }: ForwardPlan): void {
+    const urls = new Map(Array.from(targets, ([workspace, url]) => [workspace, new URL(url)]));
+    this.#change(async () => {
+      this.#maxAgeMs = maxAgeMs;
+      // Before anything is begun, since the age of what is found depends on it.
+      await this.#tryWrite(() => this.#spool.queue.setForwarded([...urls.keys()]));
+      const moved = this.#redirect(urls);
+      this.#markAllDue();
+      for (const workspace of moved) await this.#tryWrite(() => this.#spool.queue.makeDue(workspace));
+    });
+  }
+
+  /**
+   * Ends the pauses of one workspace, or of every one: what waits for its next attempt is forwarded at once, and what
+   * another process has put back.
+   */
+  wake(workspace?: string): void {
+    this.#markAllDue();
+    this.#change(async () => {
+      if (!this.#isClosing) await this.#tryWrite(() => this.#spool.retryNow(workspace));
+    });
+  }
+
+  /**
+   * Begins no more. Resolves when what is in progress has ended, or is given back to the spool because it took too long:
+   * the spool may be closed then.
+   */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearImmediate(this.#soon);
+    clearTimeout(this.#timer);
+    const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
+    await this.#changing;
+    await Promise.all(this.#attempts);
+    clearTimeout(timer);
+    await this.#dispatcher.destroy();
+  }
+
+  #change(work: () => Promise<void>): void {
+    this.#changing = this.#changing.then(work).then(() => this.#markAllDue());
+  }
+
+  /** Gives the workspaces that had another target before. */
+  #redirect(urls: ReadonlyMap<string, URL>): string[] {
+    const moved: string[] = [];
+    for (const lane of this.#lanes.values()) {
+      const target = urls.get(lane.workspace);
+      if (lane.target?.href !== target?.href) moved.push(lane.workspace);
+      lane.target = target;
+    }
+    for (const [workspace, target] of urls) {
+      if (!this.#lanes.has(workspace))
+        this.#lanes.set(workspace, { workspace, target, dueMs: 0, inProgress: new Set() });
+    }
+    return moved;
+  }
+
+  #markAllDue(): void {
+    for (const lane of this.#lanes.values()) this.#markDue(lane);
+  }
+
+  #markDue(lane: Lane | undefined): void {
+    if (lane !== undefined) lane.dueMs = 0;
+    if (!this.#isClosing) this.#soon ??= setImmediate(() => this.#beginDue());
+  }
+
+  #beginDue(): void {
+    this.#soon = undefined;
+    const nowMs = Date.now();
+    try {
+      // Those with the fewest attempts in progress first, so that a target that hangs leaves room for the others.
+      const due = this.#lanesWithRoom().filter(({ dueMs }) => dueMs <= nowMs);
+      for (const lane of due.toSorted((one, other) => one.inProgress.size - other.inProgress.size)) {
+        this.#beginDueOf(lane, nowMs);
+      }
+    } catch (error) {
+      logSpoolFailure(this.#log, error);
+      this.#setTimer(SPOOL_PAUSE_MS);
+      return;
+    }
+    this.#setTimer(Math.min(...this.#lanesWithRoom().map(({ dueMs }) => dueMs)) - nowMs);
+  }
+
+  #lanesWithRoom(): Lane[] {
+    return [...this.#lanes.values()].filter((lane) => lane.target !== undefined && this.#roomOf(lane) > 0);
+  }
+
+  #roomOf({ inProgress }: Lane): number {
+    const { perWorkspace, total } = this.#settings.limits;
+    return Math.min(perWorkspace - inProgress.size, total - this.#attempts.size);
+  }
+
+  #beginDueOf(lane: Lane, nowMs: number): void {
+    const { queue } = this.#spool;
+    // Those in progress are still due in the file.
+    for (const head of queue.dueHeads(lane.workspace, nowMs, this.#roomOf(lane) + lane.inProgress.size)) {
+      if (this.#roomOf(lane) > 0 && !isBlocked(lane, head)) this.#begin(lane, head);
+    }
+    if (this.#roomOf(lane) > 0) lane.dueMs = queue.nextDueMs(lane.workspace, nowMs) ?? Infinity;
+  }
+
+  #begin(lane: Lane, head: Head): void {
+    const { queue } = this.#spool;
+    const delivery = queue.read(head.position, this.#startedMs);
+    // Another process may have taken it away.
+    if (delivery === undefined || lane.target === undefined) return;
+    lane.inProgress.add(head);
+    const attempt = attemptForward(delivery, {
+      url: lane.target,
+      queue,
+      log: this.#log,
+      dispatcher: this.#dispatcher,
+      timeoutMs: this.#settings.attemptTimeoutMs,
+      backOff: this.#settings.backOff,
+      maxAgeMs: this.#maxAgeMs,
+      signal: this.#abandoning.signal,
+    }).finally(() => {
+      this.#attempts.delete(attempt);
+      lane.inProgress.delete(head);
+      this.#markDue(lane);
+    });
+    this.#attempts.add(attempt);
+  }
+
+  /** One timer, for the first delivery that is due in any workspace. */
+  #setTimer(delayMs: number): void {
+    clearTimeout(this.#timer);
+    if (delayMs === Infinity || this.#isClosing) return;
+    const ms = Math.min(Math.max(delayMs, 1), LONGEST_TIMER_MS);
+    this.#timer = setTimeout(() => this.#beginDue(), ms);
+  }
+
+  async #tryWrite(write: () => Promise<unknown>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      logSpoolFailure(this.#log, error);
+    }
+  }
+}
+
+/** Whether a delivery, or another one of its conversation, is in progress: then it has to wait. */
+const isBlocked = ({ inProgress }: Lane, { position, conversation }: Head): boolean =>
+  [...inProgress].some(
+    (other) =>
+      other.position === position || (conversation !== undefined && other.conversation === conversation),
+  );

@@ -1,0 +1,120 @@
+import type { DatabaseSync } from "node:sqlite";
+import { openSqlite, readPragma } from "../../lib/sqlite.js";
+
+/** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+/** Where the pages in the log are moved into the file, about 8 MiB; the log is cut back to it. */
+const LOG_PAGES = 2_000;
+const PAGE_BYTES = 4_096;
+
+/** The first has an effect only before the first table. Zeroes over deleted rows, since they hold messages. */
+const PRAGMAS = `
+  PRAGMA auto_vacuum = INCREMENTAL;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA secure_delete = ON;
+  PRAGMA wal_autocheckpoint = ${LOG_PAGES};
+  PRAGMA journal_size_limit = ${LOG_PAGES * PAGE_BYTES};
+`;
+
+/**
+ * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation, and for each
+ * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
+ * `age_from_ms` moves on by time in which nothing was tried.
+ * Times are in milliseconds since 1970.
+ */
+const TABLES = `
+  CREATE TABLE deliveries (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    workspace TEXT NOT NULL,
+    conversation TEXT,
+    accepted_ms INTEGER NOT NULL,
+    age_from_ms INTEGER NOT NULL,
+    due_ms INTEGER,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    failure TEXT,
+    headers TEXT NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX deliveries_by_conversation ON deliveries (workspace, conversation);
+  CREATE INDEX deliveries_by_due_time ON deliveries (workspace, due_ms) WHERE due_ms IS NOT NULL;
+
+  CREATE TABLE dead_letters (
+    position INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    workspace TEXT NOT NULL,
+    conversation TEXT,
+    accepted_ms INTEGER NOT NULL,
+    buried_ms INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    failure TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    body BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX dead_letters_by_workspace ON dead_letters (workspace);
+
+  CREATE TABLE forwarded_workspaces (
+    workspace TEXT PRIMARY KEY,
+    since_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Opens the file, and makes it with its tables if it is missing and may be made. Several processes may have it open. */
+export const openSpoolDatabase = (path: string, create: boolean): DatabaseSync =>
+  openSqlite(path, {
+    applicationId: "apic",
+    version: 1,
+    tables: TABLES,
+    pragmas: PRAGMAS,
+    lockTimeoutMs: LOCK_TIMEOUT_MS,
+    create,
+  });
+
+/** Pages given back to the file system at a time, so that the event loop is not held up. */
+const PAGES_AT_ONCE = 1_000;
+
+/**
+ * Keeps the files small, and free of messages that are gone: some time after a write it gives free pages back to the file
+ * system and empties the log, which still holds rows that are deleted from the file.
+ */
+export class SpoolTidying {
+  readonly #database: DatabaseSync;
+  readonly #afterMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: DatabaseSync, afterMs: number) {
+    this.#database = database;
+    this.#afterMs = afterMs;
+  }
+
+  /** Something was written: tidies up after a while. */
+  schedule(): void {
+    this.#timer ??= setTimeout(() => this.#tidy(), this.#afterMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #tidy(): void {
+    this.#timer = undefined;
+    if (!this.#isTidy()) this.schedule();
+  }
+
+  #isTidy(): boolean {
+    // While another process reads or writes, the log cannot be emptied: later, then, rather than wait for it here.
+    this.#database.exec("PRAGMA busy_timeout = 0");
+    try {
+      this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
+      const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      return checkpoint?.busy === 0 && readPragma(this.#database, "freelist_count") === 0;
+    } catch {
+      // The same, or a full disk: nothing is lost by trying again.
+      return false;
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}`);
+    }
+  }
+}
