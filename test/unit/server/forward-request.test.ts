@@ -181,7 +181,7 @@ test("gives up on a target that takes the connection and stays silent", async ()
   const begun = performance.now();
   expect(await forward(silent, { timeoutMs: 150 })).toMatchObject({
     kind: "failed",
-    failure: "no answer in 0.15 s",
+    failure: "no answer within 0.15 s",
   });
   expect(performance.now() - begun).toBeLessThan(1_000);
 });
