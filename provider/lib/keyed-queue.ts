@@ -6,11 +6,10 @@ export class KeyedQueue<Key = string> {
   /** Runs a task when those before it have settled, however they did. Settles as the task does. */
   run<T>(key: Key, task: () => T | Promise<T>): Promise<T> {
     const done = (this.#last.get(key) ?? Promise.resolve()).then(task);
-    const settled = done
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#last.get(key) === settled) this.#last.delete(key);
-      });
+    const forget = (): void => {
+      if (this.#last.get(key) === settled) this.#last.delete(key);
+    };
+    const settled = done.then(forget, forget);
     this.#last.set(key, settled);
     return done;
   }
