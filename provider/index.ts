@@ -5,12 +5,16 @@ export {
   type ApiChatErrorCode,
   type ApiChatErrorDetails,
   type ApiChatOperation,
+  type Facts,
+  type Failure,
+  type FieldProblem,
   type HandshakeCause,
   type HandshakeEncoding,
   type HandshakeRecord,
   type HandshakeRule,
   type HandshakeStep,
   type HandshakeTranscript,
+  type Hint,
 } from "./errors/index.js";
 export type { OnExisting, Preflight } from "./webhook/inputs.js";
 export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";

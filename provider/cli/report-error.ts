@@ -1,7 +1,6 @@
 import { CommanderError, type Command } from "commander";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
 import { showUrl } from "../resource/checks.js";
-import { inFlagWords } from "./flag-words.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "./plain-text.js";
 import { UsageError } from "./usage-error.js";
@@ -17,14 +16,17 @@ function wantsJson(): boolean {
  * Prints on stderr what went wrong, in the words of the command line, and gives the exit code. Commander has printed it already for
  * its own errors.
  */
-export function reportError(error: unknown, inWords: (message: string) => string = inFlagWords): number {
+export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-  const message = error instanceof ApiChatError ? inWords(error.message) : textOf(error);
-  sayError({ code: codeOf(error), message });
+  sayError({ code: codeOf(error), message: textOf(error, audience) });
   return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** The text of an error in the words of an audience. */
+export function textOf(error: unknown, audience: Audience = "command_line"): string {
+  if (error instanceof ApiChatError) return renderFailure(error, audience);
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** Commander ends the process with 1 for wrong use, and prints it in its own way, unless each command sets another. */
 export function reportAsOthers(command: Command): void {

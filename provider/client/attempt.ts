@@ -1,5 +1,5 @@
 import { errors, type Dispatcher } from "undici";
-import type { ApiChatErrorCode } from "../errors/index.js";
+import type { ApiChatErrorCode, Hint } from "../errors/index.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
 import { parseRetryAfter, type RetryVerdict } from "../lib/retry.js";
 import { printTarget } from "../lib/url.js";
@@ -24,6 +24,9 @@ export interface AttemptFailure extends RetryVerdict {
   unsent?: boolean;
   /** The service may have done what was asked, although it did not say so. */
   mayBeTaken?: boolean;
+  /** The code of a failed connection, such as ECONNREFUSED. */
+  connection?: string;
+  hints?: readonly Hint[];
 }
 
 /** Why one attempt failed, and whether the next may do better. */
@@ -46,7 +49,7 @@ export interface AttemptOptions {
   /** Quotes what came back for an error, without what no error may show. */
   quote: (text: string) => string;
   /** The option that holds the address, for the error of a redirect. */
-  addressOption: string;
+  addressOption: "baseUrl" | "botUrl";
   /** Sent beside the headers of JSON. */
   headers?: Readonly<Record<string, string>>;
 }
@@ -133,7 +136,12 @@ function toAttemptError(error: PostError, quote: AttemptOptions["quote"]): Attem
   const code = connectionCode(cause);
   const text = quote(cause instanceof Error ? cause.message : String(cause));
   return new AttemptError(
-    { code: "unavailable", retry: !LASTING_CAUSES.test(code), ...facts },
+    {
+      code: "unavailable",
+      retry: !LASTING_CAUSES.test(code),
+      ...facts,
+      ...(code === "" ? {} : { connection: code }),
+    },
     `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
     // An answer that is no HTTP stands in its error, and may hold a secret.
     cause instanceof errors.HTTPParserError ? undefined : cause,
@@ -147,10 +155,10 @@ function tooLarge(status: number): AttemptError {
   );
 }
 
-function redirected(status: number, target: string, addressOption: string): AttemptError {
+function redirected(status: number, target: string, address: "baseUrl" | "botUrl"): AttemptError {
   return new AttemptError(
-    { code: "protocol", httpStatus: status, retry: false },
-    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along; set ${addressOption} to the final address`,
+    { code: "protocol", httpStatus: status, retry: false, hints: [{ id: "set_final_address", address }] },
+    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along`,
   );
 }
 

@@ -1,3 +1,5 @@
+import type { FieldProblem } from "../errors/index.js";
+
 /**
  * How the flow API key is presented on `bot_url`, which the specification does not say (section 5): `bearer` as `Authorization:
  * Bearer`, `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
@@ -22,33 +24,34 @@ export function presentFlowKey(
   return { headers: { [as === "raw" ? "authorization" : as.header]: key }, fields: {} };
 }
 
-export const FLOW_KEY_HINT =
-  "The flow API key is not the API key of the registration interface; it needs the permission " +
-  '"Gerenciar Fluxo" (manage flow). How it is presented is not in the service\'s specification: by default as ' +
-  '"Authorization: Bearer", otherwise as flowApiKeyAs says';
-
 /** What is wrong with a flow API key and how it is presented. */
-export function flowKeyProblems(flowApiKey: string, as: FlowApiKeyAs): string[] {
+export function flowKeyProblems(flowApiKey: string, as: FlowApiKeyAs): FieldProblem[] {
   const problems = isFlowApiKeyAs(as)
     ? []
     : [
-        'flowApiKeyAs: must be "bearer", "raw", "body" or { header }, with a header that requests do not have',
+        {
+          field: "flowApiKeyAs",
+          text: 'must be "bearer", "raw", "body" or { header }, with a header that requests do not have',
+        },
       ];
-  if (!flowApiKey) return [...problems, `flowApiKey: is missing. ${FLOW_KEY_HINT}`];
+  if (!flowApiKey) return [...problems, { field: "flowApiKey", text: "is missing" }];
   return as === "body" ? problems : [...problems, ...headerProblems("flowApiKey", flowApiKey)];
 }
 
-export function apiKeyAsProblems(apiKey: string, as: ApiKeyAs): string[] {
+export function apiKeyAsProblems(apiKey: string, as: ApiKeyAs): FieldProblem[] {
   if (as === "body") return [];
   if (as === "body-and-bearer") return headerProblems("apiKey", apiKey);
-  return ['apiKeyAs: must be "body" or "body-and-bearer"'];
+  return [{ field: "apiKeyAs", text: 'must be "body" or "body-and-bearer"' }];
 }
 
-const headerProblems = (option: string, key: string): string[] =>
+const headerProblems = (option: string, key: string): FieldProblem[] =>
   /^[\x21-\x7e]*$/.test(key)
     ? []
     : [
-        `${option}: holds a character that its header cannot carry, such as white space or a line break; copy it once more`,
+        {
+          field: option,
+          text: "holds a character that its header cannot carry, such as white space or a line break; copy it once more",
+        },
       ];
 
 /** Of the connection, of the body, or sent by us. */

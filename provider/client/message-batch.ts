@@ -59,7 +59,11 @@ export async function sendInOrder<Message extends BatchMessage>(
   { concurrency = DEFAULT_CONCURRENCY, signal, onResult }: BatchOptions<Message> & { signal: AbortSignal },
 ): Promise<BatchResult<Message>[]> {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw invalidConfig("sendBatch", ["concurrency: must be a whole number from 1"], "check");
+    throw invalidConfig(
+      "sendBatch",
+      [{ field: "concurrency", text: "must be a whole number from 1" }],
+      "check",
+    );
   }
   return new MessageBatch(send, { concurrency, signal, onResult }).run(source);
 }

@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
 import { inboundShapes } from "../../schema/inbound-shapes.js";
 import type { InboundMessage } from "../../schema/inbound.js";
+import { renderProblem } from "../errors/index.js";
 import { problemsOfIssues, inOurWords } from "../lib/validate.js";
 import { invalidConfig } from "./client-options.js";
 import { messageOfKind, optionOfButtonField, optionOfField, type MessageOfKind } from "./message-options.js";
@@ -23,17 +24,20 @@ interface MessageLike {
 export function checkMessage(message: unknown, nameOf = (field: string): string => field): InboundMessage {
   const parsed = shapeOf(message).safeParse(message, { error: inOurWords });
   if (parsed.success) return parsed.data;
-  const problems = problemsOfIssues(parsed.error.issues).map(({ field, text }) =>
-    field === "" ? text : `${nameOf(field)}: ${text}`,
-  );
-  throw refuse(...new Set(problems));
+  const problems = problemsOfIssues(parsed.error.issues).map(({ field, text }) => ({
+    field: nameOf(field),
+    text,
+  }));
+  // A button's title is two fields on the wire.
+  const distinct = new Map(problems.map((problem) => [renderProblem(problem), problem]));
+  throw invalidConfig("message", [...distinct.values()], "message");
 }
 
 /** As {@link checkMessage}, of a message in either shape. */
 export function checkBatchMessage(message: BatchMessage): InboundMessage {
   if (isWire(message)) return checkMessage(message);
   if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
-    throw refuse(`kind: must be one of ${INBOUND_KINDS.join(", ")}; or give a message as on the wire`);
+    throw refuse("kind", `must be one of ${INBOUND_KINDS.join(", ")}; or give a message as on the wire`);
   }
   return checkMessage(
     messageOfKind(message),
@@ -54,12 +58,12 @@ function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   // Any of them says so of what is no object.
   if (typeof message !== "object" || message === null) return inboundShapes.text;
   if ("event" in message && message.event === "message_created") {
-    throw refuse("attachments: must be a list of one, with the file_type image, audio, video or file");
+    throw refuse("attachments", "must be a list of one, with the file_type image, audio, video or file");
   }
-  throw refuse('event: must be "message_created" or "message_postback"');
+  throw refuse("event", 'must be "message_created" or "message_postback"');
 }
 
-const refuse = (...problems: string[]): Error => invalidConfig("message", problems, "message");
+const refuse = (field: string, text: string): Error => invalidConfig("message", [{ field, text }], "message");
 
 /** Tells conversations apart (section 2.3), in either shape; also for what is no message, which then fails its check. */
 export const conversationOf = (message: MessageLike | null | undefined): string =>

@@ -13,7 +13,7 @@ import {
 import { flowKeyProblems, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
 import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
-import { hintForMessage, judgeMessage, quoteAboutMessage, type MessageRetry } from "./message-failure.js";
+import { hintsForMessage, judgeMessage, quoteAboutMessage, type MessageRetry } from "./message-failure.js";
 import {
   buttonMessage,
   mediaMessage,
@@ -151,7 +151,7 @@ export class MessageClient {
     const { result: answer, attempts } = await runOperation({
       name: "message",
       origin: this.#url.origin,
-      describe: () => `message to ${printUrl(botUrl)}`,
+      at: () => printUrl(botUrl),
       limitMs: this.#requestMs,
       signal,
       send: (timeoutMs) =>
@@ -171,7 +171,7 @@ export class MessageClient {
         ),
       judge: (failure) => judgeMessage(failure, retry),
       onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
-      hintFor: hintForMessage,
+      hintsFor: hintsForMessage,
     });
     return { httpStatus: answer.status, body: readBody(answer.text), attempts };
   }
@@ -198,7 +198,8 @@ function requireOptions({
     ...addressProblems("botUrl", botUrl),
     ...flowKeyProblems(flowApiKey, flowApiKeyAs),
     ...requestSecondsProblems(requestSeconds),
-    ...(retry === "unsent" || retry === "any" ? [] : ['retry: must be "unsent" or "any"']),
+    ...(retry === "unsent" || retry === "any" ? [] : [{ field: "retry", text: 'must be "unsent" or "any"' }]),
   ];
-  if (problems.length > 0) throw invalidConfig("MessageClient", problems, "check");
+  if (problems.length > 0)
+    throw invalidConfig("MessageClient", problems, "check", flowApiKey ? [] : [{ id: "check_flow_api_key" }]);
 }

@@ -1,8 +1,8 @@
 import type { InboundMessage } from "../../schema/inbound.js";
+import type { Hint } from "../errors/index.js";
 import { MASK, quote, createRedactor } from "../lib/redact.js";
 import type { RetryVerdict } from "../lib/retry.js";
 import type { AttemptFailure } from "./attempt.js";
-import { FLOW_KEY_HINT } from "./key-presentation.js";
 
 /**
  * Which failed attempts are repeated. `unsent`: only those of which the service cannot have taken the message: no connection,
@@ -15,22 +15,17 @@ export type MessageRetry = "unsent" | "any";
 export const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
   policy === "any" || !failure.mayBeTaken ? failure : { retry: false };
 
-const MAY_BE_TAKEN =
-  "The message was sent, and the service may have taken it: sent once more, it may reach the conversation twice";
-
-const NOT_SENT = "The message was not sent";
-
 /** What to do next. */
-export function hintForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): string {
+export function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): Hint[] {
   if (code === "timeout") {
-    return `. ${unsent ? NOT_SENT : MAY_BE_TAKEN}; raise requestSeconds if the service is slow`;
+    return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }
-  if (code === "unauthorized") return `. ${FLOW_KEY_HINT}`;
+  if (code === "unauthorized") return [{ id: "check_flow_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 410)) {
-    return ". botUrl may be outdated: read it again with getWebhook";
+    return [{ id: "read_bot_url" }];
   }
-  if (unsent) return `. ${NOT_SENT}. Check botUrl, or try again when the service is up`;
-  return mayBeTaken ? `. ${MAY_BE_TAKEN}` : "";
+  if (unsent) return [{ id: "message_not_sent" }, { id: "check_connection", address: "botUrl" }];
+  return mayBeTaken ? [{ id: "message_may_be_taken" }] : [];
 }
 
 /** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */

@@ -1,4 +1,4 @@
-import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
+import { ApiChatError, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
 import { environmentGate } from "./environment-gate.js";
@@ -11,8 +11,8 @@ export interface Operation<Result> {
   origin: string;
   /** Asked for a permit beside this process's own gate. Default: the one that the environment names, if it does. */
   gate?: SharedGate | undefined;
-  /** What is in progress and where, for its error. */
-  describe: () => string;
+  /** The address as its error shows it. */
+  at: () => string;
   /** The time for all attempts and the pauses between them, in milliseconds. Waiting for a permit does not count. */
   limitMs: number;
   /** Ends the operation at once; it rejects with the signal's reason. */
@@ -24,8 +24,8 @@ export interface Operation<Result> {
   /** Whether a failed attempt is repeated. Default: as the failure says. */
   judge?: (failure: AttemptFailure) => RetryVerdict;
   onRetry: (retry: Retry) => void;
-  /** What to do next, where the failure itself does not tell; empty, or a sentence. */
-  hintFor: (failure: AttemptFailure) => string;
+  /** What to do next, where the failure itself does not tell. */
+  hintsFor: (failure: AttemptFailure) => Hint[];
 }
 
 /**
@@ -105,24 +105,28 @@ function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {
 function explain(
   error: unknown,
   attempts: number,
-  { name: operation, describe, limitMs, hintFor }: Operation<unknown>,
+  { name: operation, at, limitMs, hintsFor }: Operation<unknown>,
 ): unknown {
+  const what = `${operation} ${operation === "message" ? "to" : "at"} ${at()}`;
+  const facts = { at: at() };
   if (error instanceof CallRefusedError) {
-    return new ApiChatError("unavailable", `${describe()}: ${error.message}`, { operation, attempts });
+    return new ApiChatError("unavailable", `${what}: ${error.message}`, { operation, attempts, facts });
   }
   if (!(error instanceof AttemptError)) return error;
   const { failure, message, cause } = error;
-  const { code, httpStatus } = failure;
-  const hint = hintFor(failure);
+  const { code, httpStatus, connection } = failure;
+  const hints = [...(failure.hints ?? []), ...hintsFor(failure)];
   if (code === "timeout") {
-    const text = `${describe()}: no answer within ${limitMs / 1000} s${hint}`;
-    return new ApiChatError(code, text, { operation, attempts });
+    const summary = `${what}: no answer within ${limitMs / 1000} s`;
+    return new ApiChatError(code, summary, { operation, attempts, facts, hints });
   }
   const tries = attempts > 1 ? ` (after ${attempts} attempts)` : "";
-  return new ApiChatError(code, `${describe()}: ${message}${tries}${hint}`, {
+  return new ApiChatError(code, `${what}: ${message}${tries}`, {
     operation,
     attempts,
-    ...(httpStatus === undefined ? {} : { httpStatus }),
+    facts: connection === undefined ? facts : { ...facts, connection },
+    hints,
+    httpStatus,
     cause,
   });
 }

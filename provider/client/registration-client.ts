@@ -9,10 +9,10 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
-import type { ApiChatError, ApiChatOperation } from "../errors/index.js";
+import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { MASK, quote } from "../lib/redact.js";
 import { appendQuery, printUrl, secretsOfUrl } from "../lib/url.js";
-import { describeIssues, inOurWords } from "../lib/validate.js";
+import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
 import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
@@ -25,10 +25,6 @@ import {
 import { apiKeyAsProblems, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
 import { runOperation } from "./operation.js";
 import type { SharedGate } from "./shared-gate.js";
-
-const KEY_HINT =
-  "The API key is issued by the platform's support when the add-on is enabled, one per external system. " +
-  "Give it as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
 export interface Registration {
@@ -117,7 +113,7 @@ export class RegistrationClient {
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
     const parsed = schema.safeParse(fields, { error: inOurWords });
     if (parsed.success) return parsed.data;
-    throw invalidConfig(operation, describeIssues(parsed.error.issues), operation);
+    throw invalidConfig(operation, problemsOfIssues(parsed.error.issues), operation);
   }
 
   async #call(
@@ -138,7 +134,7 @@ export class RegistrationClient {
       name: operation,
       origin: url.origin,
       gate,
-      describe: () => `${operation} at ${printUrl(baseUrl)}`,
+      at: () => printUrl(baseUrl),
       limitMs: this.#requestMs,
       signal: ending,
       beforeRepeat:
@@ -155,7 +151,7 @@ export class RegistrationClient {
         return readEnvelope(answer, secrets);
       },
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
-      hintFor: (failure) => hintFor(operation, failure),
+      hintsFor: (failure) => hintsFor(operation, failure),
     });
     return result;
   }
@@ -179,11 +175,12 @@ function requireOptions({
 }: RegistrationClientOptions): void {
   const problems = [
     ...addressProblems("baseUrl", baseUrl),
-    ...(apiKey ? [] : [`apiKey: is missing. ${KEY_HINT}`]),
+    ...(apiKey ? [] : [{ field: "apiKey", text: "is missing" }]),
     ...apiKeyAsProblems(apiKey, apiKeyAs),
     ...requestSecondsProblems(requestSeconds),
   ];
-  if (problems.length > 0) throw invalidConfig("RegistrationClient", problems, "check");
+  const hints: Hint[] = apiKey ? [] : [{ id: "give_api_key" }];
+  if (problems.length > 0) throw invalidConfig("RegistrationClient", problems, "check", hints);
 }
 
 /**
@@ -198,17 +195,18 @@ const isRefusedRead = (
   { code, httpStatus }: Pick<ApiChatError, "code"> & { httpStatus?: number | undefined },
 ): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
 
-function hintFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): string {
-  if (code === "timeout") return "; raise timeouts.requestSeconds if the service is slow";
-  if (code === "unauthorized") return `\n${KEY_HINT}`;
-  if (isRefusedRead(operation, { code, httpStatus })) return `. Is the API key right?\n${KEY_HINT}`;
+function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): Hint[] {
+  if (code === "timeout") return [{ id: "raise_request_seconds" }];
+  if (code === "unauthorized") return [{ id: "give_api_key" }];
+  if (isRefusedRead(operation, { code, httpStatus }))
+    return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
-    return ". Is this the address of the registration interface? Check baseUrl";
+    return [{ id: "check_base_url" }];
   }
   if (code === "unavailable" && httpStatus === undefined) {
-    return ". Check baseUrl, or try again when the service is up";
+    return [{ id: "check_connection", address: "baseUrl" }];
   }
-  return "";
+  return [];
 }
 
 /** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */

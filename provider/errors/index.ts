@@ -1,149 +1,72 @@
-/**
- * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service refused the API key.
- * `conflict`: another registration or another bot stands there. `handshake_failed`: the webhook URL did not answer the
- * handshake (section 6.1). `rejected`: the service said no. `unavailable`: it could not be reached, or had no time.
- * `timeout`: the time limit of the operation has passed. `protocol`: the answer is not one of the specification.
- */
-export type ApiChatErrorCode =
-  | "invalid_config"
-  | "unauthorized"
-  | "conflict"
-  | "handshake_failed"
-  | "rejected"
-  | "unavailable"
-  | "timeout"
-  | "protocol";
+import type { ApiChatErrorCode, ApiChatOperation, Facts, Failure, FieldProblem, Hint } from "./failure.js";
+import type { HandshakeTranscript } from "./handshake.js";
+import { renderFailure } from "./render.js";
 
-/**
- * What was under way when it failed: an action of section 4.1, a message of 4.2, the handshake of 6.1, the check of the
- * inputs, or a step with the process of a responder.
- */
-export type ApiChatOperation =
-  "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "check" | "responder";
+export type { ApiChatErrorCode, ApiChatOperation, Facts, Failure, FieldProblem, Hint } from "./failure.js";
+export type {
+  HandshakeCause,
+  HandshakeEncoding,
+  HandshakeRecord,
+  HandshakeRule,
+  HandshakeStep,
+  HandshakeTranscript,
+} from "./handshake.js";
+export { removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
 
-/** The rule of section 6.1 that an answer to a handshake broke. Each {@link HandshakeCause} belongs to one. */
-export type HandshakeRule =
-  | "private_address"
-  | "unreachable"
-  | "tls"
-  | "no_answer"
-  | "redirect"
-  | "token_refused"
-  | "status"
-  | "wrong_challenge";
-
-/**
- * Why a handshake failed. Nothing was sent: `private_address`. No connection: `name_not_resolved`, `connection_refused`,
- * `connect_timeout`, `connection_failed`, `tls_self_signed`, `tls_untrusted`, `tls_wrong_host`, `tls_expired`, `tls_failed`.
- * No answer: `closed_early`, `not_http`, `silent`, `answer_unfinished`. Another status than 2xx: `redirect`, `unauthorized`
- * (401), `forbidden` (403), `not_found` (404), `method_not_allowed` (405), `server_error` (5xx), `other_status`; and of those
- * `token_refused` and `signature_demanded` where the answer says so. Another body than the challenge: all others.
- */
-export type HandshakeCause =
-  | "private_address"
-  | "name_not_resolved"
-  | "connection_refused"
-  | "connect_timeout"
-  | "connection_failed"
-  | "tls_self_signed"
-  | "tls_untrusted"
-  | "tls_wrong_host"
-  | "tls_expired"
-  | "tls_failed"
-  | "closed_early"
-  | "not_http"
-  | "silent"
-  | "answer_unfinished"
-  | "redirect"
-  | "unauthorized"
-  | "forbidden"
-  | "not_found"
-  | "method_not_allowed"
-  | "server_error"
-  | "other_status"
-  | "token_refused"
-  | "signature_demanded"
-  | "empty_body"
-  | "html_page"
-  | "body_echoed"
-  | "other_body"
-  | "challenge_among_more"
-  | "challenge_as_number"
-  | "challenge_case_changed"
-  | "challenge_in_json"
-  | "challenge_in_quotes"
-  | "challenge_padded";
-
-/** How the three parameters of section 6.1 may travel: the specification does not say. */
-export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
-
-/** One handshake, sent in one encoding, and what came of it. No secret is in it. */
-export interface HandshakeStep {
-  encoding: HandshakeEncoding;
-  /** How long it took, in milliseconds. */
-  ms: number;
-  /** The broken rule; absent if the handshake passed. */
-  rule?: HandshakeRule;
-  /** Why it failed; absent if the handshake passed. */
-  cause?: HandshakeCause;
-  connectError?: string;
-  httpStatus?: number;
-  contentType?: string;
-  /** Where a redirect points. */
-  location?: string;
-  /** The title of an HTML page, in place of its first bytes. */
-  title?: string;
-  /** The start of a wrong answer's body, at most 200 bytes. */
-  firstBytes?: string;
-}
-
-/** What was seen of a handshake, whether it passed or not. No secret is in it. */
-export interface HandshakeRecord {
-  /** Origin and path; query values are hidden. */
-  url: string;
-  /** The addresses to which the host name resolved. */
-  addresses: string[];
-  /** How many rounds were made. */
-  rounds: number;
-  /** The steps of the last round. */
-  steps: HandshakeStep[];
-}
-
-/** What was seen of a failed handshake. */
-export interface HandshakeTranscript extends HandshakeRecord {
-  rule: HandshakeRule;
-  cause: HandshakeCause;
-  /** One line on how to fix it. */
-  hint: string;
-}
-
-export interface ApiChatErrorDetails {
+/** All of a {@link Failure} but its code and summary; only the operation is required. */
+export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {
   operation: ApiChatOperation;
-  /** The HTTP status of the last answer, where there was one. */
-  httpStatus?: number;
-  /** How many requests were sent; 0 if none was. */
-  attempts?: number;
-  /** What was seen, of a failed handshake. */
-  transcript?: HandshakeTranscript;
   cause?: unknown;
-}
+};
 
-/** Every failure that this package reports on purpose. Compare `code`, not the text; no secret is in either. */
-export class ApiChatError extends Error {
+type FailureDetails = Omit<Failure, "code" | "summary">;
+
+/**
+ * Every failure that this package reports on purpose. Compare `code` and `hints`, not the text. `message` is the text for a
+ * program; `renderFailure` writes it for others. No secret is in any of it.
+ */
+export class ApiChatError extends Error implements Failure {
   override readonly name = "ApiChatError";
-  readonly code: ApiChatErrorCode;
-  readonly operation: ApiChatOperation;
+  declare readonly code: ApiChatErrorCode;
+  declare readonly operation: ApiChatOperation;
+  declare readonly subject?: string;
+  declare readonly summary: string;
+  declare readonly problems?: readonly FieldProblem[];
+  declare readonly details?: readonly string[];
+  declare readonly facts: Facts;
+  declare readonly hints: readonly Hint[];
+  declare readonly attempts: number;
   declare readonly httpStatus?: number;
-  readonly attempts: number;
   declare readonly transcript?: HandshakeTranscript;
+  readonly #failure: Failure;
 
-  constructor(code: ApiChatErrorCode, message: string, details: ApiChatErrorDetails) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.code = code;
-    this.operation = details.operation;
-    this.attempts = details.attempts ?? 0;
-    if (details.httpStatus !== undefined) this.httpStatus = details.httpStatus;
-    if (details.transcript !== undefined) this.transcript = details.transcript;
+  constructor(code: ApiChatErrorCode, summary: string, { cause, ...details }: ApiChatErrorDetails) {
+    // What is not given is absent, so that a printed error shows only what it has.
+    const given = Object.entries(details).filter(([, value]) => value !== undefined);
+    const failure: Failure = {
+      facts: {},
+      hints: [],
+      attempts: 0,
+      ...Object.fromEntries(given),
+      // Last: the details may be those of another failure.
+      code,
+      operation: details.operation,
+      summary,
+    };
+    super(renderFailure(failure), cause === undefined ? undefined : { cause });
+    Object.assign(this, failure);
+    this.#failure = failure;
+  }
+
+  /** The same failure with some of its data changed. */
+  with(changes: Partial<Failure>): ApiChatError {
+    const { code, summary, ...details } = { ...this.#failure, ...changes };
+    return new ApiChatError(code, summary, { ...details, cause: this.cause });
+  }
+
+  /** The failure as data. */
+  toJSON(): Failure {
+    return this.#failure;
   }
 
   /** What the SDK knows its own `RunError` by: it prints the message of one that ends a program, and no stack. */

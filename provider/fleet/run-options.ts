@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { invalidConfig } from "../client/client-options.js";
-import { describeIssues, inOurWords } from "../lib/validate.js";
+import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { DEFAULT_LIMITS, MOST_STACKS_AT_ONCE, type FleetLimits } from "./limits.js";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";
 
@@ -94,7 +94,7 @@ const SHAPES = {
 /** Throws `invalid_config` with everything that is wrong with the options of a run. */
 export function requireRunOptions(action: FleetAction, options: object): void {
   const parsed = SHAPES[action].safeParse(options, { error: inOurWords });
-  if (!parsed.success) throw invalidConfig(action, describeIssues(parsed.error.issues), "check");
+  if (!parsed.success) throw invalidConfig(action, problemsOfIssues(parsed.error.issues), "check");
 }
 
 /** The limits of a run, with the defaults. */

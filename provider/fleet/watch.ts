@@ -1,4 +1,4 @@
-import { removalCommand } from "../webhook/removal-command.js";
+import { removalCommand } from "../errors/index.js";
 import { listExisting, programTask } from "./existing-stacks.js";
 import {
   DEFAULT_COMMAND,
@@ -147,7 +147,9 @@ function findDrift(fleet: ResolvedFleet, { stack, webhooks }: StackReport): Foun
     const url = properties.find(({ property }) => property === "webhookUrl")?.actual;
     const baseUrl = listed.get(workspace)?.baseUrl;
     const removal =
-      baseUrl === undefined || url === undefined ? {} : { removal: removalCommand(baseUrl, url) };
+      baseUrl === undefined || url === undefined
+        ? {}
+        : { removal: removalCommand({ baseUrl, webhookUrl: url }) };
     return [{ workspace, stack, kind, properties, ...removal }];
   });
 }

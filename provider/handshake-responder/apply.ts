@@ -1,3 +1,4 @@
+import { ApiChatError } from "../errors/index.js";
 import { requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
 import { digestOf, formatConfig, readConfig, restoreConfig, writeConfig } from "./config-file.js";
 import { prepareDataDir } from "./data-dir.js";
@@ -36,24 +37,25 @@ export async function applyInputs(
     return { status, wasRunning: running !== undefined };
   } catch (error) {
     await restoreConfig(inputs.dataDir, before);
-    if (running && !stays) await startAgain(inputs, running.instance, error);
-    throw error;
+    throw running && !stays ? await startAgain(inputs, running.instance, error) : error;
   }
 }
 
-/** Starts the process that ran before a failure. If that fails too, the failure says so. */
+/** Starts the process that ran before a failure. Gives the failure to throw, which says so if that fails too. */
 export async function startAgain(
   { dataDir, verificationKeys }: Pick<ProcessInputs, "dataDir" | "verificationKeys">,
   { instance }: Pick<Instance, "instance">,
   failure: unknown,
-): Promise<void> {
+): Promise<unknown> {
   try {
     // One that could not be stopped still runs.
-    if (await findRunning(dataDir)) return;
+    if (await findRunning(dataDir)) return failure;
     await startProcess({ dataDir, instance, secrets: Object.values(verificationKeys).flat() });
+    return failure;
   } catch (error) {
-    if (failure instanceof Error && error instanceof Error)
-      failure.message += `. The former one could not be started again: ${error.message}`;
+    if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
+    const summary = `${failure.summary}. The former one could not be started again: ${error.summary}`;
+    return failure.with({ summary });
   }
 }
 

@@ -24,8 +24,7 @@ export async function moveProcess(
   const isFree = isOurs || (await findRunning(dataDir)) === undefined;
   if (isOurs) await stopProcess(dataDir, announced);
   const applied = await applyInputs(inputs, () => port).catch(async (error: unknown) => {
-    if (isOurs) await startAgain(state, state, error);
-    throw error;
+    throw isOurs ? await startAgain(state, state, error) : error;
   });
   if (isFree && otherNameOf(dataDir, inputs.name) === undefined)
     await leaveDataDir({ ...state, name: inputs.name });

@@ -26,8 +26,9 @@ async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
     if (!isSilence(error)) throw error;
     // The announcement of a killed one is still there, and another program has its port now.
     if (!(await isResponder(instance.pid))) return undefined;
-    error.message += `; if it hangs, end it with kill -9 ${instance.pid}, which loses nothing that was acknowledged, and try again`;
-    throw error;
+    throw error.with({
+      summary: `${error.summary}; if it hangs, end it with kill -9 ${instance.pid}, which loses nothing that was acknowledged, and try again`,
+    });
   }
 }
 

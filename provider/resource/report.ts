@@ -9,9 +9,10 @@ export async function report<T>(name: string, work: () => Promise<T>): Promise<T
     return await work();
   } catch (error) {
     if (error instanceof ApiChatError) {
-      error.message = `${name}: ${error.message}`;
-      error.stack = `${name}: ${error.code}`;
-      error.toString = () => error.name;
+      const named = error.with({ subject: name });
+      named.stack = `${name}: ${error.code}`;
+      named.toString = () => named.name;
+      throw named;
     }
     throw error;
   }

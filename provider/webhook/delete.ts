@@ -75,7 +75,7 @@ function requireOurWorkspace(
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   throw new ApiChatError(
     "conflict",
-    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted. Set the right key; if the webhook no longer exists, run pulumi state delete <urn>`,
-    { operation: "delete-webhook" },
+    `${printUrl(state.baseUrl)} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted`,
+    { operation: "delete-webhook", hints: [{ id: "set_api_key_or_forget" }] },
   );
 }

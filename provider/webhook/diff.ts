@@ -5,9 +5,8 @@ import { UNKNOWN } from "../resource/unknown.js";
 import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { say } from "../resource/progress.js";
-import { removalCommand } from "./removal-command.js";
+import { removalCommand } from "../errors/index.js";
 import { defaultApiKey } from "./settings.js";
-import { OF_PROGRAM } from "./wording.js";
 
 export interface DiffResult {
   changes: boolean;
@@ -62,7 +61,7 @@ function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: Web
   const isOurs = isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
   return isOurs || onExisting === "replace"
     ? "webhookVerificationKey: the service holds another key; pulumi up sets ours again"
-    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state.baseUrl, state.webhookUrl)}; then ${OF_PROGRAM.again}`;
+    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */

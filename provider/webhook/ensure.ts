@@ -1,12 +1,10 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
 import { say } from "../resource/progress.js";
 import { printUrl } from "../lib/url.js";
 import { isSameUrl } from "./fence.js";
 import { DEFAULT_ON_EXISTING, VERIFIED, type WebhookInputs } from "./inputs.js";
 import { register, rememberBefore } from "./register.js";
-import { removalCommand } from "./removal-command.js";
-import { OF_PROGRAM, type Wording } from "./wording.js";
 
 /**
  * What stands there before the first set. The specification does not show it, so 404 counts as nothing too. Throws what
@@ -15,7 +13,6 @@ import { OF_PROGRAM, type Wording } from "./wording.js";
 export async function firstLook(
   { onExisting = DEFAULT_ON_EXISTING }: Pick<WebhookInputs, "onExisting">,
   look: () => Promise<Registration | undefined>,
-  wording: Wording = OF_PROGRAM,
 ): Promise<Registration | undefined> {
   try {
     return await look();
@@ -24,8 +21,10 @@ export async function firstLook(
     if (showsNothing(error)) return undefined;
     if (error.code !== "rejected" && error.code !== "protocol") throw error;
     if (onExisting === "replace") return undefined;
-    error.message += `. Nothing was written, because it is not known what is registered. If address and API key are right, ${wording.replaceUnseen}`;
-    throw error;
+    throw error.with({
+      summary: `${error.summary}. Nothing was written, because it is not known what is registered`,
+      hints: [...error.hints, { id: "allow_replace" }],
+    });
   }
 }
 
@@ -34,20 +33,26 @@ export const showsNothing = ({ code, httpStatus }: ApiChatError): boolean =>
   code === "rejected" && httpStatus === 404;
 
 /** Throws `conflict` if another URL stands there, unless `onExisting` is "replace". */
-export function refuseForeign(
-  seen: Registration,
-  inputs: WebhookInputs,
-  wording: Wording = OF_PROGRAM,
-): void {
+export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
   const { baseUrl, webhookUrl, onExisting = DEFAULT_ON_EXISTING } = inputs;
   if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(baseUrl)} has a webhook already, ${printUrl(seen.webhookUrl)}, and nothing was written. ` +
-      `If it may go: ${removalCommand(baseUrl, seen.webhookUrl)}; then ${wording.again}`,
-    { operation: "set-webhook" },
+    `${printUrl(baseUrl)} has a webhook already, ${printUrl(seen.webhookUrl)}, and nothing was written`,
+    {
+      operation: "set-webhook",
+      facts: { at: printUrl(baseUrl), registered: printUrl(seen.webhookUrl) },
+      hints: [removeOther(baseUrl, seen.webhookUrl)],
+    },
   );
 }
+
+/** How to remove somebody else's webhook. */
+export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
+  id: "remove_other",
+  baseUrl: printUrl(baseUrl),
+  webhookUrl: printUrl(webhookUrl),
+});
 
 /** Says once that `onExisting: "replace"` has done its work: left in, it would replace the next foreign webhook too. */
 export const sayReplaced = (name: string, seen: Registration): void =>
@@ -61,7 +66,6 @@ export async function registerIfNeeded(options: {
   inputs: WebhookInputs;
   client: RegistrationClient;
   seen: Registration | undefined;
-  wording?: Wording;
   refusedRounds?: number;
 }): Promise<{ registration: Registration; wasSet: boolean }> {
   const { seen, ...rest } = options;

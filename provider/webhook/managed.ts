@@ -49,8 +49,8 @@ export function claimBot(botUrl: string, claim: Claim): void {
   if (holder && holder.name !== claim.name && declaredByName.has(holder.name)) {
     throw new ApiChatError(
       "conflict",
-      `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook; give one of them its own base URL or API key`,
-      { operation: "set-webhook" },
+      `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
+      { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
     );
   }
   claimsByBotCode.set(botCodeOf(botUrl), claim);

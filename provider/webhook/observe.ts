@@ -74,13 +74,8 @@ export async function observe(state: WebhookState): Promise<Observed> {
     if (!(next instanceof ApiChatError)) observed = next;
   }
   if (!(observed instanceof ApiChatError)) return observed;
-  observed.message += ROTATED_KEY_HINT;
-  throw observed;
+  throw observed.with({ hints: [...observed.hints, { id: "rotated_api_key" }] });
 }
-
-/** These commands get the arguments and the configuration of the last `up`; only the environment is of today. */
-const ROTATED_KEY_HINT =
-  ". Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first";
 
 async function tryKey(state: WebhookState, apiKey: string): Promise<Observed | ApiChatError> {
   const client = createClient(state, apiKey);
@@ -115,18 +110,19 @@ export function requireSameWorkspace(
   if (seen && !isSameBot(seen.botUrl, state.applied.botUrl)) {
     throw new ApiChatError(
       "conflict",
-      `${at} now reaches the bot ${botCodeOf(seen.botUrl)}, not ${ours}: nothing was written. ${WAY_OUT}`,
-      { operation },
+      `${at} now reaches the bot ${botCodeOf(seen.botUrl)}, not ${ours}: nothing was written`,
+      {
+        operation,
+        facts: { at, bot: botCodeOf(seen.botUrl), expectedBot: ours },
+        hints: [{ id: "other_workspace" }],
+      },
     );
   }
   if (!seen && (baseUrl !== state.baseUrl || !isLastApiKey(apiKey, state))) {
     throw new ApiChatError(
       "conflict",
-      `${at} shows nothing registered, and the address or the API key is another one than the last used: nothing tells whether this is still the workspace of the bot ${ours}, so nothing was written. ${WAY_OUT}`,
-      { operation },
+      `${at} shows nothing registered, and the address or the API key is another one than the last used: nothing tells whether this is still the workspace of the bot ${ours}, so nothing was written`,
+      { operation, facts: { at, expectedBot: ours }, hints: [{ id: "other_workspace" }] },
     );
   }
 }
-
-const WAY_OUT =
-  "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or pulumi up --replace <urn>; if the webhook is gone for good, pulumi state delete <urn>";

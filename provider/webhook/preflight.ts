@@ -4,11 +4,10 @@ import { isLoopback } from "../diagnosis/addresses.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
-import { ApiChatError, type HandshakeRule, type HandshakeTranscript } from "../errors/index.js";
+import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { say, sayIfSlow } from "../resource/progress.js";
 import { printUrl } from "../lib/url.js";
 import type { Preflight } from "./inputs.js";
-import { OF_PROGRAM, type Wording } from "./wording.js";
 
 export interface PreflightOptions {
   /** The webhook URL. */
@@ -21,7 +20,6 @@ export interface PreflightOptions {
   baseUrl: string;
   /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. */
   deadline: number;
-  wording?: Wording;
   /** So many rounds in a row with the same refusal of the token end the waiting. Default: none do. */
   refusedRounds?: number;
 }
@@ -33,12 +31,6 @@ const LEAST_ANSWER_MS = 1_000;
 
 /** A port of this machine on which nothing listens is not waited for longer: nothing on the way may hide an endpoint. */
 const NOBODY_LISTENS_MS = 10_000;
-
-/** What else can be done where only this machine may be unable to reach the endpoint. */
-const WAYS_OUT: Partial<Record<HandshakeRule, string>> = {
-  private_address: "if it can reach this one",
-  unreachable: "if only the service can reach it",
-};
 
 /**
  * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
@@ -52,8 +44,7 @@ export async function preflight(options: PreflightOptions): Promise<void> {
   for (const { text } of diagnosis.warnings) say(name, text);
   if (diagnosis.passed) return;
   const error = handshakeFailed(diagnosis, options);
-  if (mode === "warn") return say(name, `warning: ${error.message}; set-webhook is called all the same`);
-  error.message += "; set-webhook was not called";
+  if (mode === "warn") return say(name, `warning: ${error.message}`);
   throw error;
 }
 
@@ -121,21 +112,25 @@ function diagnoseOnce({
 const isWorthWaiting = ({ transcript: { steps } }: FailedHandshake): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 
-function handshakeFailed(
-  { reason, hint, transcript }: FailedHandshake,
-  { mode, wording: { warnOnly } = OF_PROGRAM }: PreflightOptions,
-): ApiChatError {
-  const condition = mode === "warn" ? undefined : WAYS_OUT[transcript.rule];
-  const wayOut = condition === undefined ? "" : `; ${condition}, ${warnOnly}`;
-  const lines = [
-    `the handshake with ${transcript.url} failed: ${reason}; ${hint}${wayOut}`,
-    ...describeRecord(transcript).map((line) => `  ${line}`),
-  ];
+function handshakeFailed({ reason, transcript }: FailedHandshake, { mode }: PreflightOptions): ApiChatError {
+  const { rule } = transcript;
+  const isBlind = rule === "private_address" || rule === "unreachable";
+  const then = mode === "warn" ? "set-webhook is called nevertheless" : "set-webhook was not called";
   const httpStatus = transcript.steps.find(({ cause }) => cause === transcript.cause)?.httpStatus;
-  return new ApiChatError("handshake_failed", lines.join("\n"), {
-    operation: "handshake",
-    attempts: transcript.rounds,
-    transcript,
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-  });
+  return new ApiChatError(
+    "handshake_failed",
+    `the handshake with ${transcript.url} failed: ${reason}; ${then}`,
+    {
+      operation: "handshake",
+      facts: { at: transcript.url },
+      hints: [
+        { id: "fix_endpoint" },
+        ...(isBlind && mode !== "warn" ? [{ id: "warn_only", unless: rule } as const] : []),
+      ],
+      details: describeRecord(transcript),
+      attempts: transcript.rounds,
+      transcript,
+      httpStatus,
+    },
+  );
 }

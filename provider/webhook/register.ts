@@ -1,14 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../lib/retry.js";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type Failure } from "../errors/index.js";
 import { printUrl } from "../lib/url.js";
 import { expectedUrl, isSameUrl } from "./fence.js";
 import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
 import { preflight } from "./preflight.js";
 import { looksMasked } from "../resource/mask.js";
 import { sayIfSlow } from "../resource/progress.js";
-import { OF_PROGRAM, type Wording } from "./wording.js";
 
 /** What stood in the workspace before, and what is needed to put it back. */
 export interface Before {
@@ -21,7 +20,6 @@ export interface RegisterOptions {
   inputs: WebhookInputs;
   client: RegistrationClient;
   before: Before | undefined;
-  wording?: Wording;
   /** For the preflight: so many rounds with the same refusal of the token end the waiting. Default: none do. */
   refusedRounds?: number;
 }
@@ -31,9 +29,9 @@ export class UnconfirmedError extends ApiChatError {
   /** What is registered now, of our URL and with a bot URL; undefined if that is not known. */
   readonly seen: Registration | undefined;
 
-  constructor(failure: ApiChatError, message: string, seen?: Registration) {
-    const { code, operation, httpStatus, attempts, cause } = failure;
-    super(code, message, { operation, attempts, cause, ...(httpStatus === undefined ? {} : { httpStatus }) });
+  constructor(failure: ApiChatError, changes: Pick<Failure, "summary" | "hints">, seen?: Registration) {
+    const { code, summary, ...details } = { ...failure.toJSON(), ...changes };
+    super(code, summary, { ...details, cause: failure.cause });
     this.seen = seen;
   }
 }
@@ -53,7 +51,7 @@ const deadlineOf = (inputs: WebhookInputs): number => performance.now() + readyS
 
 /** Performs the handshake as the inputs ask for it. */
 export function tryEndpoint(
-  { inputs, wording, refusedRounds }: Pick<RegisterOptions, "inputs" | "wording" | "refusedRounds">,
+  { inputs, refusedRounds }: Pick<RegisterOptions, "inputs" | "refusedRounds">,
   deadline = deadlineOf(inputs),
 ): Promise<void> {
   return preflight({
@@ -63,7 +61,6 @@ export function tryEndpoint(
     mode: inputs.preflight ?? DEFAULT_PREFLIGHT,
     baseUrl: inputs.baseUrl,
     deadline,
-    ...(wording === undefined ? {} : { wording }),
     ...(refusedRounds === undefined ? {} : { refusedRounds }),
   });
 }
@@ -108,13 +105,13 @@ export const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
 
 /** Looks for the effect of a set-webhook whose answer is lost; gives what is registered if it is ours. */
 async function recoverAnswer(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
-  const { client, wording = OF_PROGRAM } = options;
-  const now = await client.getWebhook().catch(ignoreFailure);
+  const now = await options.client.getWebhook().catch(ignoreFailure);
   if (now && showsEffect(now, options)) return now;
-  throw new UnconfirmedError(
-    lost,
-    `${lost.message}. The change may have been made all the same${now ? `, although ${describe(now)} is registered so far` : ""}; ${wording.again}`,
-  );
+  const soFar = now ? `, although ${describe(now)} is registered so far` : "";
+  throw new UnconfirmedError(lost, {
+    summary: `${lost.summary}. The change may have been made nevertheless${soFar}`,
+    hints: [...lost.hints, { id: "run_again" }],
+  });
 }
 
 /** The failure to report is that of set-webhook. */
@@ -136,15 +133,9 @@ async function refusedForGood(
   const { preflight: mode = DEFAULT_PREFLIGHT } = options.inputs;
   const passed = mode === "require" ? ", although the preflight passed" : "";
   const { text, isOurs, seen } = await restore(options);
-  const message = `${refusal.message}; the service refused the webhook ${attempts} times${passed}. ${text}`;
-  const details = {
-    operation: "set-webhook",
-    attempts,
-    ...(refusal.httpStatus === undefined ? {} : { httpStatus: refusal.httpStatus }),
-    cause: refusal,
-  } as const;
-  const error = new ApiChatError("rejected", message, details);
-  return isOurs ? new UnconfirmedError(error, message, seen) : error;
+  const summary = `${refusal.summary}; the service refused the webhook ${attempts} times${passed}. ${text}`;
+  const error = new ApiChatError("rejected", summary, { ...refusal.toJSON(), attempts, cause: refusal });
+  return isOurs ? new UnconfirmedError(error, error, seen) : error;
 }
 
 /** What a refused set-webhook has left behind. */
@@ -177,7 +168,7 @@ async function restore({ client, inputs, before }: RegisterOptions): Promise<Lef
     const restored = await client.setWebhook({ webhookUrl: before.url, webhookVerificationKey: before.key });
     return { text: `Put back: ${describe(restored)}`, isOurs: false };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof ApiChatError ? error.summary : String(error);
     return { text: `What is registered now is not known: ${reason}`, isOurs: true };
   }
 }
@@ -192,7 +183,7 @@ async function confirm(
   answer: Registration | undefined,
   deadline: number,
 ): Promise<Registration> {
-  const { inputs, wording = OF_PROGRAM } = options;
+  const { inputs } = options;
   let seen = await confirmOnce(options, answer);
   await sayIfSlow(
     inputs.name,
@@ -205,17 +196,15 @@ async function confirm(
     },
   );
   if (seen.status === VERIFIED) return seen;
-  const message = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s; ${wording.again}, or ${wording.waitLonger}`;
-  throw new UnconfirmedError(
-    new ApiChatError("timeout", message, { operation: "get-webhook" }),
-    message,
-    seen,
-  );
+  const summary = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
+  const hints = [{ id: "raise_ready_seconds" }, { id: "run_again" }] as const;
+  const error = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
+  throw new UnconfirmedError(error, error, seen);
 }
 
 /** One look. Where it fails, what the service showed last is what there is to keep. */
 async function confirmOnce(
-  { client, inputs, wording = OF_PROGRAM }: RegisterOptions,
+  { client, inputs }: RegisterOptions,
   shown: Registration | undefined,
 ): Promise<Registration> {
   try {
@@ -223,8 +212,9 @@ async function confirmOnce(
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const known = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
-    const message = `set-webhook succeeded, and could not be confirmed: ${error.message}; ${wording.again}`;
-    throw new UnconfirmedError(error, message, known ? shown : undefined);
+    const summary = `set-webhook succeeded, and could not be confirmed: ${error.summary}`;
+    const hints = [...error.hints, { id: "run_again" } as const];
+    throw new UnconfirmedError(error, { summary, hints }, known ? shown : undefined);
   }
 }
 

@@ -2,14 +2,12 @@ import type { Registration, RegistrationClient } from "../client/registration-cl
 import { ApiChatError } from "../errors/index.js";
 import { printUrl } from "../lib/url.js";
 import { mayHaveTakenEffect } from "./register.js";
-import { OF_PROGRAM, type Wording } from "./wording.js";
 
 export interface RemoveOptions {
   client: RegistrationClient;
   baseUrl: string;
   /** Asked with what stands there before each repetition. */
   mayGo: (seen: Registration | undefined) => boolean;
-  wording?: Wording;
 }
 
 /** The answer to delete-webhook is lost: if nothing is registered now, it took effect. */
@@ -22,19 +20,14 @@ async function recoverAnswer(client: RegistrationClient, lost: unknown): Promise
 }
 
 /** Calls delete-webhook; each repetition looks again first. Throws `protocol` if the service shows that something is left. */
-export async function removeRegistration({
-  client,
-  baseUrl,
-  mayGo,
-  wording = OF_PROGRAM,
-}: RemoveOptions): Promise<void> {
+export async function removeRegistration({ client, baseUrl, mayGo }: RemoveOptions): Promise<void> {
   const left = await client
     .deleteWebhook({ beforeRepeat: async () => mayGo(await client.getWebhook()) })
     .catch((error: unknown) => recoverAnswer(client, error));
   if (left === undefined) return;
   throw new ApiChatError(
     "protocol",
-    `${printUrl(baseUrl)} still shows ${printUrl(left.webhookUrl)} after delete-webhook; ${wording.removeAgain}`,
-    { operation: "delete-webhook" },
+    `${printUrl(baseUrl)} still shows ${printUrl(left.webhookUrl)} after delete-webhook`,
+    { operation: "delete-webhook", hints: [{ id: "delete_again" }] },
   );
 }

@@ -1,16 +1,14 @@
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { hideQuery, printUrl } from "../lib/url.js";
-import { sayReplaced } from "./ensure.js";
+import { removeOther, sayReplaced } from "./ensure.js";
 import { expectedUrl, isOurs, isSameUrl, showsOurKey } from "./fence.js";
 import { VERIFIED, type WebhookInputs, type WebhookState } from "./inputs.js";
 import { claimBot } from "./managed.js";
 import { createClient, requireSameWorkspace } from "./observe.js";
 import { UnconfirmedError, register, rememberBefore } from "./register.js";
-import { removalCommand } from "./removal-command.js";
 import { apiKeyFor } from "./settings.js";
 import { UnfinishedError, toState } from "./state.js";
-import { OF_PROGRAM } from "./wording.js";
 
 /**
  * Brings the registration to what the program says, and calls set-webhook only if URL, key or status differ from what
@@ -58,13 +56,16 @@ function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInput
 }
 
 function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): ApiChatError {
-  const hint = showsOurKey(seen, state)
-    ? "Run pulumi refresh to see it, and pulumi up to set it right"
-    : `Its key is not ours either, so it is somebody else's. If it may go: ${removalCommand(inputs.baseUrl, seen.webhookUrl)}; then ${OF_PROGRAM.again}`;
+  const hasOurKey = showsOurKey(seen, state);
+  const whose = hasOurKey ? "" : ". Its key is not ours either, so it is somebody else's";
   return new ApiChatError(
     "conflict",
-    `${printUrl(inputs.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(state.applied.url)}, and nothing was written. ${hint}`,
-    { operation: "set-webhook" },
+    `${printUrl(inputs.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(state.applied.url)}, and nothing was written${whose}`,
+    {
+      operation: "set-webhook",
+      facts: { at: printUrl(inputs.baseUrl), registered: printUrl(seen.webhookUrl) },
+      hints: [hasOurKey ? { id: "refresh_first" } : removeOther(inputs.baseUrl, seen.webhookUrl)],
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-import { removalCommand } from "../../dist/provider/webhook/removal-command.js";
+import { removalCommand } from "../../dist/provider/errors/index.js";
 import { startEmulator, type EmulatorOptions, type Workspace } from "pulumi-apichat/emulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
@@ -81,7 +81,9 @@ describe("create looks first: it takes over on request only, and adopts what has
     const { ok, output } = await stack.up();
     expect(ok).toBe(false);
     expect(output).toContain(`has a webhook already, ${foreign.webhook_url}, and nothing was written`);
-    expect(output).toContain(removalCommand(scene.emulator.workspace("taken").baseUrl, foreign.webhook_url));
+    expect(output).toContain(
+      removalCommand({ baseUrl: scene.emulator.workspace("taken").baseUrl, webhookUrl: foreign.webhook_url }),
+    );
     expect(writesSince(scene, 0)).toEqual([]);
     expect(scene.emulator.workspace("taken").registration).toMatchObject(foreign);
   });

@@ -48,18 +48,18 @@ const expectTranscripts = (output: string): void => {
   expect(output).toMatch(
     /silent: the handshake with http:\/\/127\.0\.0\.1:\d+\/\?token=\*\*\* failed: .*ECONNREFUSED/,
   );
-  expect(output).toContain("start the endpoint and check host, port and firewall");
+  expect(output).toContain("Start the endpoint and check host, port and firewall");
   expect(output).toMatch(
     /wrong: the handshake with \S+\/next\/wrong\?token=\*\*\* failed: .*"Hello, I am a web page"/,
   );
-  expect(output).toContain("answer with the value of hub_challenge as the whole body");
+  expect(output).toContain("Answer with the value of hub_challenge as the whole body");
   expect(output).toMatch(/refusing: the handshake with \S+ failed: form: HTTP 401/);
-  expect(output).toContain("give the endpoint the same verification key");
+  expect(output).toContain("Give the endpoint the same verification key");
   expect(output).toContain("address: 127.0.0.1");
   expect(output).toMatch(
     /^ +form, json, multipart, query: HTTP 200, body "Hello, I am a web page", \d+, \d+, \d+, \d+ ms$/m,
   );
-  expect(output).toMatch(/attempts: [2-9]\d*; set-webhook was not called/);
+  expect(output).toMatch(/attempts: [2-9]\d*/);
 };
 
 /** The lines of the diagnostics that the engine shows under a resource's name. */
@@ -98,7 +98,7 @@ describe("an endpoint that fails the handshake never reaches the service", () =>
     for (const name of names) {
       const lines = linesUnder(output, name);
       expect(lines[0]).toContain(`error: ${name}: the handshake with `);
-      expect(lines.at(-1)).toContain("set-webhook was not called");
+      expect(lines[0]).toContain("set-webhook was not called");
       expect(lines.length).toBeLessThanOrEqual(12);
     }
     expect(callsOf(scene, "set-webhook")).toEqual([]);

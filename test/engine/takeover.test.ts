@@ -1,4 +1,4 @@
-import { removalCommand } from "../../dist/provider/webhook/removal-command.js";
+import { removalCommand } from "../../dist/provider/errors/index.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
   declareWebhooks,
@@ -68,7 +68,10 @@ describe("a registration that somebody else took over is left alone", () => {
     expect(up.output).toMatch(
       /now has the webhook https:\/\/somebody-else\.example\/hook.*nothing was written/,
     );
-    const removal = removalCommand(scene.emulator.workspace("taken").baseUrl, foreign.webhook_url);
+    const removal = removalCommand({
+      baseUrl: scene.emulator.workspace("taken").baseUrl,
+      webhookUrl: foreign.webhook_url,
+    });
     expect(up.output).toContain(`If it may go: ${removal}; then run pulumi up again`);
     expectLeftAlone();
     const destroy = await stack.destroy();

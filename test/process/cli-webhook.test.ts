@@ -1,4 +1,4 @@
-import { removalCommand } from "../../dist/provider/webhook/removal-command.js";
+import { removalCommand } from "../../dist/provider/errors/index.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import type { Endpoint } from "../support/endpoint.ts";
@@ -96,7 +96,9 @@ describe("apichat webhook set", () => {
     expect({ exitCode: refused.exitCode, stdout: refused.stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(errorOf(refused)).toEqual({
       code: "conflict",
-      message: expect.stringContaining(removalCommand(acme().baseUrl, FOREIGN.webhook_url)) as string,
+      message: expect.stringContaining(
+        removalCommand({ baseUrl: acme().baseUrl, webhookUrl: FOREIGN.webhook_url }),
+      ) as string,
     });
     expect(acme().registration?.webhook_url).toBe(FOREIGN.webhook_url);
     const { exitCode, stdout } = await set("--replace");
@@ -193,7 +195,9 @@ describe("apichat webhook delete", () => {
     const refused = await remove();
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
     expect(refused.stderr).toContain("https://foreign.example/hook");
-    expect(refused.stderr).toContain(removalCommand(acme().baseUrl, FOREIGN.webhook_url));
+    expect(refused.stderr).toContain(
+      removalCommand({ baseUrl: acme().baseUrl, webhookUrl: FOREIGN.webhook_url }),
+    );
     const otherBot = ["--webhook-url", FOREIGN.webhook_url, "--bot-url", emulator.workspace("globex").botUrl];
     expect((await webhook(["delete", ...otherBot])).exitCode).toBe(1);
     expect(acme().registration).toBeDefined();
@@ -286,7 +290,7 @@ describe("apichat webhook get", () => {
       "--request-seconds",
       "1",
     ]);
-    expect(silent.stderr).toContain("; raise --request-seconds if the service is slow\n");
+    expect(silent.stderr).toContain("Raise --request-seconds if the service is slow\n");
     expect(refused.stderr + gone.stderr + silent.stderr).not.toMatch(/baseUrl|requestSeconds|pulumi/);
   });
 

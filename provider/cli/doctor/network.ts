@@ -1,13 +1,12 @@
 import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
-import { ApiChatError } from "../../errors/index.js";
+import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { isClearText } from "../../resource/checks.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { ADDRESSES } from "../credential-options.js";
-import { inFlagWords, OF_DOCTOR } from "../flag-words.js";
 import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
 import { findBaseUrl } from "./configuration.js";
 import { type Registration, RegistrationClient } from "../../client/registration-client.js";
@@ -93,10 +92,7 @@ async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<
     return ok(`${place}; registered is ${printUrl(registration.webhookUrl)}, ${registration.status}`);
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    return failed(
-      inFlagWords(error.message, OF_DOCTOR),
-      HINTS[error.code] ?? "check the base URL and the API key",
-    );
+    return failed(renderFailure(error, "doctor"), HINTS[error.code] ?? "check the base URL and the API key");
   }
 }
 

@@ -43,11 +43,10 @@ export async function refuseOtherBot(
 ): Promise<void> {
   const otherBot = await describeOtherBot(seen, access);
   if (otherBot === undefined) return;
-  throw new ApiChatError(
-    "conflict",
-    `${otherBot}, and nothing was written; give the base URL and API key of the right one, or leave the bot URL out`,
-    { operation },
-  );
+  throw new ApiChatError("conflict", `${otherBot}, and nothing was written`, {
+    operation,
+    hints: [{ id: "name_workspace" }],
+  });
 }
 
 /** Which bot is there in place of the given one, and where that was given; undefined if none is given or it is the one. */

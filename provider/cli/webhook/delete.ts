@@ -1,13 +1,12 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { hideQuery, printUrl } from "../../lib/url.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
-import { removalCommand } from "../../webhook/removal-command.js";
+import { removeOther } from "../../webhook/ensure.js";
 import { removeRegistration } from "../../webhook/remove.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import type { DeleteOptions } from "../webhook.js";
 import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
-import { OF_COMMAND } from "./wording.js";
 
 /** Removes the registration if it is the one that the options name, and says so. Gives the exit code. */
 export async function deleteWebhook(options: DeleteOptions, interruption: Interruption): Promise<number> {
@@ -33,8 +32,8 @@ async function refuseForeign(
   if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it stays. If it may go: ${removalCommand(access.baseUrl, seen.webhookUrl)}`,
-    { operation: "delete-webhook" },
+    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it stays`,
+    { operation: "delete-webhook", hints: [removeOther(access.baseUrl, seen.webhookUrl)] },
   );
 }
 
@@ -45,7 +44,6 @@ const remove = (seen: Registration, { client, baseUrl }: Access): Promise<void> 
     baseUrl,
     mayGo: (now) =>
       now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl),
-    wording: OF_COMMAND,
   });
 
 function printResult(

@@ -3,7 +3,7 @@ import { printUrl } from "../../lib/url.js";
 import { showsNothing } from "../../webhook/ensure.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../webhook/fence.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";
-import { inFlagWords, OF_LIST } from "../flag-words.js";
+import { renderFailure } from "../../errors/index.js";
 
 /** What an `up` would meet in a workspace. The first two are well. */
 type PlanState =
@@ -53,7 +53,7 @@ export function rowOfFailure(
     const detail = "HTTP 404: either nothing was ever registered there, or baseUrl is wrong; look at baseUrl";
     return { ...base, state: "unclear", detail };
   }
-  return { ...base, state: stateOf(error), detail: inFlagWords(error.message, OF_LIST) };
+  return { ...base, state: stateOf(error), detail: renderFailure(error, "list") };
 }
 
 function stateOf({ code }: ApiChatError): PlanState {

@@ -12,7 +12,6 @@ import type { SetOptions } from "../webhook.js";
 import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
 import { refuseOtherBotAfterSet } from "./take-back.js";
 import { formatRegistration, toShown } from "./registration-lines.js";
-import { OF_COMMAND } from "./wording.js";
 
 type Result = "registered" | "unchanged" | "updated" | "replaced";
 
@@ -28,16 +27,15 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     isLooked = true;
     return seen;
   };
-  const before = await firstLook(inputs, look, OF_COMMAND);
+  const before = await firstLook(inputs, look);
   if (before !== undefined) {
     await refuseOtherBot(before, access, "set-webhook");
-    refuseForeign(before, inputs, OF_COMMAND);
+    refuseForeign(before, inputs);
   }
   const { registration: seen, wasSet } = await registerIfNeeded({
     inputs,
     client,
     seen: before,
-    wording: OF_COMMAND,
     refusedRounds: REFUSED_ROUNDS,
   });
   // Where nothing stood nobody knew the bot before. After a look that failed --replace goes on all the same.

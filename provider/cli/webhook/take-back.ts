@@ -2,9 +2,8 @@ import { ApiChatError, type Registration } from "../../client/index.js";
 import { printUrl } from "../../lib/url.js";
 import { isSameBot, isSameUrl } from "../../webhook/fence.js";
 import { removeRegistration } from "../../webhook/remove.js";
-import { inFlagWords } from "../flag-words.js";
+import { textOf } from "../report-error.js";
 import { describeOtherBot, type Access } from "./access.js";
-import { OF_COMMAND } from "./wording.js";
 
 /**
  * After a first set-webhook: throws `conflict` if another bot than the given one has come out, having removed what was set.
@@ -20,8 +19,8 @@ export async function refuseOtherBotAfterSet(
   const standing = mayTakeBack ? await takeBack(seen, access) : `${describe(seen)} stands there now`;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(access.baseUrl)} is another workspace: ${otherBot}. This shows only after set-webhook; ${standing}. Give the base URL and API key of the right workspace, or leave the bot URL out`,
-    { operation: "set-webhook" },
+    `${printUrl(access.baseUrl)} is another workspace: ${otherBot}. This shows only after set-webhook; ${standing}`,
+    { operation: "set-webhook", hints: [{ id: "name_workspace" }] },
   );
 }
 
@@ -33,10 +32,10 @@ async function takeBack(seen: Registration, { client, baseUrl }: Access): Promis
     const now = await client.getWebhook();
     if (now !== undefined && !isOurs(now))
       return `somebody else has set ${describe(now)} meanwhile, which stands there now`;
-    if (now !== undefined) await removeRegistration({ client, baseUrl, mayGo: isOurs, wording: OF_COMMAND });
+    if (now !== undefined) await removeRegistration({ client, baseUrl, mayGo: isOurs });
     return "what was set was removed again, and nothing is registered there now";
   } catch (error) {
-    const reason = inFlagWords(error instanceof Error ? error.message : String(error));
+    const reason = textOf(error);
     return `${describe(seen)} was set and could not be removed again (${reason}); apichat webhook delete removes it`;
   }
 }

@@ -1,4 +1,3 @@
-import { inFleetWords } from "../../cli/flag-words.js";
 import { EXIT } from "../../cli/output.js";
 import { reportError, reportInterruption } from "../../cli/report-error.js";
 import { orAborted } from "../../lib/abort.js";
@@ -60,7 +59,7 @@ async function exitCodeOf(source: FleetSource, { work, screen, stop }: Setting):
     return signal.aborted && code !== EXIT.done ? EXIT.interrupted : code;
   } catch (error) {
     if (error === signal.reason) reportInterruption();
-    const code = error === signal.reason ? EXIT.interrupted : reportError(error, inFleetWords);
+    const code = error === signal.reason ? EXIT.interrupted : reportError(error, "fleet");
     if (signal.aborted) return EXIT.interrupted;
     return code === EXIT.failed ? (work.failed ?? code) : code;
   } finally {

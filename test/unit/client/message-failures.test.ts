@@ -31,7 +31,7 @@ describe("an answer that is not a success", () => {
       { code: "protocol", httpStatus: 302 },
       "https://other.example/path?token=***, which is not followed",
     ],
-    ["a redirect to nowhere", respondWith(301), { code: "protocol", httpStatus: 301 }, "set botUrl"],
+    ["a redirect to nowhere", respondWith(301), { code: "protocol", httpStatus: 301 }, "Set botUrl"],
   ])("(%s) fails at once", async (_, respond, expected, text) => {
     const { origin, received } = await startServer((_request, response) => respond(response));
     const botUrl = `${origin}/api/apichat/f1?tenant=query-value`;
@@ -51,7 +51,7 @@ describe.concurrent("the time limit of a message", () => {
     const error = await failureOf(createTestMessageClient(origin, { requestSeconds: 1 }).sendText(TEXT));
     expect(error).toMatchObject({ code: "timeout", operation: "message", attempts: 1 });
     expect(error.message).toContain("no answer within 1 s. The message was sent");
-    expect(error.message).toContain("raise requestSeconds");
+    expect(error.hints).toEqual([{ id: "message_may_be_taken" }, { id: "raise_request_seconds" }]);
   });
 
   test("ends a connection that cannot be made, and says that nothing was sent", async () => {

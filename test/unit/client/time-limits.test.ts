@@ -9,7 +9,7 @@ describe.concurrent("the time limit", () => {
     const error = await failureOf(createTestClient(origin, { requestSeconds: 0.3 }).getWebhook());
     expect(error).toMatchObject({ code: "timeout", operation: "get-webhook", attempts: 1 });
     expect(error.message).toContain("no answer within 0.3 s");
-    expect(error.message).toContain("timeouts.requestSeconds");
+    expect(error.hints).toEqual([{ id: "raise_request_seconds" }]);
     expect(performance.now() - begun).toBeGreaterThanOrEqual(290);
     expect(performance.now() - begun).toBeLessThan(2000);
     expect(received).toHaveLength(1);

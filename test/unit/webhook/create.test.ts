@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { BeforeFirstSet, Fault } from "../../../provider/emulator/index.js";
 import type { OnExisting, WebhookState } from "../../../provider/webhook/inputs.js";
-import { removalCommand } from "../../../provider/webhook/removal-command.js";
+import { removalCommand } from "../../../provider/errors/index.js";
 import { UnfinishedError, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -125,7 +125,9 @@ describe("create is a conflict, and writes nothing, where there stands", () => {
     const error = await failureOf(createOver(started, onExisting));
     expect(error.code).toBe("conflict");
     expect(error.message).toMatch(/^acme: .*\/foreign, and nothing was written/);
-    expect(error.message).toContain(removalCommand(started.args.baseUrl, FOREIGN.webhook_url));
+    expect(error.message).toContain(
+      removalCommand({ baseUrl: started.args.baseUrl, webhookUrl: FOREIGN.webhook_url }),
+    );
     expect(started.actions()).toEqual(["get-webhook"]);
     expect(started.acme.registration).toEqual(before);
   });
@@ -391,7 +393,7 @@ describe("an answer that gets lost", () => {
     emulator.injectFault(secondLookFails);
     const error = await failureOf(create(args));
     expect(error.code).toBe("protocol");
-    expect(error.message).toContain("may have been made all the same");
+    expect(error.message).toContain("may have been made nevertheless");
     actions();
     startRun();
     lines.length = 0;

@@ -72,7 +72,7 @@ describe("an endpoint that breaks a rule", () => {
       respond(400, "what?"),
       "status",
       400,
-      /HTTP 400, body "what\?"; answer the handshake with status 200/,
+      /HTTP 400, body "what\?"; set-webhook was not called. Answer the handshake with status 200/,
     ],
     ["404", respond(404), "status", 404, /HTTP 404/],
     ["500", respond(500, "oops", { "content-type": "text/plain" }), "status", 500, /HTTP 500 text\/plain/],
@@ -85,7 +85,7 @@ describe("an endpoint that breaks a rule", () => {
       302,
       /\/login\?next=\*\*\*/,
     ],
-    ["a 304", respond(304), "redirect", 304, /register the final URL/],
+    ["a 304", respond(304), "redirect", 304, /[Rr]egister the final URL/],
     [
       "HTML",
       respond(200, "<p>hi</p>", { "content-type": "text/html" }),
@@ -117,7 +117,7 @@ describe("an endpoint that breaks a rule", () => {
       rule,
       steps: ["form", "json", "multipart", "query"].map((encoding) => ({ encoding, rule, httpStatus })),
     });
-    expect(error.message).toContain(error.transcript?.hint);
+    expect(error.hints).toEqual([{ id: "fix_endpoint" }]);
   });
 
   test("(a connection that is refused) is unreachable", async () => {
@@ -361,7 +361,8 @@ describe("the message", () => {
     const [first, ...more] = message.split("\n");
     expect(first).toBe(
       `the handshake with ${origin}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
-        `(the challenge stands inside JSON); ${transcript?.hint}`,
+        "(the challenge stands inside JSON); set-webhook was not called. " +
+        transcript?.hint.replace(/^./, (letter) => letter.toUpperCase()),
     );
     expect(more.map((line) => line.trim().split(":")[0])).toEqual([
       "address",
@@ -372,9 +373,9 @@ describe("the message", () => {
 
   test("names the way out where this machine may be the one that cannot reach the endpoint", async () => {
     const unreachable = await failureOf(run(`http://127.0.0.1:${await closedPort()}/`));
-    expect(unreachable.message).toContain('if only the service can reach it, set preflight: "warn"');
+    expect(unreachable.hints).toContainEqual({ id: "warn_only", unless: "unreachable" });
     const { origin } = await startServer(respond(404));
-    expect((await failureOf(run(origin))).message).not.toContain("preflight:");
+    expect((await failureOf(run(origin))).hints).toEqual([{ id: "fix_endpoint" }]);
   });
 });
 

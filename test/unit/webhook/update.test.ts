@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inputs.js";
-import { removalCommand } from "../../../provider/webhook/removal-command.js";
+import { removalCommand } from "../../../provider/errors/index.js";
 import { UnfinishedError, compactState, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
@@ -166,7 +166,9 @@ describe("what changed behind our back", () => {
     for (const seen of [state, await refresh(state)]) {
       const error = await failureOf(update(seen, args));
       expect(error.code).toBe("conflict");
-      expect(error.message).toContain(removalCommand(args.baseUrl, FOREIGN.webhook_url));
+      expect(error.message).toContain(
+        removalCommand({ baseUrl: args.baseUrl, webhookUrl: FOREIGN.webhook_url }),
+      );
       expect(acme.registration).toMatchObject(FOREIGN);
     }
     const replacing = { ...args, onExisting: "replace" } as const;
@@ -264,7 +266,7 @@ describe("a set-webhook whose answer is lost", () => {
     const timeouts = { requestSeconds: 1 };
     const error = await errorOf(update(state, { ...args, ...change, timeouts }));
     expect(error).toBeInstanceOf(UnfinishedError);
-    expect(error.message).toContain("may have been made all the same");
+    expect(error.message).toContain("may have been made nevertheless");
     emulator.clearFaults();
     startRun();
     return { ...started, lost: expandState((error as UnfinishedError).properties) };

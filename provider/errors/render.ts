@@ -1,0 +1,158 @@
+import { printUrl } from "../lib/url.js";
+import type { Failure, FieldProblem, Hint } from "./failure.js";
+
+/**
+ * Who reads a failure. `program`: who wrote the Pulumi program or calls a client. `command_line`: who runs `apichat`. `list`:
+ * who runs it over a list of workspaces. `doctor`: who runs it where no time limit can be set. `fleet`: who runs a fleet.
+ */
+export type Audience = "program" | "command_line" | "list" | "doctor" | "fleet";
+
+type Words<H> = string | ((hint: H, context: { audience: Audience; failure: Failure }) => string);
+
+/** The words of a hint. An audience without an entry gets those of the next wider one: see {@link NEXT_AUDIENCE}. */
+type Row<H> = { program: Words<H> } & Partial<Record<Audience, Words<H>>>;
+
+const NEXT_AUDIENCE: Partial<Record<Audience, Audience>> = {
+  command_line: "program",
+  list: "command_line",
+  doctor: "command_line",
+  fleet: "program",
+};
+
+const ISSUED =
+  "The API key is issued by the platform's support when the add-on is enabled, one per external system. Give it";
+
+const FORGET = "if the webhook is gone for good, pulumi state delete <urn>";
+
+const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extract<Hint, { id: Id }>> } = {
+  give_api_key: {
+    program: `${ISSUED} as apiKey, as APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey`,
+    command_line: `${ISSUED} with --api-key-file or APICHAT_API_KEY`,
+    list: `${ISSUED} as apiKey or apiKeyEnv in the list, with --api-key-file or APICHAT_API_KEY`,
+    fleet: `${ISSUED} as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list`,
+  },
+  check_api_key: "Is the API key right?",
+  rotated_api_key:
+    "Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first",
+  check_flow_api_key: (_, { audience }) =>
+    'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
+    'How it is presented is not in the service\'s specification: by default as "Authorization: Bearer", ' +
+    `otherwise as ${fieldName("flowApiKeyAs", audience)} says`,
+  check_base_url: (_, { audience }) =>
+    `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
+  check_connection: ({ address }, { audience }) =>
+    `Check ${fieldName(address, audience)}, or try again when the service is up`,
+  set_final_address: ({ address }, { audience }) =>
+    `Set ${fieldName(address, audience)} to the final address`,
+  raise_request_seconds: {
+    program: (_, { failure: { operation } }) =>
+      `Raise ${operation === "message" ? "" : "timeouts."}requestSeconds if the service is slow`,
+    command_line: "Raise --request-seconds if the service is slow",
+    doctor: "",
+  },
+  raise_ready_seconds: { program: "Raise timeouts.readySeconds", command_line: "Raise --ready-seconds" },
+  run_again: { program: "Run pulumi up again", command_line: "Run it again" },
+  read_bot_url: {
+    program: "botUrl may be outdated: read it again with getWebhook",
+    command_line: "--bot-url may be outdated: apichat webhook get shows it",
+  },
+  message_not_sent: "The message was not sent",
+  message_may_be_taken:
+    "The message was sent, and the service may have taken it: sent once more, it may reach the conversation twice",
+  allow_replace: {
+    program: 'If address and API key are right, onExisting: "replace" goes on nevertheless',
+    command_line: "If address and API key are right, --replace goes on nevertheless",
+  },
+  remove_other: {
+    program: (hint) => `If it may go: ${removalCommand(hint)}; then run pulumi up again`,
+    command_line: (hint) => `If it may go: ${removalCommand(hint)}; then run this again`,
+  },
+  refresh_first: "Run pulumi refresh to see it, and pulumi up to set it right",
+  other_workspace:
+    "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or " +
+    `pulumi up --replace <urn>; ${FORGET}`,
+  set_api_key_or_forget: `Set the right API key; ${FORGET}`,
+  separate_workspaces: "Give one of them its own base URL or API key",
+  name_workspace: "Give the base URL and API key of the right one, or no bot URL",
+  delete_again: {
+    program: "Run pulumi refresh and try again",
+    command_line: "See what apichat webhook get shows, and try again",
+  },
+  fix_endpoint: (_, { failure: { transcript } }) => capitalize(transcript?.hint ?? ""),
+  warn_only: {
+    program: ({ unless }) => `${REACHES[unless]}, set preflight: "warn"`,
+    command_line: ({ unless }) => `${REACHES[unless]}, use --preflight warn`,
+  },
+};
+
+/** Only this machine may be unable to reach the endpoint. */
+const REACHES = {
+  private_address: "If the service can reach this address",
+  unreachable: "If only the service can reach it",
+};
+
+/** How an audience names what a program names otherwise. */
+const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
+  command_line: {
+    baseUrl: "--base-url",
+    botUrl: "--bot-url",
+    webhookUrl: "--webhook-url",
+    webhookVerificationKey: "the verification key",
+    flowApiKeyAs: "--flow-api-key-as",
+  },
+  list: { baseUrl: "its baseUrl in the list" },
+  fleet: {
+    stacksAtOnce: "--stacks-at-once",
+    callsPerOrigin: "--calls-per-origin",
+    most429: "--most-429",
+    stopAfterFailures: "--stop-after-failures",
+    mostRemovals: "--most-removals",
+    waveSize: "--wave-size",
+  },
+};
+
+/** The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. */
+export function renderFailure(failure: Failure, audience: Audience = "program"): string {
+  const { subject, summary, problems = [], hints, details = [] } = failure;
+  const wrong = problems.map((problem) => renderProblem(problem, audience)).join("; ");
+  const what = [subject, summary, wrong].filter((part) => part !== undefined && part !== "").join(": ");
+  const next = hints.map((hint) => renderHint(hint, { audience, failure }));
+  return [joinSentences([what, ...next]), ...details.map((line) => `  ${line}`)].join("\n");
+}
+
+/** One problem, with its field in front. */
+export const renderProblem = ({ field, text }: FieldProblem, audience: Audience = "program"): string =>
+  field === "" ? text : `${fieldName(field, audience)}: ${text}`;
+
+const fieldName = (field: string, audience: Audience): string =>
+  findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
+
+function renderHint(hint: Hint, context: { audience: Audience; failure: Failure }): string {
+  // The row of an id takes the hint of that id; the type of a union of rows cannot say so.
+  const row = HINTS[hint.id] as Words<Hint> | Row<Hint>;
+  const isOneForAll = typeof row === "string" || typeof row === "function";
+  const words = isOneForAll ? row : findFor(context.audience, (one) => row[one]);
+  return typeof words === "function" ? words(hint, context) : (words ?? "");
+}
+
+/** What is there for an audience, or for the next wider one that has something. */
+function findFor<T>(audience: Audience, find: (audience: Audience) => T | undefined): T | undefined {
+  const next = NEXT_AUDIENCE[audience];
+  return find(audience) ?? (next && findFor(next, find));
+}
+
+const joinSentences = (sentences: readonly string[]): string =>
+  sentences
+    .filter((sentence) => sentence !== "")
+    .reduce((text, sentence) => `${text}${/[.?!]$/.test(text) ? "" : "."} ${sentence}`);
+
+const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/**
+ * The one way to take a workspace over from somebody else's webhook: a command to paste. It removes this URL and no other, so
+ * what somebody registers meanwhile stays. Query values are hidden, which the command understands.
+ */
+export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
+  `npx apichat webhook delete --base-url ${shellQuote(printUrl(baseUrl))} --webhook-url ${shellQuote(printUrl(webhookUrl))}`;
+
+const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

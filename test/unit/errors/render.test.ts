@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import {
+  ApiChatError,
+  renderFailure,
+  renderProblem,
+  type Audience,
+  type Failure,
+  type Hint,
+} from "../../../provider/errors/index.js";
+
+const AT = "https://platform.example/acme/apichat";
+
+const FAILURE: Failure = {
+  code: "unavailable",
+  operation: "get-webhook",
+  summary: `get-webhook at ${AT}: HTTP 503`,
+  facts: { at: AT },
+  hints: [],
+  attempts: 1,
+};
+
+const render = (hint: Hint, audience?: Audience): string =>
+  renderFailure({ ...FAILURE, summary: "it failed", hints: [hint] }, audience);
+
+describe("an error", () => {
+  test("is data, and its message is the text of that for a program", () => {
+    const cause = new Error("cut off");
+    const { code, summary, ...details } = FAILURE;
+    const error = new ApiChatError(code, summary, { ...details, httpStatus: undefined, cause });
+    expect(JSON.parse(JSON.stringify(error))).toEqual(FAILURE);
+    expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
+    expect("httpStatus" in error).toBe(false);
+  });
+
+  test("gives another one with some of it changed", () => {
+    const error = new ApiChatError("rejected", "no", { operation: "check", cause: "why" });
+    const named = error.with({ subject: "acme", hints: [{ id: "run_again" }] });
+    expect(named).toMatchObject({ code: "rejected", cause: "why", message: "acme: no. Run pulumi up again" });
+    expect(error.message).toBe("no");
+  });
+});
+
+describe("the text", () => {
+  test("has subject, summary and problems, then a sentence for each hint, then the details", () => {
+    const text = renderFailure({
+      ...FAILURE,
+      subject: "acme",
+      summary: "client",
+      problems: [
+        { field: "baseUrl", text: "is missing" },
+        { field: "", text: "is a list" },
+      ],
+      hints: [{ id: "check_api_key" }, { id: "run_again" }],
+      details: ["address: none", "attempts: 2"],
+    });
+    expect(text.split("\n")).toEqual([
+      "acme: client: baseUrl: is missing; is a list. Is the API key right? Run pulumi up again",
+      "  address: none",
+      "  attempts: 2",
+    ]);
+  });
+
+  test.each<[Hint, Partial<Record<Audience, string>>]>([
+    [
+      { id: "give_api_key" },
+      {
+        program: "Give it as apiKey, as APICHAT_API_KEY",
+        command_line: "with --api-key-file or APICHAT_API_KEY",
+        list: "as apiKey or apiKeyEnv in the list, with --api-key-file",
+        doctor: "with --api-key-file or APICHAT_API_KEY",
+        fleet: "as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list",
+      },
+    ],
+    [
+      { id: "check_connection", address: "baseUrl" },
+      {
+        program: "Check baseUrl,",
+        command_line: "Check --base-url,",
+        list: "Check its baseUrl in the list,",
+      },
+    ],
+    [
+      { id: "set_final_address", address: "botUrl" },
+      { program: "Set botUrl", list: "Set --bot-url", fleet: "Set botUrl" },
+    ],
+    [
+      { id: "raise_request_seconds" },
+      { program: "Raise timeouts.requestSeconds", list: "Raise --request-seconds" },
+    ],
+    [{ id: "allow_replace" }, { program: 'onExisting: "replace"', command_line: "--replace" }],
+    [
+      { id: "warn_only", unless: "unreachable" },
+      { program: 'preflight: "warn"', command_line: "--preflight warn" },
+    ],
+    [
+      { id: "remove_other", baseUrl: AT, webhookUrl: "https://o.example/?t=secret" },
+      { program: `--base-url '${AT}' --webhook-url 'https://o.example/?t=***'; then run pulumi up again` },
+    ],
+  ])("of %j is in the words of its audience", (hint, words) => {
+    for (const [audience, text] of Object.entries(words)) {
+      expect(render(hint, audience as Audience)).toContain(text);
+    }
+  });
+
+  test("leaves out what an audience cannot do", () => {
+    expect(render({ id: "raise_request_seconds" }, "doctor")).toBe("it failed");
+  });
+
+  test("names a field as its audience does", () => {
+    const problem = { field: "webhookUrl", text: "is missing" };
+    expect(renderProblem(problem)).toBe("webhookUrl: is missing");
+    expect(renderProblem(problem, "list")).toBe("--webhook-url: is missing");
+    expect(renderProblem({ field: "waveSize", text: "is 0" }, "fleet")).toBe("--wave-size: is 0");
+  });
+});
