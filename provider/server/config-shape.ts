@@ -1,6 +1,9 @@
+import { isIP } from "node:net";
 import * as z from "zod";
-import { kindOf } from "../resource/checks.js";
 import { expected } from "../lib/validate.js";
+import { checkUrl, kindOf } from "../resource/checks.js";
+import { problemsOfLoops } from "./forward/loops.js";
+import { defaultPath, HEALTH_PATH, WORKSPACE_NAME } from "./names.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],
@@ -14,9 +17,14 @@ const keySource = z.union(
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
   `must be a key or a list of at least one, got ${Array.isArray(input) ? describeList(input) : kindOf(input)}; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
 
-const path = z.string({ error: expected("a path", 'write for example "/acme"') }).regex(/^\/[^?#\s]*$/, {
-  error: expected('a path that starts with "/" and has no query', 'write for example "/acme"'),
-});
+const PATH_EXAMPLE = 'write for example "/acme"';
+
+const path = z
+  .string({ error: expected("a path", PATH_EXAMPLE) })
+  .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
+  // What is behind "?" is not shown: it may be a secret.
+  .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
+  .regex(/^\S*$/, { error: expected("a path without white space", PATH_EXAMPLE) });
 
 const count = (example: number): z.ZodInt =>
   z
@@ -36,6 +44,12 @@ const workspaceShape = z.strictObject(
   { error: fields("verificationKeys, path, forwardTo") },
 );
 
+const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
+const hostError = expected(
+  "an address or a host name, without scheme and port",
+  'write "127.0.0.1", or "0.0.0.0" for every address',
+);
+
 const portError = expected(
   "a whole number from 0 to 65535",
   "write for example 8080, or 0 for any free port",
@@ -45,8 +59,8 @@ const portError = expected(
 export const fileShape = z.strictObject(
   {
     host: z
-      .string({ error: expected("a host name or address", 'write for example "127.0.0.1"') })
-      .min(1, { error: expected("a host name or address", 'write for example "127.0.0.1"') })
+      .string({ error: hostError })
+      .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
       .default("127.0.0.1"),
     port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
     dataDir: z
@@ -65,6 +79,9 @@ export const fileShape = z.strictObject(
   { error: fields("host, port, dataDir, workspaces, forwardWithinSeconds, bodyLimitBytes, healthPath") },
 );
 
+/** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
+export type KeySource = z.infer<typeof keySource>;
+
 /** A configuration as its file has it: keys may be references, paths may be left out. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
@@ -77,7 +94,7 @@ const partialWorkspace = z
   .catch({});
 
 /** Takes out of anything the fields of a configuration that have their shape, so that they can be checked further. */
-export const soundParts = z
+const soundParts = z
   .object({
     host: fileShape.shape.host.catch("127.0.0.1"),
     port: fileShape.shape.port.optional().catch(undefined),
@@ -86,8 +103,75 @@ export const soundParts = z
   })
   .catch({ host: "127.0.0.1" });
 
-/** What {@link soundParts} gives. */
-export interface SoundParts extends z.infer<typeof soundParts> {}
+interface SoundParts extends z.infer<typeof soundParts> {}
+type Workspaces = NonNullable<SoundParts["workspaces"]>;
+
+/** What a configuration gives, and everything that is wrong with it, one line each, but the keys that it only names. */
+export interface CheckedConfig {
+  /** undefined: its shape is wrong. */
+  given: FileConfig | undefined;
+  /** The workspaces that can be checked further. */
+  workspaces: Workspaces;
+  problems: string[];
+}
+
+/** Checks a configuration. No key, and no query of a URL, is in what it finds. */
+export function checkConfig(value: unknown): CheckedConfig {
+  const { data: given, error } = fileShape.safeParse(value);
+  const parts = soundParts.parse(value);
+  const ofShape = (error?.issues ?? []).map(({ path: at, message }) =>
+    at.length === 0 ? message : `${z.core.toDotPath(at)}: ${message}`,
+  );
+  return { given, workspaces: parts.workspaces ?? {}, problems: [...ofShape, ...problemsOfParts(parts)] };
+}
+
+/** What the shape of each field cannot show: names, URLs, paths that must differ, targets that are itself. */
+function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): string[] {
+  if (workspaces === undefined) return [];
+  const places = Object.entries(workspaces).map(([name, { path: given, forwardTo }]) => ({
+    name,
+    path: toWirePath(given ?? defaultPath(name)),
+    forwardTo,
+  }));
+  return [
+    ...problemsOfNames(Object.keys(workspaces)),
+    ...places.flatMap(({ name, forwardTo }) =>
+      forwardTo === undefined
+        ? []
+        : checkUrl(`workspaces.${name}.forwardTo`, forwardTo, "http://127.0.0.1:3000/").map(
+            ({ reason }) => reason,
+          ),
+    ),
+    ...problemsOfPaths(places, toWirePath(healthPath ?? HEALTH_PATH)),
+    ...(port === undefined ? [] : problemsOfLoops(places, { host, port })),
+  ];
+}
+
+/** A path as a client sends it: what is not ASCII in percent encoding. */
+export const toWirePath = (given: string): string => new URL(`http://localhost${given}`).pathname;
+
+function problemsOfNames(names: readonly string[]): string[] {
+  if (names.length === 0)
+    return ["workspaces: must have at least one; write for example { acme: { verificationKeys: … } }"];
+  return names
+    .filter((name) => !WORKSPACE_NAME.test(name))
+    .map(
+      (name) =>
+        `workspaces: a name must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`,
+    );
+}
+
+function problemsOfPaths(places: readonly { name: string; path: string }[], healthPath: string): string[] {
+  const owners = new Map([[healthPath, "healthPath"]]);
+  return places.flatMap(({ name, path: own }) => {
+    const owner = owners.get(own);
+    owners.set(own, `workspaces.${name}`);
+    if (owner === undefined) return [];
+    return [
+      `workspaces.${name}.path: must be a path of its own, got ${own}, which is that of ${owner}; give another`,
+    ];
+  });
+}
 
 function fields(known: string): z.core.$ZodErrorMap {
   return (issue) =>

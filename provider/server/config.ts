@@ -1,14 +1,18 @@
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
+import { printUrl } from "../lib/url.js";
+import { isClearText } from "../resource/checks.js";
 import { checkVerificationKey } from "../resource/key-check.js";
-import { problemsOfParts, reasonsOf, toWirePath } from "./config-problems.js";
-import { fileShape, soundParts, type FileConfig, type SoundParts } from "./config-shape.js";
-import { warningsOf } from "./config-warnings.js";
-import { readKeys } from "./key-source.js";
+import {
+  checkConfig,
+  toWirePath,
+  type CheckedConfig,
+  type FileConfig,
+  type KeySource,
+} from "./config-shape.js";
 import { defaultPath, HEALTH_PATH } from "./names.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
@@ -60,19 +64,27 @@ export interface LoadedConfig {
 export async function loadConfig(file: string): Promise<LoadedConfig> {
   const bytes = await readBytes(file);
   const folder = dirname(resolve(file));
-  const parsed = parseFile(file, bytes);
-  const keys = await readAllKeys(parsed.parts, folder);
-  const given = soundOf(file, { ...parsed, problems: [...parsed.problems, ...keys.problems] });
-  const config = {
+  const checked = checkConfig(parseJson(file, bytes));
+  const keys = await readKeys(checked.workspaces, folder);
+  const given = soundOf(file, { ...checked, problems: [...checked.problems, ...keys.problems] });
+  const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => [
+    name,
+    {
+      verificationKeys: keys.byWorkspace.get(name) ?? [],
+      path: toWirePath(path ?? defaultPath(name)),
+      ...(forwardTo !== undefined && { forwardTo }),
+    },
+  ]);
+  const config: ServerConfig = {
     ...given,
     dataDir: resolve(folder, given.dataDir),
-    workspaces: toWorkspaces(given, keys.byWorkspace),
+    workspaces: Object.fromEntries(workspaces) as ServerConfig["workspaces"],
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
   return {
     config,
     digest: createHash("sha256").update(bytes).digest("hex"),
-    warnings: await warningsOf(file, { given, config, folder }),
+    warnings: [...(await warnOfModes(file, given, folder)), ...warnOfClearText(config)],
     redact: createRedactor([...keys.byWorkspace.values()].flat()),
   };
 }
@@ -85,7 +97,7 @@ export interface ConfiguredPlace {
 
 /** Reads this much of a configuration, without its keys. Throws `invalid_config`. */
 export async function readPlace(file: string): Promise<ConfiguredPlace> {
-  const { dataDir, workspaces } = soundOf(file, parseFile(file, await readBytes(file)));
+  const { dataDir, workspaces } = soundOf(file, checkConfig(parseJson(file, await readBytes(file))));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }
 
@@ -98,29 +110,6 @@ async function readBytes(file: string): Promise<Uint8Array> {
   }
 }
 
-interface ParsedFile {
-  /** undefined: its shape is wrong. */
-  given: FileConfig | undefined;
-  /** What of it can be checked further. */
-  parts: SoundParts;
-  problems: string[];
-}
-
-function parseFile(file: string, bytes: Uint8Array): ParsedFile {
-  const json = parseJson(file, bytes);
-  const { data: given, error } = fileShape.safeParse(json);
-  const parts = soundParts.parse(json);
-  const ofShape = (error?.issues ?? []).map(({ path: at, message }) =>
-    at.length === 0 ? message : `${z.core.toDotPath(at)}: ${message}`,
-  );
-  return { given, parts, problems: [...ofShape, ...problemsOfParts(parts)] };
-}
-
-function soundOf(file: string, { given, problems }: ParsedFile): FileConfig {
-  if (given === undefined || problems.length > 0) throw invalid(file, problems);
-  return given;
-}
-
 function parseJson(file: string, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -131,47 +120,84 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   }
 }
 
-interface AllKeys {
-  byWorkspace: Map<string, string[]>;
-  problems: string[];
-}
-
-async function readAllKeys({ workspaces = {} }: SoundParts, folder: string): Promise<AllKeys> {
-  const problems: string[] = [];
-  const byWorkspace = new Map<string, string[]>();
-  for (const [name, { verificationKeys }] of Object.entries(workspaces)) {
-    if (verificationKeys === undefined) continue;
-    const field = `workspaces.${name}.verificationKeys`;
-    const keys = await readKeys([verificationKeys].flat(), { field, folder });
-    problems.push(
-      ...keys.flatMap(({ key, problem }) => problem ?? reasonsOf(checkVerificationKey(field, key))),
-    );
-    byWorkspace.set(
-      name,
-      keys.flatMap(({ key }) => key ?? []),
-    );
-  }
-  return { byWorkspace, problems };
-}
-
-function toWorkspaces(
-  { workspaces }: FileConfig,
-  keys: ReadonlyMap<string, string[]>,
-): Record<string, WorkspaceConfig> {
-  return Object.fromEntries(
-    Object.entries(workspaces).map(([name, { path, forwardTo }]) => [
-      name,
-      {
-        verificationKeys: keys.get(name) ?? [],
-        path: toWirePath(path ?? defaultPath(name)),
-        ...(forwardTo !== undefined && { forwardTo }),
-      },
-    ]),
-  );
+function soundOf(file: string, { given, problems }: CheckedConfig): FileConfig {
+  if (given === undefined || problems.length > 0) throw invalid(file, problems);
+  return given;
 }
 
 function invalid(file: string, problems: readonly string[]): ApiChatError {
   const [only] = problems;
   const text = problems.length === 1 ? ` ${only}` : problems.map((problem) => `\n  ${problem}`).join("");
   return new ApiChatError("invalid_config", `${file}:${text}`, { operation: "responder" });
+}
+
+interface ReadKeys {
+  byWorkspace: Map<string, string[]>;
+  problems: string[];
+}
+
+async function readKeys(workspaces: CheckedConfig["workspaces"], folder: string): Promise<ReadKeys> {
+  const problems: string[] = [];
+  const byWorkspace = new Map<string, string[]>();
+  for (const [name, { verificationKeys }] of Object.entries(workspaces)) {
+    if (verificationKeys === undefined) continue;
+    const field = `workspaces.${name}.verificationKeys`;
+    const keys: string[] = [];
+    for (const source of [verificationKeys].flat()) {
+      const read = await readKey(source, folder);
+      if ("problem" in read) problems.push(`${field}: ${read.problem}`);
+      else {
+        keys.push(read.key);
+        problems.push(...checkVerificationKey(field, read.key).map(({ reason }) => reason));
+      }
+    }
+    byWorkspace.set(name, keys);
+  }
+  return { byWorkspace, problems };
+}
+
+/** Gives a key, or why there is none. */
+async function readKey(source: KeySource, folder: string): Promise<{ key: string } | { problem: string }> {
+  if (typeof source === "string") return { key: source };
+  if ("env" in source) {
+    const key = process.env[source.env];
+    if (key !== undefined && key !== "") return { key };
+    return { problem: `must be a variable of the environment, got ${source.env}, which is not set` };
+  }
+  const file = resolve(folder, source.file);
+  try {
+    // Editors and `echo` end a file with a line break, which is no part of the key.
+    return { key: (await readFile(file, "utf8")).replace(/\r?\n$/, "") };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return { problem: `must be a file that can be read, got ${file} (${code})` };
+  }
+}
+
+/** Files with keys that others can read: it works, and should be fixed nevertheless. */
+async function warnOfModes(file: string, { workspaces }: FileConfig, folder: string): Promise<string[]> {
+  const sources = Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+  const keyFiles = sources.flatMap((source) =>
+    typeof source === "object" && "file" in source ? resolve(folder, source.file) : [],
+  );
+  const files = [
+    ...(sources.some((source) => typeof source === "string") ? [{ path: file, what: "keys" }] : []),
+    ...[...new Set(keyFiles)].map((path) => ({ path, what: "a key" })),
+  ];
+  const warnings = files.map(async ({ path, what }) => {
+    const { mode } = await stat(path);
+    if ((mode & 0o077) === 0) return [];
+    return [`${path} holds ${what} and can be read by other users of this machine: chmod 600 ${path}`];
+  });
+  return (await Promise.all(warnings)).flat();
+}
+
+function warnOfClearText({ workspaces }: ServerConfig): string[] {
+  return Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
+    forwardTo !== undefined && isClearText(forwardTo)
+      ? [
+          `workspaces.${name}.forwardTo: ${printUrl(forwardTo)} is not encrypted: messages travel in clear; use https`,
+        ]
+      : [],
+  );
 }

@@ -1,5 +1,5 @@
 import { Client } from "undici";
-import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
 import type { Instance } from "./data-dir.js";
 
 export { readInstance, type Instance } from "./data-dir.js";
@@ -79,12 +79,12 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
   const body = parse(answer.body);
   if (status < 300 && body !== undefined) return body;
   if (status < 300) throw fail("protocol", "the responder's answer is not JSON", status);
-  const { error } = (body ?? {}) as { error?: { code?: ApiChatErrorCode; message: string } };
-  throw fail(
-    error?.code ?? "unavailable",
-    error?.message ?? `the responder has refused with HTTP ${status}`,
-    status,
-  );
+  const {
+    code = "unavailable",
+    summary = `the responder has refused with HTTP ${status}`,
+    ...details
+  } = (body as { error?: Partial<Failure> } | undefined)?.error ?? {};
+  throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
 }
 
 interface ControlAnswer {

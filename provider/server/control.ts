@@ -35,7 +35,7 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
     c.header(INSTANCE_HEADER, instance);
     // Digests of equal length, so that the comparison takes the same time whatever was sent.
     if (timingSafeEqual(digest(c.req.header("authorization") ?? ""), expected)) return next();
-    return c.json({ error: { message: "the token of instance.json is missing or wrong" } }, 401, {
+    return c.json({ error: { summary: "the token of instance.json is missing or wrong" } }, 401, {
       "www-authenticate": "Bearer",
     });
   });
@@ -49,11 +49,11 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
     actions.wake(c.req.query("workspace"));
     return c.json({ status: "forwarding" }, 202);
   });
-  app.notFound((c) => c.json({ error: { message: "nothing is here" } }, 404));
+  app.notFound((c) => c.json({ error: { summary: "nothing is here" } }, 404));
   app.onError((error, c) =>
     error instanceof ApiChatError
-      ? c.json({ error: { code: error.code, message: error.message } }, 422)
-      : c.json({ error: { message: messageOf(error) } }, 500),
+      ? c.json({ error: error.toJSON() }, 422)
+      : c.json({ error: { summary: messageOf(error) } }, 500),
   );
   const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   return listen({ host: CONTROL_HOST, port: 0 }, (req, res) => void answer(req, res));

@@ -2,7 +2,6 @@ import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { ApiChatError } from "../../errors/index.js";
 import { printUrl } from "../../lib/url.js";
-import type { ServerConfig } from "../config.js";
 import type { Address } from "../listener.js";
 
 /** A workspace: where it answers, and where it forwards. */
@@ -28,7 +27,10 @@ export function problemsOfLoops(places: readonly ForwardingPlace[], address: Add
 }
 
 /** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
-export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
+export function refuseLoops(
+  { workspaces }: { workspaces: Record<string, Omit<ForwardingPlace, "name">> },
+  address: Address,
+): void {
   const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
   const problems = problemsOfLoops(places, address);
   if (problems.length > 0)

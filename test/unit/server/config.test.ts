@@ -133,6 +133,11 @@ describe("a wrong configuration", () => {
       { ...SMALLEST, port: 65_536 },
       "port: must be a whole number from 0 to 65535, got 65536",
     ],
+    [
+      "a host with a scheme",
+      { ...SMALLEST, host: "http://127.0.0.1" },
+      'host: must be an address or a host name, without scheme and port, got "http://127.0.0.1"',
+    ],
     ["no data folder", { ...SMALLEST, dataDir: undefined }, "dataDir: must be a folder, got nothing"],
     ["no workspaces", { ...SMALLEST, workspaces: {} }, "workspaces: must have at least one"],
     [
@@ -188,7 +193,7 @@ describe("a wrong configuration", () => {
     [
       "a path with a query",
       { ...SMALLEST, workspaces: { acme: { ...ACME, path: "/x?y" } } },
-      'workspaces.acme.path: must be a path that starts with "/" and has no query, got "/x?y"',
+      "workspaces.acme.path: must be a path without query and fragment; write",
     ],
     ["a limit of nothing", { ...SMALLEST, bodyLimitBytes: 0 }, "bodyLimitBytes: must be at least 1, got 0"],
     ["half a second", { ...SMALLEST, forwardWithinSeconds: 0.5 }, "must be a whole number, got 0.5"],
