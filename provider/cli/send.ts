@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { FlowApiKeyAs } from "../client/key-presentation.js";
+import type { FlowApiKeyAs } from "../client/options.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds } from "./option-values.js";

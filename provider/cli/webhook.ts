@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { ApiKeyAs } from "../client/key-presentation.js";
+import type { ApiKeyAs } from "../client/options.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds, parseWaitingSeconds } from "./option-values.js";

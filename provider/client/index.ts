@@ -7,8 +7,7 @@ export {
   type RegistrationClientOptions,
   type SetWebhookOptions,
 } from "./registration-client.js";
-export { DEFAULT_REQUEST_SECONDS } from "./client-options.js";
-export type { ApiKeyAs, FlowApiKeyAs } from "./key-presentation.js";
+export { DEFAULT_REQUEST_SECONDS, type ApiKeyAs, type FlowApiKeyAs } from "./options.js";
 export {
   MessageClient,
   type MessageClientOptions,
@@ -23,13 +22,13 @@ export type {
   SentMessage,
   SkippedMessage,
 } from "./message-batch.js";
-export type { BatchMessage } from "./message-check.js";
 export type { MessageRetry } from "./message-failure.js";
 export type {
+  BatchMessage,
   MessageAddress,
   MessageOfKind,
   SendButtonOptions,
   SendMediaOptions,
   SendTextOptions,
-} from "./message-options.js";
+} from "./messages.js";
 export type { Retry } from "../lib/retry.js";

@@ -1,30 +1,30 @@
 import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
-import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry } from "../lib/retry.js";
+import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { attemptPost } from "./attempt.js";
-import {
-  addressProblems,
-  DEFAULT_REQUEST_SECONDS,
-  invalidConfig,
-  requestSecondsProblems,
-} from "./client-options.js";
-import { flowKeyProblems, presentFlowKey, type FlowApiKeyAs } from "./key-presentation.js";
 import { sendInOrder, type BatchOptions, type BatchResult, type MessageSource } from "./message-batch.js";
-import { checkBatchMessage, checkMessage, type BatchMessage } from "./message-check.js";
 import { hintsForMessage, judgeMessage, quoteAboutMessage, type MessageRetry } from "./message-failure.js";
 import {
-  buttonMessage,
-  mediaMessage,
-  optionOfButtonField,
-  optionOfField,
-  textMessage,
+  checkBatchMessage,
+  checkMessage,
+  type BatchMessage,
+  type MessageOfKind,
   type SendButtonOptions,
   type SendMediaOptions,
   type SendTextOptions,
-} from "./message-options.js";
+} from "./messages.js";
 import { runOperation } from "./operation.js";
+import {
+  addressProblems,
+  DEFAULT_REQUEST_SECONDS,
+  flowKeyProblems,
+  invalidConfig,
+  presentFlowKey,
+  requestSecondsProblems,
+  type FlowApiKeyAs,
+} from "./options.js";
 
 export interface MessageClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -87,37 +87,37 @@ export class MessageClient {
 
   /** Sends a text. */
   async sendText(options: SendTextOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(textMessage(options), optionOfField), options.signal);
+    return this.#sendKind({ ...options, kind: "text" }, options.signal);
   }
 
   /** Sends the press of a button, as a delivery offered it. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(buttonMessage(options), optionOfButtonField), options.signal);
+    return this.#sendKind({ ...options, kind: "button" }, options.signal);
   }
 
   /** Sends an image, by its URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(mediaMessage("image", options), optionOfField), options.signal);
+    return this.#sendKind({ ...options, kind: "image" }, options.signal);
   }
 
   /** Sends an audio, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(mediaMessage("audio", options), optionOfField), options.signal);
+    return this.#sendKind({ ...options, kind: "audio" }, options.signal);
   }
 
   /** Sends a video, by its URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(mediaMessage("video", options), optionOfField), options.signal);
+    return this.#sendKind({ ...options, kind: "video" }, options.signal);
   }
 
   /** Sends a file, by its URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#send(checkMessage(mediaMessage("file", options), optionOfField), options.signal);
+    return this.#sendKind({ ...options, kind: "file" }, options.signal);
   }
 
   /** Sends a message in its shape on the wire, exactly as it is given. */
   async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#send(checkMessage(message), signal);
+    return this.#send(checkMessage(message), anySignal(signal, this.#options.signal));
   }
 
   /**
@@ -137,15 +137,15 @@ export class MessageClient {
   ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
     const send = async (message: Message): Promise<MessageReceipt> =>
-      this.#sendUntil(checkBatchMessage(message), signal);
+      this.#send(checkBatchMessage(message), signal);
     return sendInOrder(messages, send, { ...options, signal });
   }
 
-  #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
-    return this.#sendUntil(message, anySignal(signal, this.#options.signal));
+  #sendKind(message: MessageOfKind, signal: AbortSignal | undefined): Promise<MessageReceipt> {
+    return this.#send(checkBatchMessage(message), anySignal(signal, this.#options.signal));
   }
 
-  async #sendUntil(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
+  async #send(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
     const { retry = "unsent", onRetry, botUrl, dispatcher } = this.#options;
     const { headers, fields } = this.#presented;
     const { result: answer, attempts } = await runOperation({

@@ -1,9 +1,13 @@
 import { ApiChatError, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
-import { environmentGate } from "./environment-gate.js";
-import { gateOf } from "./origin-gate.js";
-import { CallRefusedError, type Answer429, type SharedGate } from "./shared-gate.js";
+import {
+  CALL_GATE_VARIABLE,
+  CallRefusedError,
+  gateOf,
+  type Answer429,
+  type SharedGate,
+} from "./origin-gate.js";
 
 /** One call of a client, with all its attempts. */
 export interface Operation<Result> {
@@ -78,7 +82,7 @@ async function enterGates({ name, origin, signal, limitMs, gate }: Operation<unk
   const own = gateOf(origin);
   const release = await own.acquire(signal);
   try {
-    const place = await (gate ?? environmentGate())?.enter({ origin, operation: name }, signal);
+    const place = await (gate ?? (await environmentGate()))?.enter({ origin, operation: name }, signal);
     let answer429: Answer429 | undefined;
     return {
       note: (error) => {
@@ -94,6 +98,22 @@ async function enterGates({ name, origin, signal, limitMs, gate }: Operation<unk
     release();
     throw error;
   }
+}
+
+let opened: { path: string; gate: Promise<SharedGate> } | undefined;
+
+/** The gate that the environment names, if it names one: one connection a process, made on the first use. */
+async function environmentGate(): Promise<SharedGate | undefined> {
+  const path = process.env[CALL_GATE_VARIABLE];
+  if (!path) return undefined;
+  if (opened?.path !== path) opened = { path, gate: connectToGate(path) };
+  return opened.gate;
+}
+
+/** Loaded here: few processes share a gate. */
+async function connectToGate(path: string): Promise<SharedGate> {
+  const { GateConnection } = await import("./shared-gate.js");
+  return new GateConnection(path);
 }
 
 function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {

@@ -18,13 +18,15 @@ import type { Retry } from "../lib/retry.js";
 import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
 import {
   addressProblems,
+  apiKeyAsProblems,
+  bearerHeaders,
   DEFAULT_REQUEST_SECONDS,
   invalidConfig,
   requestSecondsProblems,
-} from "./client-options.js";
-import { apiKeyAsProblems, bearerHeaders, type ApiKeyAs } from "./key-presentation.js";
+  type ApiKeyAs,
+} from "./options.js";
 import { runOperation } from "./operation.js";
-import type { SharedGate } from "./shared-gate.js";
+import type { SharedGate } from "./origin-gate.js";
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
 export interface Registration {

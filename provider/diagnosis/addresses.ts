@@ -27,9 +27,6 @@ export function isPublicAddress(address: string): boolean {
   return !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Whether an IP address is of this machine only. */
-export const isLoopback = (address: string): boolean => /^(127\.|::1$)/.test(address);
-
 /** The addresses of a URL's host; none if its name does not resolve, which the handshake itself reports. */
 export async function resolveHost(url: string): Promise<string[]> {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");

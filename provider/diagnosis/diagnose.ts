@@ -7,12 +7,13 @@ import type {
   HandshakeTranscript,
 } from "../errors/index.js";
 import { NEVER, orAborted } from "../lib/abort.js";
+import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { isPublicAddress, resolveHost } from "./addresses.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";
-import { createChallenge, numberOf } from "./challenge.js";
-import { encodeHandshake, performHandshake, type HandshakeRequest } from "./handshake.js";
+import { createChallenge, numberOf } from "./find-cause.js";
+import { performHandshake, type HandshakeRequest } from "./handshake.js";
 import { findWarnings, SLOW_MS, type HandshakeWarning } from "./warnings.js";
 
 /** How long one handshake may take at most, in milliseconds. */
@@ -88,14 +89,17 @@ interface Sent {
   step: HandshakeStep;
 }
 
+/** In the order in which they are tried. */
+const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
+
 /**
  * Sends form and JSON at once, a multipart form if both fail, and the query only if that fails too: a key in a URL ends up in
  * the endpoint's access log.
  */
 async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   const requests = createRequests(options);
-  const sent = await Promise.all([send(requests.form), send(requests.json)]);
-  for (const request of [requests.multipart, requests.query]) {
+  const sent = await Promise.all(requests.slice(0, 2).map(send));
+  for (const request of requests.slice(2)) {
     if (sent.some(({ step }) => step.rule === undefined)) break;
     sent.push(await send(request));
   }
@@ -106,26 +110,15 @@ async function send(request: HandshakeRequest): Promise<Sent> {
   return { request, step: await performHandshake(request) };
 }
 
-function createRequests(options: DiagnoseOptions): Record<HandshakeEncoding, HandshakeRequest> {
+function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = LONGEST_ANSWER_MS, signal } = options;
-  const challenges = {
-    form: createChallenge(),
-    json: createChallenge(),
-    multipart: createChallenge(),
-    query: createChallenge(),
-  };
-  const made = Object.values(challenges);
-  // All of them in each step: an endpoint that caches answers with the challenge of another one.
-  const secrets = [token, ...made, ...made.map(numberOf), ...secretsOfUrl(url)];
-  const create = (encoding: HandshakeEncoding): HandshakeRequest => {
-    return { url, encoding, token, challenge: challenges[encoding], limitMs, signal, secrets };
-  };
-  return {
-    form: create("form"),
-    json: create("json"),
-    multipart: create("multipart"),
-    query: create("query"),
-  };
+  // The challenges of all in each step: an endpoint that caches answers with that of another one.
+  const secrets = [token, ...secretsOfUrl(url)];
+  return ENCODINGS.map((encoding) => {
+    const challenge = createChallenge();
+    secrets.push(challenge, numberOf(challenge));
+    return { url, encoding, token, challenge, limitMs, signal, secrets };
+  });
 }
 
 async function judge(
@@ -187,7 +180,7 @@ async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean>
 async function isSignedAnswered(request: HandshakeRequest): Promise<boolean> {
   // Loaded here: most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
-  const signature = await signBody(request.token, encodeHandshake(request).body ?? "");
+  const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
   const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
   return rule === undefined;
 }

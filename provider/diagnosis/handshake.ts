@@ -1,9 +1,9 @@
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
-import { writeMultipart } from "../lib/multipart.js";
+import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { post, PostError, type Answer } from "../lib/post.js";
-import { appendQuery, printTarget } from "../lib/url.js";
+import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES } from "./causes.js";
 import { quoteBody, quoteText, titleOf } from "./describe.js";
@@ -56,7 +56,7 @@ type Outcome = Omit<HandshakeStep, "encoding" | "ms">;
 
 async function attempt(request: HandshakeRequest): Promise<Outcome> {
   const { limitMs: timeoutMs, signal = NEVER, challenge } = request;
-  const { url, headers: own, body } = encodeHandshake(request);
+  const { url, headers: own, body } = encodeHandshake(request.url, request);
   const headers = { "user-agent": PREFLIGHT_USER_AGENT, ...own, ...request.headers };
   try {
     const answer = await post(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
@@ -69,27 +69,6 @@ async function attempt(request: HandshakeRequest): Promise<Outcome> {
     if (!(error instanceof PostError)) throw error;
     return error.failure === "timeout" ? describeTimeout(error, request) : describeError(error, request);
   }
-}
-
-/** Puts the three parameters into a form, into JSON, into a multipart form, or behind the URL's own query. */
-export function encodeHandshake({ url, token, challenge, encoding }: HandshakeRequest): {
-  url: string;
-  headers: Record<string, string>;
-  body: string | null;
-} {
-  const parameters = { hub_mode: "subscribe", hub_verify_token: token, hub_challenge: challenge };
-  if (encoding === "json") {
-    return { url, headers: { "content-type": "application/json" }, body: JSON.stringify(parameters) };
-  }
-  if (encoding === "multipart") {
-    const { contentType, body } = writeMultipart(parameters);
-    return { url, headers: { "content-type": contentType }, body };
-  }
-  const form = new URLSearchParams(parameters).toString();
-  if (encoding === "form") {
-    return { url, headers: { "content-type": "application/x-www-form-urlencoded" }, body: form };
-  }
-  return { url: appendQuery(url, form), headers: {}, body: null };
 }
 
 const failure = (cause: HandshakeCause): Pick<HandshakeStep, "rule" | "cause"> => ({

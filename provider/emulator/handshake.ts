@@ -1,7 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HandshakeParameters } from "../../schema/index.js";
-import { writeMultipart } from "../lib/multipart.js";
+import { encodeHandshake } from "../lib/handshake-encoding.js";
 import type { AnswerFault } from "./faults.js";
 import type { Challenge, HandshakeEncoding } from "./switches.js";
 import {
@@ -38,7 +37,7 @@ export async function performHandshake(
   const challenge = makeChallenge[target.challenge]();
   const at = new Date();
   const begun = performance.now();
-  const sent = encodeHandshake(target, challenge);
+  const sent = encode(target, challenge);
   const result = await exchange(outgoing, target, sent);
   const reason = findReason(result, challenge);
   return {
@@ -93,30 +92,11 @@ function findReason(result: OutgoingResult, challenge: string): string {
   return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
 }
 
-function encodeHandshake(target: HandshakeTarget, challenge: string): OutgoingRequest & { body: string } {
-  const { webhookUrl: url, verificationKey, encoding, timeoutMs } = target;
-  const parameters: HandshakeParameters = {
-    hub_mode: "subscribe",
-    hub_verify_token: verificationKey,
-    hub_challenge: challenge,
-  };
-  if (encoding === "json") {
-    const headers = { "content-type": "application/json" };
-    return { url, headers, body: JSON.stringify(parameters), timeoutMs };
-  }
-  if (encoding === "multipart") {
-    const { contentType, body } = writeMultipart({ ...parameters });
-    return { url, headers: { "content-type": contentType }, body, timeoutMs };
-  }
-  const encoded = new URLSearchParams({ ...parameters }).toString();
-  if (encoding === "query") return { url: appendQuery(url, encoded), headers: {}, body: "", timeoutMs };
-  return { url, headers: { "content-type": "application/x-www-form-urlencoded" }, body: encoded, timeoutMs };
-}
-
-/** Adds to the query of a URL. One that cannot be parsed is left to fail when it is sent. */
-function appendQuery(url: string, query: string): string {
-  if (!URL.canParse(url)) return url;
-  const address = new URL(url);
-  address.search = address.search === "" ? query : `${address.search}&${query}`;
-  return address.href;
+/** A URL that cannot be parsed is left to fail when it is sent. */
+function encode(
+  { webhookUrl: url, verificationKey: token, encoding, timeoutMs }: HandshakeTarget,
+  challenge: string,
+): OutgoingRequest & { body: string } {
+  if (!URL.canParse(url)) return { url, headers: {}, body: "", timeoutMs };
+  return { ...encodeHandshake(url, { encoding, token, challenge }), timeoutMs };
 }

@@ -1,5 +1,5 @@
 import { request } from "undici";
-import { presentFlowKey } from "../client/key-presentation.js";
+import { presentFlowKey } from "../client/options.js";
 import { ApiChatError } from "../errors/index.js";
 import type { EmulatorState } from "./emulator-state.js";
 import { EMULATOR_AGENT } from "./outgoing.js";

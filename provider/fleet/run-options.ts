@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { invalidConfig } from "../client/client-options.js";
+import { invalidConfig } from "../client/options.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { DEFAULT_LIMITS, MOST_STACKS_AT_ONCE, type FleetLimits } from "./limits.js";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";

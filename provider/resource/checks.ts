@@ -1,4 +1,4 @@
-import { printUrl } from "../lib/url.js";
+import { isLoopback, printUrl } from "../lib/url.js";
 import { UNKNOWN } from "./unknown.js";
 
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
@@ -87,5 +87,5 @@ export function kindOf(value: unknown): string {
 /** Whether a URL leaves this machine without encryption. */
 export function isClearText(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "http:" && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "http:" && !isLoopback(hostname);
 }

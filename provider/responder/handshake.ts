@@ -1,4 +1,4 @@
-import { readMultipart } from "../lib/multipart.js";
+import { readMultipart } from "../lib/handshake-encoding.js";
 import { answerError } from "./answers.js";
 import type { KeyList } from "./keys.js";
 import { queryOf, type Answer } from "./request.js";

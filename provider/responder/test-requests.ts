@@ -1,5 +1,5 @@
 import type { OutboundMessage } from "../../schema/outbound.js";
-import { writeMultipart } from "../lib/multipart.js";
+import { encodeHandshake } from "../lib/handshake-encoding.js";
 import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";
@@ -100,18 +100,8 @@ export async function createDelivery(
  */
 export function createHandshake(options: CreateHandshakeOptions): Request {
   const { verificationKey, url = URL_FOR_TESTS, encoding = "form", challenge = randomChallenge() } = options;
-  const parameters = { hub_mode: "subscribe", hub_verify_token: verificationKey, hub_challenge: challenge };
-  const form = new URLSearchParams(parameters);
-  if (encoding === "query") {
-    return new Request(`${url}${url.includes("?") ? "&" : "?"}${form.toString()}`, { method: "POST" });
-  }
-  if (encoding === "multipart") {
-    const { contentType, body } = writeMultipart(parameters);
-    return new Request(url, { method: "POST", headers: { "content-type": contentType }, body });
-  }
-  const body = encoding === "json" ? JSON.stringify(parameters) : form.toString();
-  const type = encoding === "json" ? "application/json" : "application/x-www-form-urlencoded";
-  return new Request(url, { method: "POST", headers: { "content-type": type }, body });
+  const sent = encodeHandshake(url, { encoding, token: verificationKey, challenge });
+  return new Request(sent.url, { method: "POST", headers: sent.headers, body: sent.body || null });
 }
 
 const randomChallenge = (): string => crypto.randomUUID().replaceAll("-", "");

@@ -1,5 +1,5 @@
 import type { RegistrationAction } from "../../schema/index.js";
-import type { ApiKeyAs } from "../client/key-presentation.js";
+import type { ApiKeyAs } from "../client/options.js";
 import {
   RegistrationClient,
   mayMeanWrongKey,

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOffMs } from "../lib/retry.js";
-import { isLoopback } from "../diagnosis/addresses.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { say, sayIfSlow } from "../resource/progress.js";
-import { printUrl } from "../lib/url.js";
+import { isLoopback, printUrl } from "../lib/url.js";
 import type { Preflight } from "./inputs.js";
 
 export interface PreflightOptions {

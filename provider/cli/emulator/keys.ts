@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isLoopback } from "../../emulator/control/loopback.js";
+import { isLoopback } from "../../lib/url.js";
 
 const RANDOM_BYTES = 24;
 

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
-import { isLoopback } from "../../emulator/control/loopback.js";
+import { isLoopback } from "../../lib/url.js";
 import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import { programFiles } from "./program-files.js";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { EmulatorState } from "../emulator-state.js";
 import type { EmulatorApp } from "../http-server.js";
-import { isLoopback } from "./loopback.js";
+import { isLoopback } from "../../lib/url.js";
 import { answerRefusal, ControlRefusal } from "./refusal.js";
 
 /** The path of the page; links to it from elsewhere may be followed. */

@@ -1,5 +1,5 @@
-import { CALL_GATE_VARIABLE } from "../../client/environment-gate.js";
-import type { SharedGate } from "../../client/shared-gate.js";
+import { CALL_GATE_VARIABLE } from "../../client/origin-gate.js";
+import type { SharedGate } from "../../client/origin-gate.js";
 import { GateCaller } from "./gate-caller.js";
 import { openGateSocket } from "./gate-socket.js";
 import { RunGate, type RunGateOptions } from "./run-gate.js";

@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
-import { gateRequest, readMessages, writeMessage, type GateRequest } from "../../client/gate-wire.js";
+import { gateRequest, readMessages, writeMessage, type GateRequest } from "../../client/shared-gate.js";
 import {
   CallRefusedError,
   type Answer429,
   type CallPlace,
   type SharedGate,
-} from "../../client/shared-gate.js";
+} from "../../client/origin-gate.js";
 
 type EnterRequest = Extract<GateRequest, { type: "enter" }>;
 

@@ -1,12 +1,12 @@
 import { anySignal, NEVER } from "../../lib/abort.js";
-import { OriginGate } from "../../client/origin-gate.js";
 import {
   CallRefusedError,
+  OriginGate,
   type Answer429,
   type CallPlace,
   type GatedCall,
   type SharedGate,
-} from "../../client/shared-gate.js";
+} from "../../client/origin-gate.js";
 
 /** A 429 that names no time holds every call back for so long: else the next ones would spend the budget at once. */
 const LEAST_PAUSE_MS = 1_000;

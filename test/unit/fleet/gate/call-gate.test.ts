@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { GateConnection } from "../../../../provider/client/gate-connection.js";
-import { CallRefusedError, type SharedGate } from "../../../../provider/client/shared-gate.js";
+import { GateConnection } from "../../../../provider/client/shared-gate.js";
+import { CallRefusedError, type SharedGate } from "../../../../provider/client/origin-gate.js";
 import { ask, connectRaw, connectTo, GET, ORIGIN, pathOf, roundTrip, SET, startGate } from "./harness.js";
 
 const enterLine = (id: number): string =>

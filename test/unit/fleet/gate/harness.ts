@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { GateConnection } from "../../../../provider/client/gate-connection.js";
-import type { CallPlace, SharedGate } from "../../../../provider/client/shared-gate.js";
+import { GateConnection } from "../../../../provider/client/shared-gate.js";
+import type { CallPlace, SharedGate } from "../../../../provider/client/origin-gate.js";
 import {
   startCallGate,
   type CallGate,

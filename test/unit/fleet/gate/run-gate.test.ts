@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { CallRefusedError } from "../../../../provider/client/shared-gate.js";
+import { CallRefusedError } from "../../../../provider/client/origin-gate.js";
 import { RunGate } from "../../../../provider/fleet/gate/run-gate.js";
 import { ask, GET, ORIGIN, roundTrip, SET } from "./harness.js";
 

@@ -1,11 +1,83 @@
 import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
 import { inboundShapes } from "../../schema/inbound-shapes.js";
-import type { InboundMessage } from "../../schema/inbound.js";
+import type { InboundMessage, Sender } from "../../schema/inbound.js";
+import type { MediaKind } from "../../schema/media-kind.js";
 import { renderProblem } from "../errors/index.js";
-import { problemsOfIssues, inOurWords } from "../lib/validate.js";
-import { invalidConfig } from "./client-options.js";
-import { messageOfKind, optionOfButtonField, optionOfField, type MessageOfKind } from "./message-options.js";
+import { inOurWords, problemsOfIssues } from "../lib/validate.js";
+import { invalidConfig } from "./options.js";
+
+/** Who sends a message, and in which conversation. */
+export interface MessageAddress {
+  /**
+   * The contact: `id` in the external system, and `name` for display. `email` and `phone_number` are sent as empty strings
+   * (section 2.3); no other value is accepted.
+   */
+  sender: Pick<Sender, "id" | "name" | "email" | "phone_number">;
+  /** The conversation, in the external system's own numbers: an integer. */
+  conversationId: number;
+}
+
+export interface SendTextOptions extends MessageAddress {
+  /** Not empty. */
+  text: string;
+}
+
+export interface SendButtonOptions extends MessageAddress {
+  /** The title of the button that the contact pressed. */
+  title: string;
+  /** Its payload, as the delivery gave it. */
+  payload: string;
+}
+
+export interface SendMediaOptions extends MessageAddress {
+  /** Absolute http or https URL of the media. */
+  url: string;
+}
+
+/** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */
+export type MessageOfKind =
+  | ({ kind: "text" } & SendTextOptions)
+  | ({ kind: "button" } & SendButtonOptions)
+  | ({ kind: MediaKind } & SendMediaOptions);
+
+/** A message of section 4.2, not checked yet: its caller may have no types. */
+function messageOfKind(options: MessageOfKind): unknown {
+  if (options.kind === "text") {
+    return { content: options.text, ...common(options), event: "message_created" };
+  }
+  if (options.kind === "button") {
+    const { title, payload } = options;
+    const event = "message_postback";
+    return { content: title, ...common(options), event, submitted_values: [{ title, payload }] };
+  }
+  const { kind: file_type, url: data_url } = options;
+  const event = "message_created";
+  return { content: "", ...common(options), event, attachments: [{ file_type, data_url }] };
+}
+
+function common({ sender, conversationId }: MessageAddress) {
+  const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = sender ?? {};
+  return {
+    message_type: "incoming",
+    sender: { id, name, email, phone_number, type: "contact" },
+    conversation_id: conversationId,
+  };
+}
+
+const OPTION_OF_FIELD = new Map([
+  ["content", "text"],
+  ["conversation_id", "conversationId"],
+  ["submitted_values[0].title", "title"],
+  ["submitted_values[0].payload", "payload"],
+  ["attachments[0].data_url", "url"],
+]);
+
+/** The option behind a field on the wire; a button's title is in two fields. */
+function optionOfField(field: string, { kind }: MessageOfKind): string {
+  if (kind === "button" && field === "content") return "title";
+  return OPTION_OF_FIELD.get(field) ?? field;
+}
 
 /** A message in its shape on the wire (section 4.2), or by its kind. */
 export type BatchMessage = InboundMessage | MessageOfKind;
@@ -39,10 +111,7 @@ export function checkBatchMessage(message: BatchMessage): InboundMessage {
   if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
     throw refuse("kind", `must be one of ${INBOUND_KINDS.join(", ")}; or give a message as on the wire`);
   }
-  return checkMessage(
-    messageOfKind(message),
-    message.kind === "button" ? optionOfButtonField : optionOfField,
-  );
+  return checkMessage(messageOfKind(message), (field) => optionOfField(field, message));
 }
 
 /** On the wire no message has a `kind`; what is no object is refused as one of them. */
