@@ -1,10 +1,10 @@
 import { access, copyFile, mkdir, rename, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { cacheEntry } from "../../tools/engine/cache.ts";
 import { withLock } from "../../tools/setup/lock.mjs";
-import { CommandError, run } from "../../tools/setup/processes.mjs";
+import { CommandError, run } from "../../tools/setup/run.mjs";
 import { withProgress } from "../../tools/setup/progress.mjs";
 
 /** A program that asks the Runtime API for events and runs a handler. */
@@ -29,10 +29,10 @@ const installSeconds = 300;
  * compiler and Node's headers: 40 to 80 seconds), else {@link loopClient}.
  */
 export async function resolveRuntimeClient(): Promise<RuntimeClient> {
-  const entry = await runtimeClientEntry();
+  const entry = await cacheEntry(process.env, "aws-lambda-ric", [manifest]);
   const script = join(entry, "node_modules", "aws-lambda-ric", "index.mjs");
   try {
-    await withLock(`${entry}.lock`, { onWait: sayWaiting }, async () => {
+    await withLock(`${entry}.lock`, undefined, async () => {
       if (!(await exists(script))) await install(entry);
     });
     return { name: "the runtime client of AWS (aws-lambda-ric)", script };
@@ -40,11 +40,6 @@ export async function resolveRuntimeClient(): Promise<RuntimeClient> {
     console.error(`  aws-lambda-ric did not build: ${reasonOf(error)}`);
     return loopClient;
   }
-}
-
-async function runtimeClientEntry(): Promise<string> {
-  const engineEntry = await cacheEntry(process.env, [manifest]);
-  return join(dirname(dirname(engineEntry)), "aws-lambda-ric", basename(engineEntry));
 }
 
 async function install(entry: string): Promise<void> {
@@ -65,10 +60,6 @@ async function install(entry: string): Promise<void> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function sayWaiting(holder: string): void {
-  console.error(`Waiting for AWS Lambda's runtime client, which process ${holder} is building`);
 }
 
 async function exists(path: string): Promise<boolean> {

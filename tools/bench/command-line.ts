@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { run } from "../setup/processes.mjs";
+import { run } from "../setup/run.mjs";
 import type { Measurement, Row, RowContext } from "./measurement.ts";
 import { alternate, median, pairwise, timeOf } from "./statistics.ts";
 

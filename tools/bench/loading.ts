@@ -1,6 +1,6 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { run } from "../setup/processes.mjs";
+import { run } from "../setup/run.mjs";
 import type { Measurement, Row, RowContext } from "./measurement.ts";
 import { alternate, median, pairwise, timeOf } from "./statistics.ts";
 

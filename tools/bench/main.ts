@@ -1,7 +1,7 @@
 /** `npm run bench`: measures the package against what it is built on. `--help` says more. */
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
-import { abortOnSignals, Interrupted } from "../setup/processes.mjs";
+import { abortOnSignals, Interrupted } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { clientRow, messageClientRow } from "./client.ts";
 import { commandLineRow } from "./command-line.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { CommandError, run } from "../setup/processes.mjs";
+import { CommandError, run } from "../setup/run.mjs";
 import type { ServiceReport } from "./service.ts";
 import { describeWebhooks } from "./settings.ts";
 

@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
-import { join } from "node:path";
-import { run } from "../setup/processes.mjs";
+import { realpath } from "node:fs/promises";
+import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { run } from "../setup/run.mjs";
 
 /** A Pulumi CLI with the Node.js language host and the launcher of dynamic providers. */
 export interface Engine {
@@ -10,11 +11,9 @@ export interface Engine {
   directory: string;
   /** Without the leading `v`, for example `3.259.0`. */
   version: string;
-  source: EngineSource;
+  /** `path`: named by `PULUMI_APICHAT_ENGINE` or found on PATH. `cache`: downloaded or built by these tools. */
+  source: "path" | "cache";
 }
-
-/** Named by `PULUMI_APICHAT_ENGINE` or found on PATH, downloaded by Pulumi's own installer, or built with Go. */
-export type EngineSource = "path" | "installer" | "build";
 
 /** The oldest CLI that the provider supports, as in `peerDependencies`. */
 const oldestVersion = "3.216.0";
@@ -24,33 +23,50 @@ export const hosts = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]
 
 const versionTimeoutMs = 20_000;
 
-/** Asks a `pulumi` for its version. Throws if it does not run, or is not at least 3.216 and before 4. */
-export async function readVersion(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+/**
+ * The Pulumi CLI of the user: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH. Throws, with
+ * what is wrong with it, if there is none, it is too old, or its hosts lie neither beside it nor on PATH.
+ */
+export async function findEngine(env: NodeJS.ProcessEnv): Promise<Engine> {
+  const folders = pathFolders(env);
+  const named = env.PULUMI_APICHAT_ENGINE;
+  const command = named ? resolve(named) : findExecutable("pulumi", folders);
+  if (command === undefined) throw new Error("there is no pulumi on PATH");
+  return inspectEngine(command, "path", env, [dirname(await realpath(command)), ...folders]);
+}
+
+/** What a `pulumi` is. Throws if its version is not accepted, or a host is neither beside it nor in `hostFolders`. */
+export async function inspectEngine(
+  command: string,
+  source: Engine["source"],
+  env: NodeJS.ProcessEnv,
+  hostFolders: readonly string[] = [],
+): Promise<Engine> {
+  const directory = dirname(command);
+  const missing = hosts.find((host) => findExecutable(host, [directory, ...hostFolders]) === undefined);
+  if (missing) throw new Error(`${command} is there, but ${missing} is neither beside it nor on PATH`);
   const output = await run(command, ["version"], {
     env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
     signal: AbortSignal.timeout(versionTimeoutMs),
   });
   const version = /^v?(\d+\.\d+\.\d+\S*)$/m.exec(output)?.[1];
-  if (version === undefined)
-    throw new Error(`${command} version printed ${JSON.stringify(output.slice(0, 200))}`);
+  if (!version) throw new Error(`${command} version printed ${JSON.stringify(output.slice(0, 200))}`);
   if (compareVersions(version, oldestVersion) < 0 || compareVersions(version, "4.0.0") >= 0) {
     throw new Error(`${command} is ${version}; accepted are ${oldestVersion} and newer, before 4`);
   }
-  return version;
+  return { command, directory, version, source };
 }
 
-/** Negative if `left` is older than `right`, 0 if equal, else positive. Looks at the numbers only: `3.216.0-rc` is `3.216.0`. */
+/** Negative if `left` is older than `right`, 0 if equal, else positive. Compares numbers only: `3.216.0-rc` is `3.216.0`. */
 export function compareVersions(left: string, right: string): number {
-  const rightNumbers = versionNumbers(right);
-  for (const [index, number] of versionNumbers(left).entries()) {
-    const difference = number - (rightNumbers[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  const numbers = (version: string): number[] => (version.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+  const rightNumbers = numbers(right);
+  const differences = numbers(left).map((number, index) => number - (rightNumbers[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
 }
 
-function versionNumbers(version: string): number[] {
-  return (version.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+export function pathFolders(env: NodeJS.ProcessEnv): string[] {
+  return (env.PATH ?? "").split(delimiter).filter(isAbsolute);
 }
 
 /** The first executable file of this name in these folders. */

@@ -1,14 +1,12 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { withLock } from "../setup/lock.mjs";
 import { withProgress } from "../setup/progress.mjs";
-import { CommandError } from "../setup/processes.mjs";
-import { goBuild } from "./build.ts";
-import { cacheEntry, fillCache, readCache, type EngineRecord } from "./cache.ts";
-import { findExecutable, hosts, readVersion, type Engine } from "./engine.ts";
-import { findEngine } from "./find.ts";
-import { officialInstaller } from "./install.ts";
-import type { EngineMaker } from "./make.ts";
+import { CommandError } from "../setup/run.mjs";
+import { cacheEntry } from "./cache.ts";
+import { findEngine, findExecutable, inspectEngine, type Engine } from "./engine.ts";
+import { goBuild, moduleFiles, officialInstaller, type EngineMaker } from "./makers.ts";
 
 export interface ResolveOptions {
   /** Whose PATH, HOME, XDG_CACHE_HOME and PULUMI_APICHAT_ENGINE count. Default: that of this process. */
@@ -19,81 +17,78 @@ export interface ResolveOptions {
   makers?: readonly EngineMaker[];
 }
 
-/** What one way to an engine said when it failed. */
-interface Refusal {
-  way: string;
-  reason: string;
-}
-
 /**
  * A Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one for the cache,
  * with progress on stderr. Throws an error that says what each way came to if none works.
  */
 export async function resolveEngine(options: ResolveOptions = {}): Promise<Engine> {
   const { env = process.env, signal = new AbortController().signal } = options;
-  const refusals: Refusal[] = [];
+  const makers = options.makers ?? [officialInstaller, goBuild];
+  let refusal: string;
   try {
     return await findEngine(env);
   } catch (error) {
-    if (env.PULUMI_APICHAT_ENGINE)
-      throw new Error(`PULUMI_APICHAT_ENGINE: ${reasonOf(error)}`, { cause: error });
-    refusals.push({ way: "pulumi 3.216 or newer on PATH", reason: reasonOf(error) });
+    refusal = reasonOf(error);
+    if (env.PULUMI_APICHAT_ENGINE) throw new Error(`PULUMI_APICHAT_ENGINE: ${refusal}`, { cause: error });
   }
-  const entry = await cacheEntry(env);
-  const cached = await readCache(entry);
-  if (cached) return cached;
-  return fillCache(entry, { signal, onWait: sayWaiting }, (folder) =>
-    makeWithFirst(options.makers ?? [officialInstaller, goBuild], { folder, env, signal, refusals }),
-  );
+  const entry = await cacheEntry(env, "engine", moduleFiles);
+  const bin = join(entry, "bin");
+  if (!findExecutable("pulumi", [bin])) {
+    await withLock(`${entry}.lock`, signal, async () => {
+      if (findExecutable("pulumi", [bin])) return;
+      await fillEntry(entry, makers, {
+        env,
+        signal,
+        refusals: [`pulumi 3.216 or newer on PATH: ${refusal}`],
+      });
+    });
+  }
+  return inspectEngine(join(bin, "pulumi"), "cache", env);
 }
 
-interface MakeOptions {
-  folder: string;
+interface FillOptions {
   env: NodeJS.ProcessEnv;
   signal: AbortSignal;
-  /** What the ways before these came to; grows by the makers that fail. */
-  refusals: Refusal[];
+  /** What the ways before these came to. */
+  refusals: string[];
 }
 
-async function makeWithFirst(makers: readonly EngineMaker[], options: MakeOptions): Promise<EngineRecord> {
-  for (const maker of makers) {
-    try {
-      return await makeEngine(maker, options);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      const reason = reasonOf(error);
-      console.error(`  that came to nothing: ${reason}`);
-      options.refusals.push({ way: maker.name, reason });
+/** Makes an engine in a folder beside the entry, which becomes the entry when it is whole. */
+async function fillEntry(entry: string, makers: readonly EngineMaker[], options: FillOptions): Promise<void> {
+  const { env, signal, refusals } = options;
+  const folder = `${entry}.partial`;
+  try {
+    for (const { name, title, make } of makers) {
+      // It may be what a killed run left behind.
+      await rm(folder, { recursive: true, force: true });
+      for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
+      try {
+        await withProgress(title, (update) => make(folder, { env, signal, update }));
+        await inspectEngine(join(folder, "bin", "pulumi"), "cache", env);
+        await rm(join(folder, "tmp"), { recursive: true, force: true });
+        await rm(entry, { recursive: true, force: true });
+        await rename(folder, entry);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        console.error(`  that came to nothing: ${reasonOf(error)}`);
+        refusals.push(`${name}: ${reasonOf(error)}`);
+      }
     }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
-  throw new Error(describeRefusals(options.refusals));
-}
-
-async function makeEngine(maker: EngineMaker, { folder, env, signal }: MakeOptions): Promise<EngineRecord> {
-  const bin = join(folder, "bin");
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(bin, { recursive: true });
-  await withProgress(maker.title, (update) => maker.make(folder, { env, signal, update }));
-  const missing = hosts.find((host) => findExecutable(host, [bin]) === undefined);
-  if (missing) throw new Error(`it brought no ${missing}`);
-  return { version: await readVersion(join(bin, "pulumi"), env), source: maker.source };
-}
-
-function sayWaiting(holder: string): void {
-  console.error(`Waiting for the engine that another run (process ${holder}) is getting`);
-}
-
-function describeRefusals(refusals: readonly Refusal[]): string {
-  return [
-    "There is no Pulumi engine. The ways to one, and what each came to:",
-    ...refusals.map(({ way, reason }, index) => `  ${index + 1}. ${way}: ${reason}`),
-    "Hint one of them and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
-  ].join("\n");
+  throw new Error(
+    [
+      "There is no Pulumi engine. The ways to one, and what each came to:",
+      ...refusals.map((refusal, index) => `  ${index + 1}. ${refusal}`),
+      "Open one of these ways and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
+    ].join("\n"),
+  );
 }
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof CommandError) || !error.output) return error.message;
-  const lastLines = error.output.split("\n").slice(-5).join("\n     ");
-  return `${error.message}:\n     ${lastLines}`;
+  return [`${error.message}:`, ...error.output.split("\n").slice(-5)].join("\n     ");
 }

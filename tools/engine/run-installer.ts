@@ -1,11 +1,16 @@
-/** Runs the installer of Pulumi's SDK into the folder given as the argument: in a process of its own, because it cannot be cancelled. */
+/**
+ * Runs the installer of Pulumi's SDK into the folder given as the argument: in a process of its own, because it cannot be
+ * cancelled. Asks for a small page first, because without the internet the installer would wait for minutes.
+ */
 import process from "node:process";
 import { PulumiCommand } from "@pulumi/pulumi/automation/index.js";
 
 const [root] = process.argv.slice(2);
 try {
+  await fetch("https://get.pulumi.com/install.sh", { method: "HEAD", signal: AbortSignal.timeout(15_000) });
   await PulumiCommand.install({ root });
 } catch (error) {
-  console.error(error instanceof Error ? error.message.trim() : error);
+  const { message, cause } = error instanceof Error ? error : new Error(String(error));
+  console.error([message.trim(), cause instanceof Error ? cause.message : ""].filter(Boolean).join(": "));
   process.exitCode = 1;
 }

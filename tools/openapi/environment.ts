@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../engine/cache.ts";
 import { withLock } from "../setup/lock.mjs";
-import { CommandError, run } from "../setup/processes.mjs";
+import { CommandError, run } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import type { Python } from "./python.ts";
 
@@ -24,16 +24,12 @@ export async function prepareSchemathesis(
   if (version === undefined) throw new Error("tools/openapi/requirements.txt pins no schemathesis");
   const folder = join(cacheFolder(env), `schemathesis-${version}`);
   const inputs = `Python ${python.version}\n${requirements}`;
-  await withLock(`${folder}.lock`, { signal, onWait: sayWaiting }, async () => {
+  await withLock(`${folder}.lock`, signal, async () => {
     if (await isWhole(folder, inputs)) return;
     await install(folder, python, env, signal);
     await writeFile(stampOf(folder), inputs);
   });
   return pythonOf(folder);
-}
-
-function sayWaiting(holder: string): void {
-  console.error(`Waiting for another run that installs schemathesis (process ${holder})`);
 }
 
 /** Written last: an environment whose making was broken off has none. */

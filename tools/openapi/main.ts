@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { abortOnSignals, CommandError, Interrupted, run } from "../setup/processes.mjs";
+import { abortOnSignals, CommandError, Interrupted, run } from "../setup/run.mjs";
 import { prepareSchemathesis } from "./environment.ts";
 import { findPython, oldestPython } from "./python.ts";
 import { listUnreached } from "./reached.ts";

@@ -1,4 +1,4 @@
-import { CommandError, run } from "../setup/processes.mjs";
+import { CommandError, run } from "../setup/run.mjs";
 
 /** The oldest that the packages in requirements.txt run on. */
 export const oldestPython = "3.11";

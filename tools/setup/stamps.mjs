@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import process from "node:process";
 
 /**
@@ -24,39 +24,30 @@ export async function isDue({ stamp, inputs, outputs }) {
 }
 
 /**
- * Does the step. The stamp goes away before the work and comes back after it with what the inputs were at the start:
- * a step that was broken off, or whose inputs changed meanwhile, runs again.
+ * Does the step if it is due. The stamp goes away before the work and comes back after it with what the inputs were at
+ * the start: a step that was broken off, or whose inputs changed meanwhile, runs again.
  *
  * @param {Step} step
  * @param {() => Promise<unknown>} work
  */
-export async function runStep({ stamp, inputs }, work) {
-  const before = await digest(inputs);
-  await rm(stamp, { force: true });
+export async function runIfDue(step, work) {
+  if (!(await isDue(step))) return;
+  const before = await digest(step.inputs);
+  await rm(step.stamp, { force: true });
   await work();
-  await mkdir(dirname(stamp), { recursive: true });
-  await writeFile(stamp, before);
+  await writeFile(step.stamp, before);
 }
 
 /** @param {readonly string[]} inputs */
 async function digest(inputs) {
   const hash = createHash("sha256").update(`${process.platform} ${process.arch}`);
-  for (const path of (await Promise.all(inputs.map(listFiles))).flat()) {
-    hash.update(`\0${path}\0`).update(await readFile(path));
+  for (const input of inputs) {
+    const isFile = /\.\w+$/.test(input);
+    const names = isFile ? [""] : (await readdir(input, { recursive: true })).toSorted();
+    for (const name of names) {
+      if (!isFile && !/\.(?:tsx?|css|html)$/.test(name)) continue;
+      hash.update(`\0${input}/${name}\0`).update(await readFile(isFile ? input : join(input, name)));
+    }
   }
   return hash.digest("hex");
-}
-
-/**
- * @param {string} path
- * @returns {Promise<string[]>}
- */
-async function listFiles(path) {
-  if (!existsSync(path)) return [];
-  if (/\.\w+$/.test(path)) return [path];
-  const names = await readdir(path, { recursive: true });
-  return names
-    .filter((name) => /\.(?:tsx?|css|html)$/.test(name))
-    .toSorted()
-    .map((name) => join(path, name));
 }

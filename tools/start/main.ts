@@ -3,7 +3,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { abortOnSignals, Interrupted } from "../setup/processes.mjs";
+import { abortOnSignals, Interrupted } from "../setup/run.mjs";
 import { lookAround } from "./look-around.ts";
 import { createShell, StepError } from "./shell.ts";
 import { withStage, type Stage } from "./stage.ts";

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { CommandError, run } from "../setup/processes.mjs";
+import { CommandError, run } from "../setup/run.mjs";
 import type { Terminal } from "./terminal.ts";
 
 /** How long `pulumi` may take to end in good order after Ctrl-C, in milliseconds. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { expect, it } from "vitest";
-import { run } from "../../../tools/setup/processes.mjs";
+import { run } from "../../../tools/setup/run.mjs";
 import { watchMemory } from "../../../tools/bench/fleet/memory.ts";
 
 const MEBIBYTE = 2 ** 20;

@@ -38,8 +38,8 @@ test("of two runs at once one builds, the other waits, says so, and takes the sa
   const first = startRun(env);
   await vi.waitUntil(() => builds(log).length === 1, patience);
   const second = startRun(env);
-  await vi.waitUntil(() => second.stderr().includes("Waiting for the engine"), patience);
-  expect(second.stderr()).toContain(`(process ${first.child.pid})`);
+  await vi.waitUntil(() => second.stderr().includes("Waiting for process"), patience);
+  expect(second.stderr()).toContain(`process ${first.child.pid}, `);
   writeFileSync(gate, "");
   const [one, two] = await Promise.all([first.child, second.child]);
   expect([one.exitCode, two.exitCode]).toEqual([0, 0]);

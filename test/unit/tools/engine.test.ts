@@ -2,17 +2,16 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
-import { describe, expect, test, vi } from "vitest";
-import { cacheEntry, fillCache, readCache } from "../../../tools/engine/cache.ts";
-import { compareVersions } from "../../../tools/engine/engine.ts";
+import { describe, expect, test } from "vitest";
+import { cacheEntry } from "../../../tools/engine/cache.ts";
+import { compareVersions, findEngine } from "../../../tools/engine/engine.ts";
 import { engineEnvironment, exportLine } from "../../../tools/engine/environment.ts";
-import { findEngine } from "../../../tools/engine/find.ts";
-import type { EngineMaker } from "../../../tools/engine/make.ts";
+import type { EngineMaker } from "../../../tools/engine/makers.ts";
 import { resolveEngine } from "../../../tools/engine/resolve.ts";
 import { makeFolder, writeFakeEngine, writeScript } from "./fixtures/fakes.ts";
 
 function fakeMaker(name: string, make: EngineMaker["make"]): EngineMaker {
-  return { name, source: "build", title: name, make };
+  return { name, title: name, make };
 }
 
 const writesEngine: EngineMaker["make"] = async (folder) => writeFakeEngine(join(folder, "bin"), "v3.259.0");
@@ -36,7 +35,7 @@ describe("the engine on PATH", () => {
   test("is there in a terminal into which the line for it was pasted", async () => {
     const folder = makeFolder();
     writeFakeEngine(folder, "v3.220.1");
-    const line = exportLine({ directory: folder, command: "", version: "", source: "build" });
+    const line = exportLine({ directory: folder, command: "", version: "", source: "cache" });
     const { stdout } = await execa("sh", ["-c", `${line}\npulumi version`]);
     expect(stdout).toBe("v3.220.1");
   });
@@ -97,7 +96,7 @@ describe("an engine that is not there", () => {
     const unasked = fakeMaker("unasked", async () => void asked.push("unasked"));
     const first = await resolveEngine({ env, makers: [failing, working, unasked] });
     const second = await resolveEngine({ env, makers: [unasked] });
-    expect(first).toMatchObject({ version: "3.259.0", source: "build" });
+    expect(first).toMatchObject({ version: "3.259.0", source: "cache" });
     expect(second).toEqual(first);
     expect(asked).toEqual(["failing", "working"]);
   });
@@ -114,38 +113,21 @@ describe("an engine that is not there", () => {
     );
     expect(error.message).toContain("1. pulumi 3.216 or newer on PATH: there is no pulumi on PATH");
     expect(error.message).toContain("2. the installer: getaddrinfo ENOTFOUND");
-    expect(error.message).toContain("3. the build: it brought no pulumi-language-nodejs");
-    expect(readdirSync(join(await cacheEntry(env), ".."))).toEqual([]);
+    expect(error.message).toMatch(/3\. the build: .*pulumi-language-nodejs is neither beside it nor on PATH/);
+    expect(readdirSync(join(env.XDG_CACHE_HOME ?? "", "pulumi-apichat", "engine"))).toEqual([]);
   });
 });
 
-describe("the cache", () => {
-  test("lies in XDG_CACHE_HOME, else in ~/.cache, under the hash of the module files", async () => {
-    const file = join(makeFolder(), "go.mod");
-    writeFileSync(file, "module one");
-    const files = [pathToFileURL(file)];
-    const one = await cacheEntry({ HOME: "/home/u" }, files);
-    expect(one).toMatch(/^\/home\/u\/\.cache\/pulumi-apichat\/engine\/[0-9a-f]{16}$/);
-    expect(await cacheEntry({ HOME: "/home/u", XDG_CACHE_HOME: "relative" }, files)).toBe(one);
-    expect(await cacheEntry({ XDG_CACHE_HOME: "/cache" }, files)).toBe(
-      one.replace("/home/u/.cache", "/cache"),
-    );
-    writeFileSync(file, "module two");
-    expect(await cacheEntry({ HOME: "/home/u" }, files)).not.toBe(one);
-  });
-
-  test("fills an entry that is not whole anew", async () => {
-    const entry = join(makeFolder(), "entry");
-    writeScript(join(entry, "bin", "pulumi"), "exit 1");
-    expect(await readCache(entry)).toBeUndefined();
-    const options = { signal: new AbortController().signal, onWait: vi.fn<(holder: string) => void>() };
-    const engine = await fillCache(entry, options, async (folder) => {
-      writeFakeEngine(join(folder, "bin"), "v3.259.0");
-      return { version: "3.259.0", source: "installer" };
-    });
-    expect(engine).toEqual(await readCache(entry));
-    expect(options.onWait).not.toHaveBeenCalled();
-  });
+test("the cache lies in XDG_CACHE_HOME, else in ~/.cache, under the hash of the module files", async () => {
+  const file = join(makeFolder(), "go.mod");
+  const entry = (env: NodeJS.ProcessEnv) => cacheEntry(env, "engine", [pathToFileURL(file)]);
+  writeFileSync(file, "module one");
+  const one = await entry({ HOME: "/home/u" });
+  expect(one).toMatch(/^\/home\/u\/\.cache\/pulumi-apichat\/engine\/[0-9a-f]{16}$/);
+  expect(await entry({ HOME: "/home/u", XDG_CACHE_HOME: "relative" })).toBe(one);
+  expect(await entry({ XDG_CACHE_HOME: "/cache" })).toBe(one.replace("/home/u/.cache", "/cache"));
+  writeFileSync(file, "module two");
+  expect(await entry({ HOME: "/home/u" })).not.toBe(one);
 });
 
 test("a run's environment has Node 24 and the engine first on PATH, and none of the user's own Pulumi settings", () => {
@@ -155,7 +137,7 @@ test("a run's environment has Node 24 and the engine first on PATH, and none of 
     command: join(directory, "pulumi"),
     directory,
     version: "3.259.0",
-    source: "build",
+    source: "cache",
   } as const;
   const base = { PATH: "/bin", HOME: "/home/u", PULUMI_ACCESS_TOKEN: "token", APICHAT_API_KEY: "key" };
   const env = engineEnvironment(engine, { home: "/h", backend: "/state", passphrase: "p" }, base);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { engineEnvironment } from "../../engine/environment.ts";
 import { resolveEngine } from "../../engine/resolve.ts";
-import { CommandError, run } from "../../setup/processes.mjs";
+import { CommandError, run } from "../../setup/run.mjs";
 import { endLeftovers } from "../../start/leftovers.ts";
 import { startChild, type Child } from "../child.ts";
 import type { RowContext } from "../measurement.ts";

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { openFleet, type Fleet, type FleetDefinition, type FleetEvent } from "pulumi-apichat/fleet";
-import { abortOnSignals } from "../../setup/processes.mjs";
+import { abortOnSignals } from "../../setup/run.mjs";
 
 const [command = "", definitionFile = "", resultFile = ""] = process.argv.slice(2);
 const signal = abortOnSignals();

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 
 const outputLinesKept = 200;
 
@@ -18,10 +19,33 @@ export class CommandError extends Error {
   }
 }
 
+/** The user has ended the run. */
+export class Interrupted extends Error {
+  /** @param {number} exitCode */
+  constructor(exitCode) {
+    super("interrupted");
+    this.name = "Interrupted";
+    this.exitCode = exitCode;
+  }
+}
+
 /**
- * Runs a command in a process group of its own to its end and returns what it printed on stdout and stderr.
- * When `signal` aborts, the whole group is ended (SIGTERM, after `graceMs` SIGKILL) before the promise rejects
- * with the reason of the signal. Throws `CommandError` if the command fails.
+ * Aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`, which names the exit code.
+ *
+ * @returns {AbortSignal}
+ */
+export function abortOnSignals() {
+  const controller = new AbortController();
+  for (const [name, exitCode] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
+    process.on(name, () => controller.abort(new Interrupted(exitCode)));
+  }
+  return controller.signal;
+}
+
+/**
+ * Runs a command in a process group of its own, which Ctrl-C in the terminal does not reach, and returns what it printed
+ * on stdout and stderr. When `signal` aborts, the whole group is ended (SIGTERM, after `graceMs` SIGKILL) before the
+ * promise rejects with the reason of the signal. Throws `CommandError` if the command fails.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -38,28 +62,23 @@ export class CommandError extends Error {
 export async function run(command, args, options = {}) {
   const { cwd, env, signal, graceMs = 3000, showStderr = false, input = "", onLine } = options;
   signal?.throwIfAborted();
-  const child = spawn(command, args, {
-    cwd,
-    env,
-    detached: true,
-    stdio: ["pipe", "pipe", showStderr ? "inherit" : "pipe"],
-  });
-  // A command that ends without reading it: its exit code tells more.
+  const stdio = /** @type {const} */ (["pipe", "pipe", showStderr ? "inherit" : "pipe"]);
+  const child = spawn(command, args, { cwd, env, detached: true, stdio: [...stdio] });
+  // A command that ends without reading it: its exit code says more.
   child.stdin?.on("error", () => undefined).end(input);
   /** @type {string[]} */
   const lines = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;
     createInterface({ input: stream }).on("line", (line) => {
-      lines.push(line);
-      if (lines.length > outputLinesKept) lines.shift();
+      if (lines.push(line) > outputLinesKept) lines.shift();
       onLine?.(line);
     });
   }
   /** @type {Promise<void> | undefined} */
   let ending;
-  const end = () => void (ending ??= endGroup(child, graceMs));
-  signal?.addEventListener("abort", end);
+  const end = () => void (ending = endGroup(child.pid, graceMs));
+  signal?.addEventListener("abort", end, { once: true });
   try {
     const [code, killedBy] = await once(child, "close");
     await ending;
@@ -75,55 +94,25 @@ export async function run(command, args, options = {}) {
 }
 
 /**
- * Aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`, which names the exit code.
- *
- * @returns {AbortSignal}
- */
-export function abortOnSignals() {
-  const controller = new AbortController();
-  for (const [name, exitCode] of /** @type {const} */ ([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGHUP", 129],
-  ])) {
-    process.on(name, () => controller.abort(new Interrupted(exitCode)));
-  }
-  return controller.signal;
-}
-
-/** The user has ended the run. */
-export class Interrupted extends Error {
-  /** @param {number} exitCode */
-  constructor(exitCode) {
-    super("interrupted");
-    this.name = "Interrupted";
-    this.exitCode = exitCode;
-  }
-}
-
-/**
- * @param {import("node:child_process").ChildProcess} child
+ * @param {number | undefined} id
  * @param {number} graceMs
  */
-async function endGroup(child, graceMs) {
-  signalGroup(child, "SIGTERM");
-  const deadline = Date.now() + graceMs;
-  while (Date.now() < deadline && signalGroup(child, 0)) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  signalGroup(child, "SIGKILL");
+async function endGroup(id, graceMs) {
+  if (id === undefined || !signalProcess(-id, "SIGTERM")) return;
+  const deadlineMs = Date.now() + graceMs;
+  while (Date.now() < deadlineMs && signalProcess(-id, 0)) await delay(50);
+  signalProcess(-id, "SIGKILL");
 }
 
 /**
- * Signals every process of the child's group; false when none is left.
+ * Sends a signal to a process, or to a whole group if `id` is negative; 0 only asks. False when there is none.
  *
- * @param {import("node:child_process").ChildProcess} child
+ * @param {number} id
  * @param {NodeJS.Signals | 0} signal
  */
-function signalGroup(child, signal) {
-  if (child.pid === undefined) return false;
+export function signalProcess(id, signal) {
   try {
-    return process.kill(-child.pid, signal);
+    return process.kill(id, signal);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ESRCH") return false;
     throw error;
