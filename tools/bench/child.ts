@@ -1,10 +1,11 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import type { ServerReport } from "./settings.ts";
 
 /** A module that runs in a process of its own, and answers each message with one message. */
 export interface Child<Answer> {
-  /** What it said first. */
+  /** What it reported first. */
   ready: Answer;
   ask(): Promise<Answer>;
   stop(): Promise<void>;
@@ -32,6 +33,14 @@ export async function startChild<Answer>(
   };
 }
 
+/** Starts a server of servers.ts. */
+export const startServer = <Answer = ServerReport>(
+  name: string,
+  parameters: readonly string[] = [],
+  options: { execArgv?: string[] } = {},
+): Promise<Child<Answer>> =>
+  startChild<Answer>(new URL("servers.ts", import.meta.url), [name, ...parameters], options);
+
 async function nextAnswer<Answer>(child: ChildProcess): Promise<Answer> {
   const waiting = new AbortController();
   const { signal } = waiting;
@@ -48,7 +57,7 @@ async function nextAnswer<Answer>(child: ChildProcess): Promise<Answer> {
   }
 }
 
-/** The other side of {@link startChild}: says `report()` now and on each message. Ends when the parent is gone. */
+/** The other side of {@link startChild}: sends `report()` now and on each message. Ends when the parent is gone. */
 export function serveParent(report: () => unknown): void {
   const send = (): void => void process.send?.(report());
   process.on("message", send);

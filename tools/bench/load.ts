@@ -24,7 +24,7 @@ export async function sendDeliveries(
   url: string,
   { count, connections, signal }: LoadOptions,
 ): Promise<LoadResult> {
-  const request = formatRequest(url);
+  const request = formatDelivery(url);
   const times: number[] = [];
   let left = count;
   const begun = performance.now();
@@ -44,22 +44,21 @@ export async function sendDeliveries(
   return { ratePerSecond: (count * 1000) / (performance.now() - begun), p99Ms: percentile99(times) };
 }
 
-function formatRequest(url: string): Buffer {
-  const { host, pathname } = new URL(url);
+function formatDelivery(url: string): Buffer {
   const message = { sender_id: "7", conv_id: 1, type: "text", message_type: "outgoing", private: false };
   const frame = JSON.stringify({ ...message, text: "" });
   const body = JSON.stringify({ ...message, text: "x".repeat(1024 - frame.length) });
   const signature = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
-  const head = [
-    `POST ${pathname} HTTP/1.1`,
-    `host: ${host}`,
-    "content-type: application/json",
-    `content-length: ${body.length}`,
-    `x-hub-signature-256: sha256=${signature}`,
-    "x-flow-ns: f0",
-    "x-action: messages",
-  ];
-  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const headers = { "x-hub-signature-256": `sha256=${signature}`, "x-flow-ns": "f0", "x-action": "messages" };
+  return formatPost(url, body, headers);
+}
+
+/** A whole request as it goes over the wire. */
+export function formatPost(url: string, body: string, headers: Record<string, string>): Buffer {
+  const { host, pathname } = new URL(url);
+  const all = { host, "content-type": "application/json", "content-length": body.length, ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return Buffer.from([`POST ${pathname} HTTP/1.1`, ...lines, "", body].join("\r\n"));
 }
 
 /** One keep-alive connection that sends the same request again and again. */

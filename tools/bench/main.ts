@@ -3,29 +3,18 @@ import { writeFile } from "node:fs/promises";
 import process from "node:process";
 import { abortOnSignals, Interrupted } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
-import { clientRow, messageClientRow } from "./client.ts";
-import { commandLineRow } from "./command-line.ts";
-import { emulatorRow } from "./emulator.ts";
-import { engineRow } from "./engine.ts";
-import { formatFigures, summarizeRuns, type FleetFigures } from "./fleet/figures.ts";
-import { writeFigures } from "./fleet/results.ts";
+import { parseArgs } from "node:util";
+import { formatFigures, readFigures, summarizeRuns, writeFigures } from "./fleet/figures.ts";
 import { createFleetRows } from "./fleet/rows.ts";
-import { heapRow } from "./heap.ts";
-import { loadingRow } from "./loading.ts";
-import { logLineRow } from "./log-line.ts";
-import { describeMachine, formatMachine, type Machine } from "./machine.ts";
-import { manyWorkspacesRow } from "./many-workspaces.ts";
-import { isReached, type Measurement } from "./measurement.ts";
-import { parseOptions, USAGE, type BenchOptions } from "./options.ts";
-import { refusedBodiesRow } from "./refused-bodies.ts";
-import { responderRow } from "./responder.ts";
-import { signatureRow } from "./signature.ts";
-import { slowConnectionsRow } from "./slow-connections.ts";
-import { spoolRow } from "./spool.ts";
-import { stateRow } from "./state.ts";
-import { formatTable } from "./table.ts";
-import { workerBundleRow } from "./worker-bundle.ts";
-import { workerdRow } from "./workerd.ts";
+import { isReached, type Measurement } from "./measure.ts";
+import { describeMachine, formatMachine, formatTable } from "./report.ts";
+import { clientRow, messageClientRow } from "./rows/client.ts";
+import { emulatorRow } from "./rows/emulator.ts";
+import { engineRow, manyWorkspacesRow, stateRow } from "./rows/engine.ts";
+import { commandLineRow, loadingRow } from "./rows/processes.ts";
+import { logLineRow, slowConnectionsRow, spoolRow } from "./rows/responder-program.ts";
+import { heapRow, refusedBodiesRow, responderRow } from "./rows/responder.ts";
+import { signatureRow, workerBundleRow, workerdRow } from "./rows/signature.ts";
 
 const fleet = createFleetRows();
 const ROWS = [
@@ -51,54 +40,94 @@ const ROWS = [
 const MISSED = 1;
 const NOT_MEASURED = 2;
 
-async function runRows(options: BenchOptions, signal: AbortSignal): Promise<Measurement[]> {
-  const { only, webhooks, engineRounds, workspaces, fleetRounds } = options;
+const USAGE = `npm run bench -- [options]
+
+Measures this package against what it is built on, in one run, and prints the ratios.
+
+  --only <row>       only this row; may be repeated:
+                     ${ROWS.map(({ name }) => name).join(" ")}
+  --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
+  --rounds <n>       repetitions of the engine row, default 3
+  --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000
+  --fleet-rounds <n> repetitions of the row fleet, default 1
+  --plot             write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and
+                     their plot to docs/images/fleet.svg
+  --redraw           only draw that plot again from its numbers
+  --json [file]      keep the results as JSON; without a file on stdout, and the table on stderr
+  --help             this text
+
+Exit code: 0 if every target is reached, 1 if one is missed, 2 if something could not be measured.
+NO_COLOR=1 leaves colours out.`;
+
+/** The emulator keeps 10,000 requests, and each workspace takes four: with more, the calls could not be counted. */
+const MOST_WORKSPACES = 2500;
+
+/** Throws an error with a clear text for options that are not known. */
+function parseOptions() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: "boolean", short: "h", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      webhooks: { type: "string", default: "200" },
+      rounds: { type: "string", default: "3" },
+      workspaces: { type: "string", default: "1000" },
+      "fleet-rounds": { type: "string", default: "1" },
+      plot: { type: "boolean", default: false },
+      redraw: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const [jsonFile, ...others] = positionals;
+  const stray = values.json ? others[0] : jsonFile;
+  if (stray !== undefined) throw new Error(`${stray}: not known; see --help`);
+  const names = ROWS.map(({ name }) => name);
+  const unknown = values.only.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new Error(`--only ${unknown}: must be one of ${names.join(", ")}`);
+  const parseCount = (name: "webhooks" | "rounds" | "workspaces" | "fleet-rounds", most = 9999): number => {
+    const count = Number(values[name]);
+    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+    throw new Error(`--${name} ${values[name]}: must be a whole number from 1 to ${most}`);
+  };
+  return {
+    ...values,
+    jsonFile,
+    counts: {
+      webhooks: parseCount("webhooks"),
+      engineRounds: parseCount("rounds"),
+      workspaces: parseCount("workspaces", MOST_WORKSPACES),
+      fleetRounds: parseCount("fleet-rounds"),
+    },
+  };
+}
+
+async function main(): Promise<number> {
+  const { help, redraw, only, counts, json, jsonFile, plot } = parseOptions();
+  if (help || redraw) {
+    console.log(help ? USAGE : await writeFigures(await readFigures()));
+    return 0;
+  }
+  const signal = abortOnSignals();
+  const machine = await describeMachine(signal);
   const measurements: Measurement[] = [];
   for (const row of ROWS.filter(({ name }) => only.length === 0 || only.includes(name))) {
     const measure = (update: (detail: string) => void): Promise<Measurement[]> =>
-      row.measure({ webhooks, engineRounds, workspaces, fleetRounds, signal, update });
+      row.measure({ ...counts, signal, update });
     measurements.push(...(await withProgress(row.title, measure)));
   }
-  return measurements;
-}
-
-interface Results {
-  machine: Machine;
-  measurements: Measurement[];
-  /** Of the fleet's rows, if one was run. */
-  figures: FleetFigures | undefined;
-}
-
-async function report(
-  { json, jsonFile, plot }: BenchOptions,
-  { machine, measurements, figures }: Results,
-): Promise<void> {
+  const figures = fleet.runs.length > 0 ? summarizeRuns(fleet.runs, machine) : undefined;
   const print = json && jsonFile === undefined ? console.error : console.log;
   print(`\n${formatMachine(machine)}`);
   if (measurements.length > 0) print(`\n${formatTable(measurements)}`);
   if (figures) print(`\n${formatFigures(figures)}`);
   if (figures && plot) print(`\nwrote ${(await writeFigures(figures)).join(" and ")}`);
-  if (!json) return;
-  const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
-  const text = `${JSON.stringify({ at: new Date(), machine, results, fleet: figures?.sizes }, undefined, 2)}\n`;
-  if (jsonFile === undefined) process.stdout.write(text);
-  else await writeFile(jsonFile, text);
-}
-
-async function main(): Promise<number> {
-  const options = parseOptions(
-    process.argv.slice(2),
-    ROWS.map(({ name }) => name),
-  );
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
+  if (json) {
+    const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
+    const content = { at: new Date(), machine, results, fleet: figures?.sizes };
+    const text = `${JSON.stringify(content, undefined, 2)}\n`;
+    if (jsonFile === undefined) process.stdout.write(text);
+    else await writeFile(jsonFile, text);
   }
-  const signal = abortOnSignals();
-  const machine = await describeMachine(signal);
-  const measurements = await runRows(options, signal);
-  const figures = fleet.runs.length > 0 ? summarizeRuns(fleet.runs, machine) : undefined;
-  await report(options, { machine, measurements, figures });
   return measurements.every(isReached) ? 0 : MISSED;
 }
 

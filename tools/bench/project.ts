@@ -23,10 +23,10 @@ export const PROVIDER = "__provider";
 
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 
-/** An interrupted engine finishes what is under way and ends its plugins; killed earlier it would leave them behind. */
+/** An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind. */
 const GRACE_MS = 20_000;
 
-/** A dynamic resource as it stands in the exported state. */
+/** A dynamic resource as the exported state has it. */
 export interface StateResource {
   inputs: { [PROVIDER]: string };
 }
@@ -89,7 +89,8 @@ export async function createProject(
   };
 }
 
-async function writeProgram(folder: string, program: URL): Promise<void> {
+/** Makes a Pulumi project in a new folder, whose program is this module. */
+export async function writeProgram(folder: string, program: URL): Promise<void> {
   await mkdir(folder);
   await symlink(nodeModules, join(folder, "node_modules"));
   await writeFile(join(folder, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");

@@ -19,3 +19,19 @@ export const describeWebhooks = (
     webhookUrl: `${endpointUrl}/webhooks/apichat`,
     webhookVerificationKey,
   }));
+
+/** What a server of servers.ts reports. */
+export interface ServerReport {
+  url: string;
+  /** After a collection, if the process can be told to collect. */
+  heapBytes: number;
+  /** What its process has computed so far, in milliseconds. */
+  cpuMs: number;
+}
+
+/** What a server that takes messages and sends replies reports. */
+export interface RelayReport {
+  /** Where messages go. */
+  url: string;
+  flowApiKey: string;
+}

@@ -59,10 +59,13 @@ export async function inspectEngine(
 
 /** Negative if `left` is older than `right`, 0 if equal, else positive. Compares numbers only: `3.216.0-rc` is `3.216.0`. */
 export function compareVersions(left: string, right: string): number {
-  const numbers = (version: string): number[] => (version.match(/\d+/g) ?? []).slice(0, 3).map(Number);
-  const rightNumbers = numbers(right);
-  const differences = numbers(left).map((number, index) => number - (rightNumbers[index] ?? 0));
+  const rightNumbers = numbersOf(right);
+  const differences = numbersOf(left).map((number, index) => number - (rightNumbers[index] ?? 0));
   return differences.find((difference) => difference !== 0) ?? 0;
+}
+
+function numbersOf(version: string): number[] {
+  return (version.match(/\d+/g) ?? []).slice(0, 3).map(Number);
 }
 
 export function pathFolders(env: NodeJS.ProcessEnv): string[] {

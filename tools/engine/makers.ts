@@ -15,7 +15,7 @@ export interface EngineMaker {
   make: (folder: string, context: MakerContext) => Promise<void>;
 }
 
-export interface MakerContext {
+interface MakerContext {
   env: NodeJS.ProcessEnv;
   /** Aborts on Ctrl-C; the maker ends its processes then. */
   signal: AbortSignal;

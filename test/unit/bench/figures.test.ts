@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatFigures, summarizeRuns } from "../../../tools/bench/fleet/figures.ts";
-import type { SplitRun } from "../../../tools/bench/fleet/run.ts";
+import type { SplitRun } from "../../../tools/bench/fleet/place.ts";
 
 const machine = { cores: 2, processor: "any", node: "v24", engine: "3.259.0", loadBefore: 0 };
 const oneStack: SplitRun = {

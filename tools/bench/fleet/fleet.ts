@@ -3,8 +3,16 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { FleetDefinition, FleetReport } from "pulumi-apichat/fleet";
-import { withPlace, type CommandFigures, type Place } from "./place.ts";
-import { largerPeak, readCalls, requireRegistered, type RunGiven, type SplitRun } from "./run.ts";
+import {
+  withPlace,
+  type CommandFigures,
+  type Place,
+  largerPeak,
+  readCalls,
+  requireRegistered,
+  type RunGiven,
+  type SplitRun,
+} from "./place.ts";
 
 /** How many workspaces a stack of the fleet has, more or less. */
 const WORKSPACES_A_STACK = 125;

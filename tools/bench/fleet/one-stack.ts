@@ -1,10 +1,17 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { withPlace, type CommandFigures, type Place } from "./place.ts";
-import { largerPeak, readCalls, requireRegistered, type RunGiven, type SplitRun } from "./run.ts";
+import { writeProgram } from "../project.ts";
+import {
+  withPlace,
+  type CommandFigures,
+  type Place,
+  largerPeak,
+  readCalls,
+  requireRegistered,
+  type RunGiven,
+  type SplitRun,
+} from "./place.ts";
 
-const nodeModules = fileURLToPath(new URL("../../../node_modules", import.meta.url));
 const module = new URL("../programs/fleet-one-stack.mjs", import.meta.url);
 
 /** `up` and `refresh` of all workspaces in one stack, with the plain CLI as a user does. */
@@ -39,11 +46,7 @@ async function createStack(
   { workspaces, checkpoints, update }: RunGiven & { checkpoints: boolean },
 ): Promise<Pulumi> {
   const folder = join(place.folder, "program");
-  await mkdir(folder);
-  await symlink(nodeModules, join(folder, "node_modules"));
-  await writeFile(join(folder, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
-  await writeFile(join(folder, "package.json"), '{ "type": "module", "main": "index.js" }\n');
-  await writeFile(join(folder, "index.js"), `import ${JSON.stringify(module.href)};\n`);
+  await writeProgram(folder, module);
   await writeFile(join(folder, "workspaces.json"), JSON.stringify(place.workspaces));
   const pulumi: Pulumi = (...parameters) => {
     let done = 0;

@@ -7,15 +7,56 @@ import { resolveEngine } from "../../engine/resolve.ts";
 import { CommandError, run } from "../../setup/run.mjs";
 import { endLeftovers } from "../../start/leftovers.ts";
 import { startChild, type Child } from "../child.ts";
-import type { RowContext } from "../measurement.ts";
+import { timeOf, type RowContext } from "../measure.ts";
 import type { ServiceReport } from "../service.ts";
 import { API_KEY, VERIFICATION_KEY, workspaceNames } from "../settings.ts";
-import { timeOf } from "../statistics.ts";
 import { watchMemory } from "./memory.ts";
+
+/** How the workspaces are split. */
+export type Split = "oneStack" | "oneStackWithoutCheckpoints" | "fleet";
+
+/** What one `up` and one `refresh` of so many workspaces took, in a place of its own. */
+export interface SplitRun {
+  split: Split;
+  workspaces: number;
+  stacks: number;
+  upSeconds: number;
+  refreshSeconds: number;
+  /** The most memory that the processes of one command held at one moment, without the service; undefined: not known here. */
+  peakBytes: number | undefined;
+  /** How often each action of the service was called by `up`, as the service counted it. */
+  upCalls: Record<string, number>;
+  refreshCalls: Record<string, number>;
+  /** How many bot URLs the index of the fleet gave; undefined for one stack. */
+  indexedBotUrls: number | undefined;
+}
+
+export interface RunGiven extends Pick<RowContext, "signal" | "update"> {
+  workspaces: number;
+}
+
+/** The calls of the registration interface: those of the endpoint are the handshakes. */
+export function readCalls({ calls }: ServiceReport): Record<string, number> {
+  return Object.fromEntries(Object.entries(calls).filter(([action]) => action !== "endpoint"));
+}
+
+/** A run counts only if everything is registered. */
+export function requireRegistered(
+  { registered }: ServiceReport,
+  { workspaces }: { workspaces: number },
+): void {
+  if (registered === workspaces) return;
+  throw new Error(`${registered} webhooks are registered, and should be ${workspaces}`);
+}
+
+/** The larger of two peaks; undefined if one is not known. */
+export function largerPeak(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined || second === undefined ? undefined : Math.max(first, second);
+}
 
 const MARKER = "BENCH_RUN";
 
-/** An interrupted engine finishes what is under way and ends its plugins. */
+/** An interrupted engine finishes what it has begun and ends its plugins. */
 const GRACE_MS = 20_000;
 
 interface Command {

@@ -1,9 +1,8 @@
-import type { Measurement, Row, RowContext } from "../measurement.ts";
-import { alternate, median, pairwise } from "../statistics.ts";
+import { alternate, ratio, summarize, type Measurement, type Row, type RowContext } from "../measure.ts";
 import { SPLIT_NAMES } from "./figures.ts";
 import { runFleet } from "./fleet.ts";
 import { runOneStack } from "./one-stack.ts";
-import type { RunGiven, Split, SplitRun } from "./run.ts";
+import type { RunGiven, Split, SplitRun } from "./place.ts";
 
 /** The rows of the fleet. They share their runs: what one has measured, the other does not measure again. */
 export interface FleetRows {
@@ -78,53 +77,33 @@ async function measureFleet(
     },
     { rounds: fleetRounds, signal },
   );
+  const comparison = (
+    what: string,
+    against: Exclude<keyof typeof runs, "fleet">,
+    secondsOf: (run: SplitRun) => number,
+  ): Measurement =>
+    summarize(
+      {
+        what: `${what} of ${describeRun(runs.fleet[0])} (time)`,
+        against:
+          against === "oneStack"
+            ? `one stack of ${runs.oneStack[0]?.workspaces}`
+            : `up of ${describeRun(runs.quarter[0])}`,
+        // Against a quarter of it at most a tenth more than linear.
+        target: { atMost: against === "oneStack" ? 0.5 : 4.4 },
+        combine: ratio,
+      },
+      {
+        ours: runs.fleet.map((run) => secondsOf(run) * 1000),
+        bare: runs[against].map((run) => secondsOf(run) * 1000),
+      },
+    );
   return [
-    compare("up", runs, ({ upSeconds }) => upSeconds),
-    compare("refresh", runs, ({ refreshSeconds }) => refreshSeconds),
-    compare("up and refresh", runs, ({ upSeconds, refreshSeconds }) => upSeconds + refreshSeconds),
-    describeGrowth(runs),
+    comparison("up", "oneStack", ({ upSeconds }) => upSeconds),
+    comparison("refresh", "oneStack", ({ refreshSeconds }) => refreshSeconds),
+    comparison("up and refresh", "oneStack", ({ upSeconds, refreshSeconds }) => upSeconds + refreshSeconds),
+    comparison("up", "quarter", ({ upSeconds }) => upSeconds),
   ];
-}
-
-type RunsBySide = Record<"quarter" | "fleet" | "oneStack", SplitRun[]>;
-
-function compare(
-  what: string,
-  { fleet, oneStack }: RunsBySide,
-  secondsOf: (run: SplitRun) => number,
-): Measurement {
-  const samples = {
-    fleet: fleet.map((run) => secondsOf(run) * 1000),
-    oneStack: oneStack.map((run) => secondsOf(run) * 1000),
-  };
-  const rounds = pairwise(samples.fleet, samples.oneStack, (split, whole) => split / whole);
-  return {
-    what: `${what} of ${describeRun(fleet[0])} (time)`,
-    against: `one stack of ${oneStack[0]?.workspaces}`,
-    value: median(rounds),
-    unit: "ratio",
-    target: { atMost: 0.5 },
-    rounds,
-    samples,
-  };
-}
-
-/** At most a tenth more than linear. */
-function describeGrowth({ quarter, fleet }: RunsBySide): Measurement {
-  const samples = {
-    fleet: fleet.map(({ upSeconds }) => upSeconds * 1000),
-    quarter: quarter.map(({ upSeconds }) => upSeconds * 1000),
-  };
-  const rounds = pairwise(samples.fleet, samples.quarter, (whole, part) => whole / part);
-  return {
-    what: `up of ${describeRun(fleet[0])} (time)`,
-    against: `up of ${describeRun(quarter[0])}`,
-    value: median(rounds),
-    unit: "ratio",
-    target: { atMost: 4.4 },
-    rounds,
-    samples,
-  };
 }
 
 const describeRun = (run: SplitRun | undefined): string =>

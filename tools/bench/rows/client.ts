@@ -1,16 +1,12 @@
-import { Agent, request } from "undici";
 import { MessageClient, RegistrationClient } from "pulumi-apichat/client";
-import { startChild } from "./child.ts";
-import type { Measurement, Row, RowContext } from "./measurement.ts";
-import { API_KEY } from "./settings.ts";
-import { alternate, median, pairwise, timeOf } from "./statistics.ts";
+import { Agent, request } from "undici";
+import { startServer } from "../child.ts";
+import { compare, rateOfTimes, timeOf, type Measurement, type Row, type RowContext } from "../measure.ts";
+import { API_KEY } from "../settings.ts";
 
 const CALLS_PER_TURN = 800;
 /** As many as the clients open to one origin: how many is a policy, and not what is measured. */
 const CONNECTIONS = 8;
-/** Many short turns: whatever else the machine does strikes few of them, and the median leaves those out. */
-const ROUNDS = 101;
-const WARM_UP_ROUNDS = 20;
 
 /** One call of a client, and the same call by undici alone. */
 interface Pair {
@@ -68,35 +64,26 @@ export const messageClientRow: Row = {
 };
 
 async function measurePair(
-  { signal, update }: RowContext,
+  context: RowContext,
   { what, callsAtOnce, prepare }: Pair,
 ): Promise<Measurement[]> {
-  const server = await startChild<string>(new URL("answer-server.ts", import.meta.url));
+  const server = await startServer("envelope");
   const dispatcher = new Agent({ connections: CONNECTIONS });
   try {
-    const { ours, bare } = prepare(server.ready, dispatcher);
-    const sides = {
+    const { ours, bare } = prepare(server.ready.url, dispatcher);
+    const claim = {
+      what: `${what}, ${callsAtOnce} at once (rate)`,
+      against: `undici request over ${CONNECTIONS} connections, and JSON.parse`,
+      target: { atLeast: 0.85 },
+      combine: rateOfTimes,
+    };
+    const measurement = await compare(context, claim, {
       ours: () => timeOf(() => callOften(ours, callsAtOnce)),
       bare: () => timeOf(() => callOften(bare, callsAtOnce)),
-    };
-    await alternate(sides, { rounds: WARM_UP_ROUNDS, signal });
-    const samples = await alternate(sides, {
-      rounds: ROUNDS,
-      signal,
-      onTurn: (_side, round) => update(`round ${round} of ${ROUNDS}`),
+      rounds: 101,
+      warmUpRounds: 20,
     });
-    const rounds = pairwise(samples.bare, samples.ours, (bareMs, oursMs) => bareMs / oursMs);
-    return [
-      {
-        what: `${what}, ${callsAtOnce} at once (rate)`,
-        against: `undici request over ${CONNECTIONS} connections, and JSON.parse`,
-        value: median(rounds),
-        unit: "ratio",
-        target: { atLeast: 0.85 },
-        rounds,
-        samples,
-      },
-    ];
+    return [measurement];
   } finally {
     await Promise.all([dispatcher.close(), server.stop()]);
   }
@@ -105,10 +92,7 @@ async function measurePair(
 async function callOften(call: () => Promise<unknown>, callsAtOnce: number): Promise<void> {
   let left = CALLS_PER_TURN;
   const callInTurn = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      await call();
-    }
+    while (left-- > 0) await call();
   };
   await Promise.all(Array.from({ length: callsAtOnce }, callInTurn));
 }

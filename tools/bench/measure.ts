@@ -1,0 +1,135 @@
+/**
+ * How everything here is measured: each side has its turn in every round, so that whatever else the machine does strikes
+ * both alike, and the result is the median over the rounds. (A benchmark library measures one side after the other.)
+ */
+
+type Target = { atMost: number } | { atLeast: number };
+
+/** One line of the table. */
+export interface Measurement {
+  what: string;
+  against: string;
+  /** The median of `rounds`. */
+  value: number;
+  unit: "ratio" | "ms" | "bytes";
+  target: Target;
+  /** The value of each repetition, in the order of measuring. */
+  rounds: number[];
+  /** What was measured on each side, in the same order: milliseconds, or what `unit` or `what` says. */
+  samples: Record<string, number[]>;
+}
+
+/** A part of the benchmark that can be run by itself. */
+export interface Row {
+  /** As `--only` names it. */
+  name: string;
+  /** What is in progress, and how long that takes. */
+  title: string;
+  measure(context: RowContext): Promise<Measurement[]>;
+}
+
+export interface RowContext {
+  /** How many webhooks the rows on the engine register. */
+  webhooks: number;
+  /** How often the rows on the engine are repeated. */
+  engineRounds: number;
+  /** How many workspaces the rows of the fleet register at most. */
+  workspaces: number;
+  /** How often the row `fleet` is repeated. */
+  fleetRounds: number;
+  /** Aborts on Ctrl-C: the row ends what it started, and rejects. */
+  signal: AbortSignal;
+  /** Shows how far the row is. */
+  update: (detail: string) => void;
+}
+
+export function isReached({ value, target }: Measurement): boolean {
+  return "atMost" in target ? value <= target.atMost : value >= target.atLeast;
+}
+
+type Sides = Record<"ours" | "bare", number[]>;
+
+/** How two values of one round become one. */
+export const ratio = (ours: number, bare: number): number => ours / bare;
+/** The ratio of two rates, from the times that the same work took. */
+export const rateOfTimes = (ours: number, bare: number): number => bare / ours;
+export const difference = (ours: number, bare: number): number => ours - bare;
+
+export interface Claim extends Pick<Measurement, "what" | "against" | "target"> {
+  unit?: Measurement["unit"];
+  combine: (ours: number, bare: number) => number;
+}
+
+export function summarize({ combine, unit = "ratio", ...claim }: Claim, samples: Sides): Measurement {
+  const rounds = samples.ours.map((ours, round) => combine(ours, samples.bare[round] ?? Number.NaN));
+  return { ...claim, unit, value: median(rounds), rounds, samples: { ...samples } };
+}
+
+export interface ComparedSides<Result> {
+  ours: () => Promise<Result>;
+  bare: () => Promise<Result>;
+  rounds: number;
+  /** Rounds before them that do not count. */
+  warmUpRounds: number;
+  /** What is shown before the number of the round. */
+  detail?: string;
+}
+
+/** Lets both sides have their turns. Gives what each returned, by round. */
+export async function takeTurns<Result>(
+  { signal, update }: Pick<RowContext, "signal" | "update">,
+  { ours, bare, rounds, warmUpRounds, detail = "" }: ComparedSides<Result>,
+): Promise<Record<"ours" | "bare", Result[]>> {
+  await alternate({ ours, bare }, { rounds: warmUpRounds, signal });
+  const onTurn = (_: string, round: number): void => update(`${detail}round ${round} of ${rounds}`);
+  return alternate({ ours, bare }, { rounds, signal, onTurn });
+}
+
+/** Lets both sides have their turns, and summarizes them. */
+export async function compare(
+  context: Pick<RowContext, "signal" | "update">,
+  claim: Claim,
+  sides: ComparedSides<number>,
+): Promise<Measurement> {
+  return summarize(claim, await takeTurns(context, sides));
+}
+
+export interface AlternateOptions {
+  rounds: number;
+  signal: AbortSignal;
+  /** Called before each turn. */
+  onTurn?: (side: string, round: number) => void;
+}
+
+/** Runs every side once in each round, and begins each round with another side. Gives what each side returned, by round. */
+export async function alternate<Side extends string, Result>(
+  sides: Record<Side, () => Result | Promise<Result>>,
+  { rounds, signal, onTurn }: AlternateOptions,
+): Promise<Record<Side, Result[]>> {
+  const names = Object.keys(sides) as Side[];
+  const results = Object.fromEntries(names.map((name) => [name, [] as Result[]])) as Record<Side, Result[]>;
+  for (let round = 1; round <= rounds; round += 1) {
+    const first = round % names.length;
+    for (const name of [...names.slice(first), ...names.slice(0, first)]) {
+      signal.throwIfAborted();
+      onTurn?.(name, round);
+      results[name].push(await sides[name]());
+    }
+  }
+  return results;
+}
+
+/** How long `work` takes, in milliseconds. */
+export async function timeOf(work: () => unknown): Promise<number> {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+}
+
+/** The middle value; of an even number the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
+  return (low + high) / 2;
+}

@@ -1,0 +1,93 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { startServer, type Child } from "../child.ts";
+import { formatPost, openSender } from "../load.ts";
+import { compare, rateOfTimes, timeOf, type Row } from "../measure.ts";
+import type { RelayReport } from "../settings.ts";
+
+const CONVERSATIONS = 64;
+const MESSAGES_PER_TURN = 3000;
+
+/** What the emulator costs over the web framework that it is built on. */
+export const emulatorRow: Row = {
+  name: "emulator",
+  title: "A message in and a signed reply out, against bare hono and undici: about 40 seconds",
+  measure: async (context) => {
+    const endpoint = await startEndpoint();
+    const start = (name: string): Promise<Child<RelayReport>> => startServer(name, [endpoint.url]);
+    const [ours, bare] = await Promise.all([start("emulator"), start("relay")]);
+    try {
+      const converse =
+        ({ ready }: Child<RelayReport>) =>
+        (): Promise<number> =>
+          timeOf(() => exchangeMessages(ready, endpoint, context.signal));
+      const claim = {
+        what: `emulator, a message in and a signed reply delivered, ${CONVERSATIONS} conversations (rate)`,
+        against: "hono taking a JSON post and undici sending one",
+        target: { atLeast: 0.5 },
+        combine: rateOfTimes,
+      };
+      const sides = { ours: converse(ours), bare: converse(bare) };
+      return [await compare(context, claim, { ...sides, rounds: 15, warmUpRounds: 2 })];
+    } finally {
+      await Promise.all([ours.stop(), bare.stop()]);
+      endpoint.close();
+    }
+  },
+};
+
+interface Endpoint {
+  url: string;
+  /** Settles when the next reply of a conversation has arrived. */
+  nextReply(conversationId: number): Promise<void>;
+  close(): void;
+}
+
+/** Takes the replies, and knows by `conv_id` whose they are. */
+async function startEndpoint(): Promise<Endpoint> {
+  const waiting = new Map<number, () => void>();
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString("latin1")));
+    request.on("end", () => {
+      response.writeHead(200, { "content-length": 0 }).end();
+      waiting.get(Number(/"conv_id":(\d+)/.exec(body)?.[1]))?.();
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    nextReply: (conversationId) => new Promise((resolve) => void waiting.set(conversationId, resolve)),
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** In each conversation the next message goes out when the reply to the last one has arrived. */
+async function exchangeMessages(
+  { url, flowApiKey }: RelayReport,
+  endpoint: Endpoint,
+  signal: AbortSignal,
+): Promise<void> {
+  let left = MESSAGES_PER_TURN;
+  const converse = async (conversationId: number): Promise<void> => {
+    const body = JSON.stringify({
+      content: "Where is my parcel?",
+      message_type: "incoming",
+      sender: { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" },
+      conversation_id: conversationId,
+      event: "message_created",
+    });
+    const message = formatPost(url, body, { authorization: `Bearer ${flowApiKey}` });
+    const sender = await openSender(url, message, signal);
+    try {
+      while (left-- > 0) await Promise.all([sender.send(), endpoint.nextReply(conversationId)]);
+    } finally {
+      sender.close();
+    }
+  };
+  await Promise.all(Array.from({ length: CONVERSATIONS }, (_, index) => converse(index + 1)));
+}

@@ -1,0 +1,130 @@
+/** The servers that the rows measure, each in a process of its own: `servers.ts <name> [argument]`. */
+import { serve } from "@hono/node-server";
+import { Hono } from "hono";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+import { startEmulator } from "pulumi-apichat/emulator";
+import { createResponder } from "pulumi-apichat/responder";
+import { toNodeListener } from "pulumi-apichat/responder/node";
+import { Agent, request } from "undici";
+import { serveParent } from "./child.ts";
+import { API_KEY, VERIFICATION_KEY, type RelayReport, type ServerReport } from "./settings.ts";
+
+const [, , name = "", argument = ""] = process.argv;
+
+/** Calls `use` with the whole body; it gives the status of the answer, which has no body. */
+const reading =
+  (use: (body: Buffer, request: IncomingMessage) => number): RequestListener =>
+  (req, res) => {
+    const chunks: Buffer[] = [];
+    req.on("data", (chunk: Buffer) => chunks.push(chunk));
+    req.on("end", () => res.writeHead(use(Buffer.concat(chunks), req), { "content-length": 0 }).end());
+  };
+
+const listeners: Record<string, () => RequestListener> = {
+  /** The responder on Node, with a handler that does nothing. */
+  responder: () =>
+    toNodeListener(
+      createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: (): void => undefined }),
+    ),
+
+  /** The least that a receiver must do: it reads the body and checks the HMAC. */
+  bare: () =>
+    reading((body, { headers }) => {
+      const mac = createHmac("sha256", VERIFICATION_KEY).update(body).digest("hex");
+      const expected = Buffer.from(`sha256=${mac}`);
+      const signature = Buffer.from(String(headers["x-hub-signature-256"]));
+      const isGood = expected.length === signature.length && timingSafeEqual(expected, signature);
+      return isGood ? 200 : 401;
+    }),
+
+  /** The least that a server must do to refuse a body: it reads it. */
+  reader: () => reading(() => 401),
+
+  /** Inserts each body into SQLite, one commit a request, with the settings of the responder's spool: `sqlite <file>`. */
+  sqlite: () => {
+    const database = new DatabaseSync(argument);
+    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    database.exec("CREATE TABLE deliveries (id INTEGER PRIMARY KEY, body BLOB NOT NULL) STRICT");
+    const insert = database.prepare("INSERT INTO deliveries (body) VALUES (?)");
+    return reading((body) => {
+      insert.run(body);
+      return 200;
+    });
+  },
+
+  /** Answers every request with the same envelope, as cheaply as node:http can, so that the client is what is measured. */
+  envelope: () => {
+    const data = {
+      webhook_url: "https://chat.acme.example/webhooks/apichat",
+      webhook_verification_key: VERIFICATION_KEY,
+      webhook_status: "verified",
+      bot_url: "https://bots.example/api/apichat/f0123456789abcdef",
+    };
+    const answer = Buffer.from(JSON.stringify({ status: "ok", data }));
+    const headers = { "content-type": "application/json", "content-length": String(answer.length) };
+    return (req, res) => {
+      req.resume();
+      res.writeHead(200, headers).end(answer);
+    };
+  },
+};
+
+/** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
+async function relayByEmulator(): Promise<RelayReport> {
+  const emulator = await startEmulator({
+    workspaces: [{ name: "acme", apiKey: API_KEY }],
+    // The load reads answers without a body.
+    messageAnswer: "empty",
+  });
+  const workspace = emulator.workspace("acme");
+  workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
+  return { url: workspace.botUrl, flowApiKey: workspace.flowApiKey };
+}
+
+interface Message {
+  content: string;
+  conversation_id: number;
+  sender: { id: string };
+}
+
+/** The least that an echo must do: takes a JSON post and sends one to the endpoint: `relay <endpoint url>`. */
+function relayByHono(): Promise<RelayReport> {
+  const dispatcher = new Agent();
+  const headers = { "content-type": "application/json" };
+  const reply = async ({ content, conversation_id, sender }: Message): Promise<void> => {
+    const message = { type: "text", message_type: "outgoing", private: false, text: content };
+    const sent = JSON.stringify({ sender_id: sender.id, conv_id: conversation_id, ...message });
+    const { body } = await request(argument, { method: "POST", headers, body: sent, dispatcher });
+    await body.dump();
+  };
+  const app = new Hono();
+  app.post("/", async (context) => {
+    void reply(await context.req.json<Message>());
+    return context.body(null, 204);
+  });
+  return new Promise((resolve) => {
+    serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) =>
+      resolve({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY }),
+    );
+  });
+}
+
+const listener = listeners[name];
+if (listener) {
+  const server = createServer(listener());
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, "127.0.0.1", () => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    serveParent((): ServerReport => {
+      globalThis.gc?.();
+      const { user, system } = process.cpuUsage();
+      return { url, heapBytes: process.memoryUsage().heapUsed, cpuMs: (user + system) / 1000 };
+    });
+  });
+} else {
+  const report = await (name === "emulator" ? relayByEmulator() : relayByHono());
+  serveParent(() => report);
+}
