@@ -1,14 +1,14 @@
 import type { Fault, FaultOperation } from "pulumi-apichat/emulator";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import {
   callsOf,
   declareWebhooks,
-  findLeaks,
+  expectNoSecrets,
   openScene,
   registeredWorkspaces,
   type Scene,
 } from "../support/scene.ts";
-import { createStack, requireSuccess, type TestStack } from "../support/stack.ts";
+import { createStack, type TestStack } from "../support/stack.ts";
 
 interface Trouble {
   fault: Fault;
@@ -27,14 +27,14 @@ const troubles: Record<string, Trouble> = {
   "broken-after": { fault: "close-after", times: 1 },
   "too-many": { fault: { status: 429, retryAfterSeconds: 1 }, times: 1 },
   unavailable: { fault: { status: 503 }, times: 3 },
-  hanging: { fault: { delayMs: HOUR_MS }, times: 1, says: /no answer within 2 s/ },
+  hanging: { fault: { delayMs: HOUR_MS }, times: 1, says: /within 5 s/ },
   "hanging-after": { fault: { delayMs: HOUR_MS, afterChange: true }, times: 1, isLost: true },
   "broken-json": { fault: "broken-json", times: 1, isLost: true },
   html: { fault: "html", times: 1, isLost: true },
   "not-ok": {
     fault: { statusField: "error" },
     times: Infinity,
-    says: /the service answered: \{\\?"status\\?":\\?"error\\?"/,
+    says: /\{\\?"status\\?":\\?"error\\?"/,
   },
 };
 
@@ -56,7 +56,7 @@ describe("a service in trouble", () => {
 
   beforeAll(async () => {
     scene = await openScene(names);
-    const args = { timeouts: { requestSeconds: 2, readySeconds: 1 } };
+    const args = { timeouts: { requestSeconds: 5, readySeconds: 1 } };
     // Three failures with back-off and a second of Retry-After need more than the time limit of the hanging ones.
     const patient = { timeouts: { requestSeconds: 30, readySeconds: 1 } };
     stack = await createStack(scene.backend, {
@@ -66,7 +66,6 @@ describe("a service in trouble", () => {
       ),
     });
   });
-  afterAll(() => scene.close());
 
   const strike = (operation: FaultOperation): void => {
     for (const [workspace, { fault, times }] of Object.entries(troubles)) {
@@ -74,15 +73,17 @@ describe("a service in trouble", () => {
     }
   };
 
+  const expectInState = async (expected: readonly string[]): Promise<void> => {
+    const found = await Promise.all(names.map((name) => stack.resource(name)));
+    expect(names.filter((_, index) => found[index])).toEqual(expected);
+  };
+
   const countCalls = (action: FaultOperation): Record<string, number> =>
     Object.fromEntries(names.map((name) => [name, callsOf(scene, action, name).length]));
 
   test("during set-webhook: what can be overcome succeeds by itself, the rest fails with its reason", async () => {
     strike("set-webhook");
-    const { ok, output, changes } = await stack.up({ continueOnError: true });
-    expect(ok).toBe(false);
-    expect(changes).toEqual({});
-    expectFailures(output, "set-webhook");
+    expectFailures(await stack.fails("up", { continueOnError: true }), "set-webhook");
     expect(countCalls("set-webhook")).toMatchObject({
       "broken-before": 2,
       "broken-after": 2,
@@ -92,9 +93,7 @@ describe("a service in trouble", () => {
       "broken-json": 1,
       html: 1,
     });
-    const state = await stack.exportedState();
-    for (const name of overcome) expect(state).toContain(`ApiChatWebhook::${name}"`);
-    for (const name of failing) expect(state).not.toContain(`ApiChatWebhook::${name}"`);
+    await expectInState(overcome);
   });
 
   test("the next up converges", async () => {
@@ -102,7 +101,7 @@ describe("a service in trouble", () => {
     const standing = registeredWorkspaces(scene);
     expect(standing.toSorted()).toEqual(overcome.toSorted());
     const before = countCalls("set-webhook");
-    const { changes } = requireSuccess(await stack.up());
+    const { changes } = await stack.up();
     expect(changes).toMatchObject({ create: failing.length });
     expect(registeredWorkspaces(scene)).toEqual(names);
     const after = countCalls("set-webhook");
@@ -112,9 +111,7 @@ describe("a service in trouble", () => {
 
   test("during delete-webhook: the same", async () => {
     strike("delete-webhook");
-    const { ok, output } = await stack.destroy({ continueOnError: true });
-    expect(ok).toBe(false);
-    expectFailures(output, "delete-webhook");
+    expectFailures(await stack.fails("destroy", { continueOnError: true }), "delete-webhook");
     expect(registeredWorkspaces(scene)).toEqual(["hanging", "not-ok"]);
     const calls = countCalls("delete-webhook");
     expect(calls).toMatchObject({
@@ -124,60 +121,16 @@ describe("a service in trouble", () => {
       "too-many": 2,
       unavailable: 4,
     });
-    const state = await stack.exportedState();
-    for (const name of overcome) expect(state).not.toContain(`ApiChatWebhook::${name}"`);
-    for (const name of failing) expect(state).toContain(`ApiChatWebhook::${name}"`);
-    expect(await findLeaks([stack])).toEqual([]);
+    await expectInState(failing);
+    await expectNoSecrets(stack);
   });
 
   test("the next destroy converges, and leaves no orphan", async () => {
     scene.emulator.clearFaults();
     const before = countCalls("delete-webhook");
-    requireSuccess(await stack.destroy());
+    await stack.destroy();
     const after = countCalls("delete-webhook");
     expect(names.filter((name) => after[name] !== before[name])).toEqual(["hanging", "not-ok"]);
     expect(registeredWorkspaces(scene)).toEqual([]);
-  });
-});
-
-describe("a service in trouble while it is only looked at", () => {
-  let scene: Scene;
-  let stack: TestStack;
-  const looked = ["down", "html"];
-
-  beforeAll(async () => {
-    scene = await openScene(looked);
-    const args = { timeouts: { requestSeconds: 1 } };
-    stack = await createStack(scene.backend, {
-      program: declareWebhooks(
-        scene,
-        looked.map((workspace) => ({ workspace, args })),
-      ),
-    });
-    requireSuccess(await stack.up());
-  });
-  afterAll(() => scene.close());
-
-  test("refresh fails and keeps the state, and the next one passes", async () => {
-    scene.emulator.injectFault({
-      operation: "get-webhook",
-      workspace: "down",
-      times: Infinity,
-      fault: "close-before",
-    });
-    scene.emulator.injectFault({
-      operation: "get-webhook",
-      workspace: "html",
-      times: Infinity,
-      fault: "html",
-    });
-    const { ok, output } = await stack.refresh();
-    expect(ok).toBe(false);
-    expect(output).toMatch(/error: .*(down|html): get-webhook at /);
-    const state = await stack.exportedState();
-    for (const name of looked) expect(state).toContain(`ApiChatWebhook::${name}"`);
-    scene.emulator.clearFaults();
-    requireSuccess(await stack.refresh({ expectNoChanges: true }));
-    expect(await findLeaks([stack])).toEqual([]);
   });
 });

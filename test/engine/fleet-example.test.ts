@@ -2,9 +2,10 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { readSeed, startEmulator, type Emulator } from "pulumi-apichat/emulator";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { afterTests } from "../support/http.ts";
 import { readExampleCommands, replaceInFile } from "../support/example-commands.ts";
-import { endProcessesNaming, processesNaming } from "../support/processes.ts";
+import { processesNaming } from "../support/processes.ts";
 import { copyExample, type ProgramFolder } from "../support/program-folder.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createBackend, type Backend } from "../support/stack.ts";
@@ -32,18 +33,13 @@ beforeAll(async () => {
   const seed = await readSeed(join(program.path, "emulator.yaml"));
   names = (seed.workspaces ?? []).map(({ name }) => name);
   emulator = await startEmulator(seed);
+  afterTests(() => emulator.close());
   const origin = new URL(emulator.workspace("acme").baseUrl).origin;
   await replaceInFile(join(program.path, "workspaces.yaml"), README_ORIGIN, origin);
   const readme = await readFile(join(program.path, "README.md"), "utf8");
   commands = readExampleCommands(readme, "On this machine, without an account").map((command) =>
     command.replaceAll(README_ORIGIN, origin),
   );
-});
-
-afterAll(async () => {
-  await endProcessesNaming(backend.folder);
-  await emulator?.close();
-  await backend?.remove();
 });
 
 describe("The example fleet, word by word as its README says", () => {

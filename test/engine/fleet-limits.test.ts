@@ -1,25 +1,19 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { RecordedRequest } from "pulumi-apichat/emulator";
-import type { DriftReport, FleetReport } from "pulumi-apichat/fleet";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { FleetReport } from "pulumi-apichat/fleet";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createFleetFolder, type FleetFolder, type FleetOutcome } from "../support/fleet-command.ts";
-import { closeServers, listen } from "../support/node-server.ts";
-import { callsOf, openScene, registeredWorkspaces, webhookUrlOf, type Scene } from "../support/scene.ts";
+import { startServer } from "../support/http.ts";
+import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
 
-const names = Array.from({ length: 60 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
+const names = Array.from({ length: 24 }, (_, index) => `workspace-${String(index + 1).padStart(2, "0")}`);
 const up = ["up", "--skip-plan", "--yes", "--json"] as const;
 
 let scene: Scene;
 let fleet: FleetFolder;
 
-const openFleetOf60 = async (): Promise<void> => {
+const openTheFleet = async (): Promise<void> => {
   scene = await openScene(names);
   fleet = await createFleetFolder(scene, 4);
-};
-const closeFleet = async (): Promise<void> => {
-  await fleet.killEverything();
-  await scene.close();
 };
 
 const run = async (...parameters: string[]): Promise<FleetOutcome & { report: FleetReport }> => {
@@ -36,11 +30,11 @@ describe("4 stacks at once with 3 calls to the service at once", () => {
   let outcome: FleetOutcome & { report: FleetReport };
 
   beforeAll(async () => {
-    await openFleetOf60();
+    await openTheFleet();
     const operation = "set-webhook" as const;
     scene.emulator.injectFault({
       operation,
-      every: 20,
+      every: 8,
       times: 1,
       fault: { status: 429, retryAfterSeconds: PAUSE_SECONDS },
     });
@@ -48,7 +42,6 @@ describe("4 stacks at once with 3 calls to the service at once", () => {
     scene.emulator.injectFault({ operation, every: 1, fault: { delayMs: 250 } });
     outcome = await run(...up, "--stacks-at-once", "4", "--calls-per-origin", "3");
   });
-  afterAll(closeFleet);
 
   test("the service never has more than 3 under way over all stacks, and often has 3", () => {
     expect(outcome.exitCode, outcome.output).toBe(0);
@@ -96,35 +89,22 @@ function mostAtOnce(requests: readonly RecordedRequest[]): number {
 
 const expectNoLock = async (): Promise<void> => expect(await fleet.locks()).toEqual([]);
 
-const watch = async (): Promise<FleetOutcome & { markdown: string; report: DriftReport }> => {
-  const [markdownFile, jsonFile] = ["drift.md", "drift.json"].map((name) => join(fleet.path, name));
-  const files = ["--markdown-file", markdownFile ?? "", "--json-file", jsonFile ?? ""];
-  const outcome = await fleet.run("watch", "--stacks-at-once", "2", ...files);
-  const markdown = await readFile(markdownFile ?? "", "utf8");
-  const report = JSON.parse(await readFile(jsonFile ?? "", "utf8")) as DriftReport;
-  return { ...outcome, markdown, report };
-};
-
-describe("a fleet that is stopped by its limits, watched and destroyed", () => {
-  beforeAll(openFleetOf60);
-  afterAll(async () => {
-    await closeFleet();
-    await closeServers();
-  });
+describe("a fleet that is stopped by its limits", () => {
+  beforeAll(openTheFleet);
 
   test("--stop-after-failures 2 with 5 broken endpoints: no further stack is begun, what is under way is stored", async () => {
-    const port = await listen((_, response) => response.writeHead(404).end());
+    const { url } = await startServer((_, response) => response.writeHead(404).end());
     const [first = "", ...others] = fleet.stacks;
     const broken = [
       ...fleet.workspacesOf(first).slice(0, 2),
       ...others.map((stack) => fleet.workspacesOf(stack)[0] ?? ""),
     ];
     expect(broken).toHaveLength(5);
-    await fleet.list(Object.fromEntries(broken.map((name) => [name, `http://127.0.0.1:${port}/${name}`])));
+    await fleet.list(Object.fromEntries(broken.map((name) => [name, `${url}/${name}`])));
     const { exitCode, report } = await run(...up, "--stop-after-failures", "2", "--stacks-at-once", "2");
     expect(exitCode).toBe(1);
     expect(report.outcome).toBe("stopped");
-    expect(report.stoppedBy).toMatch(/2 failures.*--stop-after-failures.*up --resume/);
+    expect(report.stoppedBy).toMatch(/--stop-after-failures.*up --resume/);
     expect(report.failures.length).toBeGreaterThanOrEqual(2);
     expect(report.failures.filter(({ workspace = "" }) => !broken.includes(workspace))).toEqual([]);
     expect(report.skipped.length).toBeGreaterThanOrEqual(1);
@@ -147,7 +127,7 @@ describe("a fleet that is stopped by its limits, watched and destroyed", () => {
     const { exitCode, report } = await run(...up, "--most-429", "2", "--stacks-at-once", "2");
     expect(exitCode).toBe(1);
     expect(report.outcome).toBe("stopped");
-    expect(report.stoppedBy).toMatch(/2 calls were answered with HTTP 429.*--most-429.*up --resume/);
+    expect(report.stoppedBy).toMatch(/--most-429.*up --resume/);
     expect(report.answers429).toBeGreaterThanOrEqual(2);
     expect(registeredWorkspaces(scene).length).toBeGreaterThan(before);
     expect(registeredWorkspaces(scene).length).toBeLessThan(names.length);
@@ -165,56 +145,7 @@ describe("a fleet that is stopped by its limits, watched and destroyed", () => {
     expect(Math.max(...accepted)).toBe(1);
   });
 
-  test("watch: exit code 0 without drift", async () => {
-    const { exitCode, output, markdown, report } = await watch();
-    expect(exitCode, output).toBe(0);
-    expect(report).toMatchObject({
-      outcome: "no-drift",
-      checked: names.length,
-      workspaces: [],
-      failures: [],
-    });
-    expect(markdown).toContain("no drift");
-  });
-
-  test("watch: exit code 1 with drift, which both files name", async () => {
-    const [changed = "", gone = ""] = names;
-    const byHand = `${scene.endpoint.url}/by-hand`;
-    scene.emulator.workspace(changed).change({ webhook_url: byHand });
-    scene.emulator.workspace(gone).remove();
-    const { exitCode, markdown, report } = await watch();
-    expect(exitCode).toBe(1);
-    expect(report).toMatchObject({ outcome: "drift", failures: [] });
-    expect(report.workspaces.map(({ workspace, kind }) => [workspace, kind])).toEqual([
-      [changed, "changed"],
-      [gone, "gone"],
-    ]);
-    for (const text of [changed, gone, byHand]) expect(markdown).toContain(text);
-  });
-
-  test("watch: exit code 2 when the service refuses the API key of one workspace, drift or not", async () => {
-    const workspace = names.at(-1) ?? "";
-    scene.emulator.injectFault({ operation: "get-webhook", workspace, every: 1, fault: { status: 401 } });
-    const { exitCode, markdown, report } = await watch();
-    scene.emulator.clearFaults();
-    expect(exitCode).toBe(2);
-    expect(report.outcome).toBe("failed");
-    expect(report.failures).toMatchObject([{ workspace, stack: stackNamed(workspace) }]);
-    expect(markdown).toContain(workspace);
-  });
-
-  test("destroy without --yes and without a terminal is wrong use, and removes nothing", async () => {
-    const before = registeredWorkspaces(scene);
-    const { exitCode, output } = await fleet.run("destroy");
-    expect(exitCode).toBe(2);
-    expect(output).toContain("--yes");
-    expect(registeredWorkspaces(scene)).toEqual(before);
-  });
-
   test("destroy --yes removes every webhook and every stack", async () => {
-    // A webhook that stands elsewhere is somebody's: destroy would leave it.
-    const [changed = ""] = names;
-    scene.emulator.workspace(changed).change({ webhook_url: webhookUrlOf(scene, changed) });
     const { exitCode, output } = await fleet.run("destroy", "--yes", "--stacks-at-once", "2");
     expect(exitCode, output).toBe(0);
     expect(registeredWorkspaces(scene)).toEqual([]);

@@ -2,21 +2,15 @@ import { realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
-import { openScene, type Scene } from "../support/scene.ts";
+import { openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-let scene: Scene;
-beforeAll(async () => {
-  scene = await openScene(["acme"]);
-});
-afterAll(() => scene.close());
-
 test("what apichat init writes comes up with the commands that it prints, and goes", async () => {
-  const { emulator, backend } = scene;
+  const { emulator, backend } = await openScene(["acme"]);
   const acme = emulator.workspace("acme");
   const folder = join(await realpath(backend.folder), "it's mine");
   const env = { ...backend.environment, XDG_STATE_HOME: backend.folder, CI: "" };

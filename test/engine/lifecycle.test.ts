@@ -1,6 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
+import { createResponder } from "pulumi-apichat/responder";
+import { toNodeListener } from "pulumi-apichat/responder/node";
+import { beforeAll, describe, expect, test } from "vitest";
+import { Echo } from "../support/echo.ts";
+import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import {
-  declareWebhooks,
+  argsOf,
   expectNoSecrets,
   openScene,
   registeredWorkspaces,
@@ -8,25 +14,71 @@ import {
   writesSince,
   type Scene,
 } from "../support/scene.ts";
-import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
 const names = ["acme", "globex", "initech"];
+const NEW_KEY = "the-key-after-the-rotation";
 
-describe("up registers the webhooks of three workspaces, and destroy removes them", () => {
+describe("three webhooks from up to destroy, and a stack that reads their bot URLs", () => {
   let scene: Scene;
   let stack: TestStack;
+  let consumer: TestStack;
+
+  /** acme's inputs come from resources of the same up. Each bot URL is a stack output, and a resource depends on it. */
+  const declare = (changes: Record<string, Partial<ApiChatWebhookArgs>>): void =>
+    stack.run(async () => {
+      const declared = names.map((workspace) => {
+        const args = argsOf(scene, { workspace, args: changes[workspace] ?? {} });
+        const { botUrl } = new ApiChatWebhook(workspace, workspace === "acme" ? echo(args) : args);
+        void new Echo(`${workspace}-sender`, botUrl);
+        return [workspace, botUrl];
+      });
+      return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
+    });
+
+  const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
+    const echoed = Object.entries(args).map(([name, value]) => [
+      name,
+      new Echo(name, pulumi.secret(value as string)).value,
+    ]);
+    return Object.fromEntries(echoed) as unknown as ApiChatWebhookArgs;
+  };
+
+  /** The stack, three webhooks, what depends on each, and the four inputs of acme. */
+  const RESOURCES = 11;
+
+  const requestCount = (): number => scene.emulator.requests.length;
+
+  const expectIds = async (): Promise<void> => {
+    const found = await Promise.all(names.map((name) => stack.resource(name)));
+    expect(found.map((resource) => resource?.id)).toEqual(
+      names.map((name) => scene.emulator.workspace(name).botUrl),
+    );
+  };
+
+  const consume = async (): Promise<Record<string, pulumi.Output<unknown>>> => {
+    const reference = new pulumi.StackReference("organization/test/workspaces");
+    return { acme: reference.requireOutput("acme"), globex: reference.requireOutput("globex") };
+  };
 
   beforeAll(async () => {
     scene = await openScene(names);
-    stack = await createStack(scene.backend, { program: declareWebhooks(scene, names) });
+    const verificationKeys = [VERIFICATION_KEY, NEW_KEY];
+    scene.endpoint.answerWith(
+      toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined })),
+    );
+    stack = await createStack(scene.backend, { name: "workspaces", program: async () => ({}) });
+    consumer = await createStack(scene.backend, { name: "consumer", program: consume });
+    declare({});
   });
-  afterAll(() => scene.close());
+
+  test("a preview passes with inputs that are not known yet, and calls nothing", async () => {
+    expect((await stack.preview()).changes).toEqual({ create: RESOURCES });
+    expect(requestCount()).toBe(0);
+  });
 
   test("up registers each with its own URL and exports each bot URL", async () => {
-    const { ok, output, changes } = await stack.up();
-    expect(ok, output).toBe(true);
-    expect(changes).toEqual({ create: 4 });
+    expect((await stack.up()).changes).toEqual({ create: RESOURCES });
     expect(writesSince(scene, 0)).toEqual(names.map((name) => `set-webhook ${name}`));
     const outputs = await stack.outputs();
     for (const name of names) {
@@ -40,33 +92,74 @@ describe("up registers the webhooks of three workspaces, and destroy removes the
       expect(handshakes).toMatchObject([{ verdict: "passed" }]);
       expect(outputs[name]).toBe(botUrl);
     }
+    await expectIds();
   });
 
-  test("a second up, a preview and a refresh find nothing to change and write nothing", async () => {
-    const before = scene.emulator.requests.length;
-    const second = await stack.up();
-    expect(second.changes, second.output).toEqual({ same: 4 });
-    const preview = await stack.preview({ expectNoChanges: true });
-    expect(preview.ok, preview.output).toBe(true);
-    expect(scene.emulator.requests.length).toBe(before);
-    const refresh = await stack.refresh({ expectNoChanges: true });
-    expect(refresh.ok, refresh.output).toBe(true);
-    expect(refresh.changes).toEqual({ same: 4 });
-    const looks = scene.emulator.requests.slice(before);
-    expect(looks.map(({ action, workspace }) => `${action} ${workspace}`).toSorted()).toEqual(
-      names.map((name) => `get-webhook ${name}`),
-    );
-    await expectNoSecrets([stack]);
+  test("a second up and a refresh find nothing to change, and write nothing", async () => {
+    const before = requestCount();
+    await stack.up({ expectNoChanges: true });
+    expect(requestCount()).toBe(before);
+    expect((await stack.refresh({ expectNoChanges: true })).changes).toEqual({ same: RESOURCES });
+    const calls = scene.emulator.requests
+      .slice(before)
+      .map(({ action, workspace }) => `${action} ${workspace}`);
+    expect(calls.toSorted()).toEqual(names.map((name) => `get-webhook ${name}`));
+  });
+
+  test("another stack reads each bot URL through a StackReference, in clear", async () => {
+    await consumer.up();
+    const outputs = await consumer.outputMap();
+    for (const name of ["acme", "globex"]) {
+      expect(outputs[name]).toEqual({ value: scene.emulator.workspace(name).botUrl, secret: false });
+    }
+  });
+
+  test("the preview of an update changes no dependent and no output: the bot URL stays known", async () => {
+    const before = requestCount();
+    declare({
+      acme: { webhookUrl: `${scene.endpoint.url}/moved` },
+      globex: { webhookVerificationKey: NEW_KEY },
+      initech: { webhookUrl: `${scene.endpoint.url}/initech-moved` },
+    });
+    const { output, changes } = await stack.preview({ diff: true });
+    expect(changes).toEqual({ update: 4, same: RESOURCES - 4 });
+    expect(output).toMatch(/~ webhookUrl/);
+    expect(output).not.toContain("-sender");
+    expect(output).not.toContain("--outputs:--");
+    expect(requestCount()).toBe(before);
+  });
+
+  test("a changed URL, and a changed key alone, are pushed in place, and change nothing for the other stack", async () => {
+    const before = requestCount();
+    expect((await stack.up()).changes).toEqual({ update: 4, same: RESOURCES - 4 });
+    expect(writesSince(scene, before)).toEqual(names.map((name) => `set-webhook ${name}`));
+    expect(names.map((name) => scene.emulator.workspace(name).registration)).toMatchObject([
+      { webhook_url: `${scene.endpoint.url}/moved`, webhook_verification_key: VERIFICATION_KEY },
+      { webhook_url: webhookUrlOf(scene, "globex"), webhook_verification_key: NEW_KEY },
+      { webhook_url: `${scene.endpoint.url}/initech-moved`, webhook_verification_key: VERIFICATION_KEY },
+    ]);
+    await expectIds();
+    await consumer.preview({ expectNoChanges: true });
+  });
+
+  test("a bot that moves to another host has its new URL in both stacks", async () => {
+    scene.emulator.workspace("globex").change({ botBaseUrl: "http://127.0.0.2:4711" });
+    const before = requestCount();
+    await stack.up({ refresh: true });
+    expect(writesSince(scene, before)).toEqual([]);
+    await consumer.up();
+    expect(await consumer.outputs()).toEqual({
+      acme: scene.emulator.workspace("acme").botUrl,
+      globex: `http://127.0.0.2:4711/api/apichat/${scene.emulator.workspace("globex").botCode}`,
+    });
+    for (const one of [stack, consumer]) await expectNoSecrets(one, [NEW_KEY]);
   });
 
   test("destroy leaves every workspace empty, with one delete-webhook each", async () => {
-    const before = scene.emulator.requests.length;
-    const { ok, output, changes } = await stack.destroy();
-    expect(ok, output).toBe(true);
-    expect(changes).toEqual({ delete: 4 });
+    const before = requestCount();
+    expect((await stack.destroy()).changes).toEqual({ delete: RESOURCES });
     expect(writesSince(scene, before)).toEqual(names.map((name) => `delete-webhook ${name}`));
     expect(registeredWorkspaces(scene)).toEqual([]);
+    await expectNoSecrets(stack, [NEW_KEY]);
   });
-
-  test("no secret is in the output or in the state", () => expectNoSecrets([stack]));
 });

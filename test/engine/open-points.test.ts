@@ -1,10 +1,11 @@
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook } from "pulumi-apichat";
 import { startEmulator, type Emulator, type EmulatorOptions, type Workspace } from "pulumi-apichat/emulator";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { afterTests } from "../support/http.ts";
 import { expectNoSecrets } from "../support/scene.ts";
-import { createBackend, createStack, type Backend, type TestStack } from "../support/stack.ts";
+import { createBackend, createStack, type TestStack } from "../support/stack.ts";
 
 /** Every reading that touches the registration, each served by an emulator of its own. The first is the default. */
 const readings: Record<string, EmulatorOptions> = {
@@ -37,13 +38,15 @@ const forAll = (value: (name: string) => string) =>
   Object.fromEntries(names.map((name) => [name, value(name)]));
 
 /** Its workspace has the reading's name: the code of the bot comes from it, and one stack cannot register one bot twice. */
-const startReading = (name: string): Promise<Emulator> =>
-  startEmulator({ ...readings[name], workspaces: [{ name, apiKey: API_KEY }] });
+async function startReading(name: string): Promise<Emulator> {
+  const emulator = await startEmulator({ ...readings[name], workspaces: [{ name, apiKey: API_KEY }] });
+  afterTests(() => emulator.close());
+  return emulator;
+}
 
 describe("the lifecycle of a webhook under every reading of the specification's open points", () => {
   let emulators: Map<string, Emulator>;
   let endpoint: Endpoint;
-  let backend: Backend;
   let stack: TestStack;
 
   const workspace = (name: string): Workspace => (emulators.get(name) as Emulator).workspace(name);
@@ -64,54 +67,38 @@ describe("the lifecycle of a webhook under every reading of the specification's 
 
   beforeAll(async () => {
     endpoint = await startEndpoint({ keys: [VERIFICATION_KEY, NEXT_KEY] });
-    backend = await createBackend();
     const started = names.map(async (name) => [name, await startReading(name)] as const);
     emulators = new Map(await Promise.all(started));
-    stack = await createStack(backend, { program: program() });
+    stack = await createStack(await createBackend(), { program: program() });
   });
-  afterAll(async () => {
-    await Promise.all([...emulators.values()].map((emulator) => emulator.close()));
-    await endpoint.close();
-    await backend.remove();
-  });
-
   test("up registers each", async () => {
-    const { ok, output, changes } = await stack.up();
-    expect(ok, output).toBe(true);
-    expect(changes).toEqual({ create: names.length + 1 });
+    expect((await stack.up()).changes).toEqual({ create: names.length + 1 });
     expect(registered("webhook_url")).toEqual(forAll(urlOf));
     expect(registered("webhook_status")).toEqual(forAll(() => "verified"));
   });
 
   test("refresh and preview find nothing to change", async () => {
-    const refresh = await stack.refresh({ expectNoChanges: true });
-    expect(refresh.ok, refresh.output).toBe(true);
-    const preview = await stack.preview({ expectNoChanges: true });
-    expect(preview.ok, preview.output).toBe(true);
+    await stack.refresh({ expectNoChanges: true });
+    await stack.preview({ expectNoChanges: true });
   });
 
   test("another key is pushed to each", async () => {
     stack.run(program(NEXT_KEY));
-    const { ok, output, changes } = await stack.up();
-    expect(ok, output).toBe(true);
-    expect(changes).toEqual({ same: 1, update: names.length });
+    expect((await stack.up()).changes).toEqual({ same: 1, update: names.length });
     expect(registered("webhook_verification_key")).toEqual(forAll(() => NEXT_KEY));
   });
 
   test("a URL that somebody changed is found by refresh and set right by up", async () => {
     for (const name of names) workspace(name).change({ webhook_url: `${endpoint.url}/changed` });
-    const refresh = await stack.refresh();
-    expect(refresh.changes, refresh.output).toEqual({ same: 1, update: names.length });
-    const { ok, output } = await stack.up();
-    expect(ok, output).toBe(true);
+    expect((await stack.refresh()).changes).toEqual({ same: 1, update: names.length });
+    await stack.up();
     expect(registered("webhook_url")).toEqual(forAll(urlOf));
   });
 
   test("destroy leaves nothing", async () => {
-    const { ok, output } = await stack.destroy();
-    expect(ok, output).toBe(true);
+    await stack.destroy();
     expect(registered("webhook_url")).toEqual(Object.fromEntries(names.map((name) => [name, undefined])));
   });
 
-  test("no secret is in the output or in the state", () => expectNoSecrets([stack], [NEXT_KEY]));
+  test("no secret is in the output or in the state", () => expectNoSecrets(stack, [NEXT_KEY]));
 });

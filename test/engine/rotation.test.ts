@@ -1,16 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 import type { DeliveryRecord } from "pulumi-apichat/emulator";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
 import { startReceiver, type Receiver } from "../support/receiver.ts";
 import { openScene, type Scene } from "../support/scene.ts";
-import { createStack, requireSuccess, type TestStack } from "../support/stack.ts";
+import { createStack, type TestStack } from "../support/stack.ts";
 
-const DELIVERIES = 3_000;
 /** 60 a second and more: the next one does not wait for the answer to the last. */
 const DELIVERY_EVERY_MS = 15;
 const CONVERSATIONS = 20;
@@ -18,22 +15,11 @@ const CONVERSATIONS = 20;
 let scene: Scene;
 let receiver: Receiver;
 let stack: TestStack;
-let folder: string;
 
-beforeEach(async () => {
-  [scene, receiver, folder] = await Promise.all([
-    openScene(["acme"]),
-    startReceiver(),
-    mkdtemp(join(tmpdir(), "pulumi-apichat-rotation-")),
-  ]);
+beforeAll(async () => {
+  [scene, receiver] = await Promise.all([openScene(["acme"]), startReceiver()]);
   stack = await createStack(scene.backend, { program: declare("first"), environment: { CI: "false" } });
-  requireSuccess(await stack.up());
-});
-
-afterEach(async () => {
-  await stack.destroy();
-  await Promise.all([scene.close(), receiver.close()]);
-  await rm(folder, { recursive: true, force: true });
+  await stack.up();
 });
 
 /** One key, the responder that accepts it and the earlier ones, and the webhook that hands it to the service. */
@@ -43,7 +29,7 @@ function declare(rotation: string): PulumiFn {
     const responder = new HandshakeResponder("acme", {
       verificationKeys: key.keys,
       forwardTo: receiver.url,
-      dataDir: join(folder, "data"),
+      dataDir: join(scene.backend.folder, "data"),
     });
     const webhook = new ApiChatWebhook("acme", {
       baseUrl: scene.emulator.workspace("acme").baseUrl,
@@ -58,7 +44,7 @@ function declare(rotation: string): PulumiFn {
 
 async function rotate(rotation: string): Promise<void> {
   stack.run(declare(rotation));
-  requireSuccess(await stack.up());
+  await stack.up();
 }
 
 const registeredKey = (): string | undefined =>
@@ -67,8 +53,8 @@ const registeredKey = (): string | undefined =>
 interface Pump {
   /** What came of each delivery, by its number. */
   results: Promise<DeliveryRecord>[];
-  /** Sends until so many are sent in all, and waits for their answers. */
-  finish(count: number): Promise<DeliveryRecord[]>;
+  /** Waits until so many more are sent, ends, and waits for all answers. */
+  finish(more: number): Promise<DeliveryRecord[]>;
 }
 
 /** Sends deliveries without pause, each with its number as text. */
@@ -94,22 +80,23 @@ function startPump(): Pump {
   const timer = setInterval(sendDue, DELIVERY_EVERY_MS);
   return {
     results,
-    finish: async (count) => {
-      await vi.waitFor(() => expect(results.length).toBeGreaterThanOrEqual(count), {
-        timeout: 120_000,
-        interval: 50,
-      });
+    finish: async (more) => {
+      const count = results.length + more;
+      await vi.waitUntil(() => results.length >= count, { timeout: 120_000, interval: 50 });
       clearInterval(timer);
       return Promise.all(results);
     },
   };
 }
 
+const numberOf = (body: Buffer): number =>
+  Number((JSON.parse(body.toString("utf8")) as { text: string }).text);
+
 /** The numbers of the deliveries that reached the receiver, by their id. */
 function receivedNumbers(): Map<string, number> {
   const numbers = new Map<string, number>();
   for (const { id, body } of receiver.received) {
-    const number = Number((JSON.parse(body.toString("utf8")) as { text: string }).text);
+    const number = numberOf(body);
     const before = numbers.get(id);
     if (before !== undefined && before !== number) throw new Error(`${id}: two deliveries have this id`);
     numbers.set(id, number);
@@ -127,48 +114,55 @@ const waitForNumbers = (numbers: readonly number[]): Promise<void> =>
   );
 
 describe("the shared key is rotated while deliveries arrive without pause", () => {
-  test("three rotations lose no delivery, refuse none, and forward each once", async () => {
+  test("rotations lose no delivery, refuse none, and forward each once", async () => {
     const pump = startPump();
     const keys = [registeredKey()];
-    for (const rotation of ["second", "third", "fourth"]) {
+    for (const rotation of ["second", "third"]) {
       const sentBefore = pump.results.length;
       await rotate(rotation);
       keys.push(registeredKey());
       expect(pump.results.length, "deliveries during this up").toBeGreaterThan(sentBefore);
     }
-    const results = await pump.finish(DELIVERIES);
+    const results = await pump.finish(200);
 
-    expect(new Set(keys).size, "each rotation registered a new key").toBe(4);
+    expect(new Set(keys).size, "each rotation registered a new key").toBe(3);
     expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
     const everyNumber = results.map((_, number) => number);
     await waitForNumbers(everyNumber);
-    const numbers = receiver.received.map(({ body }) =>
-      Number((JSON.parse(body.toString("utf8")) as { text: string }).text),
-    );
+    const numbers = receiver.received.map(({ body }) => numberOf(body));
     expect(numbers.toSorted((a, b) => a - b)).toEqual(everyNumber);
   });
 
+  test("two rotations whose set-webhook fails still verify what the service signs", async () => {
+    const before = registeredKey();
+    scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
+    for (const rotation of ["fourth", "fifth"]) {
+      stack.run(declare(rotation));
+      await stack.fails("up");
+    }
+    expect(registeredKey()).toBe(before);
+    const results = await startPump().finish(20);
+    expect(results.map(({ status }) => status)).toEqual(results.map(() => 200));
+    scene.emulator.clearFaults();
+    await rotate("fifth");
+    expect(registeredKey()).not.toBe(before);
+  });
+
   test("kill -9 of the responder loses nothing that was acknowledged", async () => {
-    const pump = startPump();
-    await rotate("second");
-    const { pid, port } = (await stack.outputs()) as { pid: number; port: number };
+    receiver.received.length = 0;
     // So that a good part of what is acknowledged has not been forwarded yet.
     receiver.answerWith(503);
-    const acknowledgedBefore = receiver.received.length;
-    await vi.waitFor(
-      () => expect(receiver.received.length).toBeGreaterThan(acknowledgedBefore + CONVERSATIONS),
-      {
-        timeout: 20_000,
-      },
-    );
+    const pump = startPump();
+    const { pid, port } = (await stack.outputs()) as { pid: number; port: number };
+    await vi.waitUntil(() => receiver.received.length > CONVERSATIONS, { timeout: 60_000 });
     process.kill(pid, "SIGKILL");
     receiver.answerWith(200);
-    requireSuccess(await stack.refresh());
-    await rotate("third");
+    await stack.refresh();
+    await rotate("sixth");
     expect(await stack.outputs()).toMatchObject({ port });
     expect((await stack.outputs())["pid"]).not.toBe(pid);
     const sentBefore = pump.results.length;
-    const results = await pump.finish(sentBefore + 200);
+    const results = await pump.finish(200);
 
     const acknowledged = results.flatMap(({ status }, number) => (status === 200 ? [number] : []));
     expect(results.length - acknowledged.length, "some were sent while nothing listened").toBeGreaterThan(0);
@@ -177,21 +171,6 @@ describe("the shared key is rotated while deliveries arrive without pause", () =
     // What was forwarded twice has kept its id: as many ids as deliveries.
     const numbers = [...receivedNumbers().values()];
     expect(new Set(numbers).size).toBe(numbers.length);
-  });
-
-  test("two rotations whose set-webhook fails still verify what the service signs", async () => {
-    const before = registeredKey();
-    scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
-    for (const rotation of ["second", "third"]) {
-      stack.run(declare(rotation));
-      expect((await stack.up()).ok).toBe(false);
-    }
-    expect(registeredKey()).toBe(before);
-    const pump = startPump();
-    const results = await pump.finish(20);
-    expect(results.map(({ status }) => status)).toEqual(results.map(() => 200));
-    scene.emulator.clearFaults();
-    await rotate("third");
-    expect(registeredKey()).not.toBe(before);
+    await stack.destroy();
   });
 });

@@ -1,5 +1,5 @@
-import { removalCommand } from "../../dist/provider/errors/index.js";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import {
   declareWebhooks,
   expectNoSecrets,
@@ -10,92 +10,100 @@ import {
   type Scene,
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
-import { findResource } from "../support/state.ts";
 
 const FOREIGN_KEY = "the-key-of-somebody-else";
 const foreign = {
   webhook_url: "https://somebody-else.example/hook",
   webhook_verification_key: FOREIGN_KEY,
 };
+const names = ["equal", "gone", "other-key", "ours", "taken"];
 
-describe("a registration that somebody else took over is left alone", () => {
+describe("one receiver for all workspaces: create adopts what has its URL, and takes over on request only", () => {
   let scene: Scene;
-  const stacks: TestStack[] = [];
   let stack: TestStack;
-  let before = 0;
+  let lost: TestStack;
+  let webhookUrl: string;
+
+  const declare = (taken: Declaration["args"] = {}) =>
+    declareWebhooks(
+      scene,
+      names.map((workspace) => ({
+        workspace,
+        args: { webhookUrl, ...(workspace === "taken" ? taken : {}) },
+      })),
+    );
+  const registration = (name: string) => scene.emulator.workspace(name).registration;
+  const requestCount = (): number => scene.emulator.requests.length;
 
   beforeAll(async () => {
-    scene = await openScene(["taken", "gone", "ours"]);
-  });
-  afterAll(() => scene.close());
-
-  /** A new stack with the three webhooks; then one is taken over, and one is removed behind our back. */
-  beforeEach(async () => {
-    const { emulator } = scene;
-    for (const one of emulator.workspaces.values()) one.remove();
-    const program = declareWebhooks(scene, ["taken", "gone", "ours"]);
-    stack = await createStack(scene.backend, { name: `stack-${stacks.length}`, program });
-    stacks.push(stack);
-    const { ok, output } = await stack.up();
-    expect(ok, output).toBe(true);
-    emulator.workspace("taken").takeOver(foreign);
-    emulator.workspace("gone").remove();
-    before = scene.emulator.requests.length;
-  });
-
-  const expectLeftAlone = (): void => {
-    expect(scene.emulator.workspace("taken").registration).toMatchObject(foreign);
-  };
-  const warning = (): string =>
-    `taken: warning: ${scene.emulator.workspace("taken").baseUrl} now has the webhook ${foreign.webhook_url}`;
-
-  test("by destroy, with a warning; what is gone already is no failure", async () => {
-    const { ok, output, changes } = await stack.destroy();
-    expect(ok, output).toBe(true);
-    expect(changes).toEqual({ delete: 4 });
-    expect(output).toContain(warning());
-    expect(output).not.toContain("gone: warning");
-    expect(writesSince(scene, before)).toEqual(["delete-webhook ours"]);
-    expect(registeredWorkspaces(scene)).toEqual(["taken"]);
-    expectLeftAlone();
-  });
-
-  test("by up after a refresh, with a conflict, and by the destroy after that, with a warning", async () => {
-    const refresh = await stack.refresh();
-    expect(refresh.changes, refresh.output).toEqual({ same: 2, update: 1, delete: 1 });
-    const up = await stack.up();
-    expect(up.ok).toBe(false);
-    expect(up.output).toMatch(
-      /now has the webhook https:\/\/somebody-else\.example\/hook.*nothing was written/,
-    );
-    const removal = removalCommand({
-      baseUrl: scene.emulator.workspace("taken").baseUrl,
-      webhookUrl: foreign.webhook_url,
+    scene = await openScene([...names, "not-declared"]);
+    webhookUrl = `${scene.endpoint.url}/receiver`;
+    scene.emulator.workspace("taken").takeOver(foreign);
+    for (const name of ["equal", "other-key", "not-declared"]) {
+      const webhook_verification_key = name === "other-key" ? FOREIGN_KEY : VERIFICATION_KEY;
+      scene.emulator.workspace(name).takeOver({ webhook_url: webhookUrl, webhook_verification_key });
+    }
+    stack = await createStack(scene.backend, {
+      program: declareWebhooks(scene, [{ workspace: "taken", args: { webhookUrl } }]),
     });
-    expect(up.output).toContain(`If it may go: ${removal}; then run pulumi up again`);
-    expectLeftAlone();
-    const destroy = await stack.destroy();
-    expect(destroy.ok, destroy.output).toBe(true);
-    expect(destroy.output).toContain(warning());
-    expect(writesSince(scene, before).filter((write) => write.endsWith("taken"))).toEqual([]);
-    expectLeftAlone();
   });
 
-  test('by up without a refresh, with a conflict, until onExisting is "replace"', async () => {
-    const declareTaken = (args: Declaration["args"]): void =>
-      stack.run(declareWebhooks(scene, [{ workspace: "taken", args }, "ours"]));
-    declareTaken({ webhookUrl: `${scene.endpoint.url}/moved` });
-    const refused = await stack.up();
-    expect(refused.ok).toBe(false);
-    expect(refused.output).toContain(`now has the webhook ${foreign.webhook_url}`);
-    expectLeftAlone();
-    expect((await findResource(stack, "taken"))?.outputs).toMatchObject({ status: "verified" });
-    declareTaken({ webhookUrl: `${scene.endpoint.url}/moved`, onExisting: "replace" });
-    const replaced = await stack.up();
-    expect(replaced.ok, replaced.output).toBe(true);
-    expect(writesSince(scene, before)).toEqual(["set-webhook taken"]);
-    expect(scene.emulator.workspace("taken").registration?.webhook_url).toBe(`${scene.endpoint.url}/moved`);
+  test("somebody else's registration is a conflict that names its URL, and nothing is written", async () => {
+    expect(await stack.fails("up")).toContain(foreign.webhook_url);
+    expect(writesSince(scene, 0)).toEqual([]);
+    expect(registration("taken")).toMatchObject(foreign);
   });
 
-  test("no secret is in the output or in the state", () => expectNoSecrets(stacks, [FOREIGN_KEY]));
+  test('onExisting: "replace" takes it over, and the same URL is adopted', async () => {
+    stack.run(declare({ onExisting: "replace" }));
+    await stack.up();
+    expect(writesSince(scene, 0)).toEqual(
+      ["gone", "other-key", "ours", "taken"].map((name) => `set-webhook ${name}`),
+    );
+    for (const name of names) {
+      expect(registration(name)).toMatchObject({
+        webhook_url: webhookUrl,
+        webhook_verification_key: VERIFICATION_KEY,
+        webhook_status: "verified",
+      });
+    }
+    expect(scene.emulator.workspace("equal").handshakes, "nothing to verify").toEqual([]);
+    expect(scene.emulator.workspace("other-key").handshakes).toMatchObject([{ verdict: "passed" }]);
+  });
+
+  test("a stack whose state is lost adopts all of it, without a write or a handshake", async () => {
+    const before = requestCount();
+    const handshakesBefore = scene.endpoint.requests.length;
+    lost = await createStack(scene.backend, { name: "lost", program: declare() });
+    expect((await lost.up()).changes).toEqual({ create: names.length + 1 });
+    expect(writesSince(scene, before)).toEqual([]);
+    expect(scene.endpoint.requests.length).toBe(handshakesBefore);
+    expect(await lost.outputs()).toEqual(await stack.outputs());
+  });
+
+  test("what somebody else has taken over since is a conflict, also after a refresh; what is gone is set again", async () => {
+    scene.emulator.workspace("taken").takeOver(foreign);
+    scene.emulator.workspace("gone").remove();
+    stack.run(declare());
+    const before = requestCount();
+    expect((await stack.refresh()).changes).toEqual({ same: names.length - 1, update: 1, delete: 1 });
+    expect(await stack.fails("up", { continueOnError: true })).toContain(foreign.webhook_url);
+    expect(writesSince(scene, before)).toEqual(["set-webhook gone"]);
+    expect(registration("taken")).toMatchObject(foreign);
+  });
+
+  test("destroy leaves it alone, with a warning; what is gone already is no failure", async () => {
+    scene.emulator.workspace("gone").remove();
+    const before = requestCount();
+    const { output, changes } = await stack.destroy();
+    expect(changes).toEqual({ delete: names.length + 1 });
+    expect(output).toMatch(new RegExp(`taken: warning: .*${foreign.webhook_url}`));
+    expect(output).not.toContain("gone: warning");
+    expect(writesSince(scene, before)).toEqual(
+      ["equal", "other-key", "ours"].map((name) => `delete-webhook ${name}`),
+    );
+    expect(registeredWorkspaces(scene)).toEqual(["taken", "not-declared"]);
+    expect(registration("taken")).toMatchObject(foreign);
+    for (const one of [stack, lost]) await expectNoSecrets(one, [FOREIGN_KEY]);
+  });
 });

@@ -78,7 +78,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await emulator?.close();
   await endpoint?.close();
-  await backend?.remove();
   await packed?.remove();
 });
 

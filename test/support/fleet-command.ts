@@ -6,6 +6,7 @@ import type { ListedWorkspace } from "pulumi-apichat/fleet";
 import { vi } from "vitest";
 import { stackName, stackOf } from "../../dist/provider/fleet/placement.js";
 import { API_KEY, VERIFICATION_KEY } from "./endpoint.ts";
+import { afterTests } from "./http.ts";
 import { killProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "./processes.ts";
 import { webhookUrlOf, type Scene } from "./scene.ts";
 
@@ -105,6 +106,7 @@ export async function createFleetFolder(scene: Scene, stackCount: number): Promi
     WEBHOOK_KEY: VERIFICATION_KEY,
     [marker.name]: marker.value,
   };
+  afterTests(() => killProcessesOf(marker).catch(() => undefined));
   const names = [...scene.emulator.workspaces.keys()];
   const start = (...parameters: string[]): FleetRun =>
     startCommand(["fleet.ts", ...parameters], { cwd: path, environment });

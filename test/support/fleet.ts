@@ -104,9 +104,6 @@ export async function openFleetScene(
       return report;
     },
     stackFiles: () => readStackFiles(backend.folder),
-    close: async () => {
-      await Promise.all([scene.close(), second.close()]);
-    },
   };
 }
 

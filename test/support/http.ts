@@ -19,9 +19,12 @@ import { afterAll } from "vitest";
 
 /** Undone when the file's tests are through, not after each: tests may run side by side. */
 const cleanups: (() => unknown)[] = [];
-afterAll(async () => {
-  await Promise.all(cleanups.splice(0).map((cleanUp) => cleanUp()));
-});
+// The screenshots take a server too, without a test around it.
+if (process.env["VITEST"] !== undefined) {
+  afterAll(async () => {
+    await Promise.all(cleanups.splice(0).map((cleanUp) => cleanUp()));
+  });
+}
 
 export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
 

@@ -1,13 +1,12 @@
-import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import type { ApiChatWebhookArgs } from "pulumi-apichat";
 import { vi } from "vitest";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
+import { afterTests } from "./http.ts";
 import { killProcessesOf, processesOf, type ProcessInfo } from "./processes.ts";
 import { argsOf, type Declaration, type Scene } from "./scene.ts";
-import { type Outcome } from "./stack.ts";
 
 /** A program in a folder, run with the CLI as a user does: engine, language host, program and provider are processes. */
 export interface Project {
@@ -15,18 +14,20 @@ export interface Project {
   declare(declarations: readonly (string | Declaration)[]): Promise<void>;
   /** Starts a command without waiting for its end. */
   start(...parameters: string[]): Run;
-  run(...parameters: string[]): Promise<Outcome>;
-  exportedState(): Promise<string>;
-  /** The state as the engine has written it so far, also while a command is under way. */
-  checkpoint(): Promise<string>;
+  /** Runs a command that must succeed, and gives what it printed. */
+  run(...parameters: string[]): Promise<string>;
+  /** The same of a command that must fail. */
+  fails(...parameters: string[]): Promise<string>;
+  /** The state as the engine has written it so far, also while a command is in progress. */
+  state(): Promise<string>;
   /** Everything that every command printed so far. */
   printed(): string;
-  remove(): Promise<void>;
 }
 
-/** A command under way. */
+/** A command in progress. */
 export interface Run {
-  done: Promise<Outcome>;
+  /** Whether it succeeded. */
+  done: Promise<boolean>;
   output(): string;
   /** Every process of the run that is alive: all that have its environment. */
   processes(): Promise<ProcessInfo[]>;
@@ -45,19 +46,21 @@ const declarations = JSON.parse(readFileSync("webhooks.json", "utf8"));
 for (const { name, args, options } of declarations) new ApiChatWebhook(name, args, options);
 `;
 
-/** A project with the stack `dev` on the scene's backend; every command gets these variables too. */
+/** A project with the stack `dev` on the scene's backend, in its folder; every command gets these variables too. */
 export async function createProject(
   scene: Scene,
   environment: Record<string, string> = {},
 ): Promise<Project> {
-  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-project-"));
+  const folder = join(scene.backend.folder, "project");
   const engine = await resolveEngine();
   const marker = { name: "APICHAT_TEST_RUN", value: folder };
   const env = { ...scene.backend.environment, ...environment, [marker.name]: marker.value };
+  await mkdir(folder);
   await symlink(join(process.cwd(), "node_modules"), join(folder, "node_modules"));
   await writeFile(join(folder, "Pulumi.yaml"), "name: killed\nruntime: nodejs\n");
   await writeFile(join(folder, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   await writeFile(join(folder, "index.js"), PROGRAM);
+  afterTests(() => killProcessesOf(marker).catch(() => undefined));
   let printed = "";
 
   const start = (...parameters: string[]): Run => {
@@ -73,12 +76,9 @@ export async function createProject(
     let output = "";
     child.all.on("data", (chunk: Buffer) => {
       output += chunk.toString("utf8");
+      printed += chunk.toString("utf8");
     });
-    const finish = async (): Promise<Outcome> => {
-      const { failed } = await child;
-      printed += output;
-      return { ok: !failed, output, changes: {} };
-    };
+    const finish = async (): Promise<boolean> => !(await child).failed;
     const pid = child.pid ?? Number.NaN;
     return {
       done: finish(),
@@ -86,12 +86,16 @@ export async function createProject(
       processes: () => processesOf(marker),
       interrupt: () => process.kill(-pid, "SIGINT"),
       killEngine: () => process.kill(pid, "SIGKILL"),
-      killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 10_000, interval: 20 }),
+      killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 20_000, interval: 20 }),
     };
   };
-  const run = (...parameters: string[]): Promise<Outcome> => start(...parameters).done;
-  const created = await run("stack", "init", "dev");
-  if (!created.ok) throw new Error(created.output);
+  const finishWith = async (expected: boolean, parameters: string[]): Promise<string> => {
+    const run = start(...parameters);
+    if ((await run.done) !== expected) throw new Error(`${parameters.join(" ")}:\n${run.output()}`);
+    return run.output();
+  };
+  const run = (...parameters: string[]): Promise<string> => finishWith(true, parameters);
+  await run("stack", "init", "dev");
 
   return {
     declare: async (declarations) => {
@@ -100,13 +104,9 @@ export async function createProject(
     },
     start,
     run,
-    exportedState: async () => (await run("stack", "export")).output,
-    checkpoint: () => readFile(join(scene.backend.folder, ".pulumi", "stacks", "killed", "dev.json"), "utf8"),
+    fails: (...parameters) => finishWith(false, parameters),
+    state: () => readFile(join(scene.backend.folder, ".pulumi", "stacks", "killed", "dev.json"), "utf8"),
     printed: () => printed,
-    remove: async () => {
-      await killProcessesOf(marker).catch(() => undefined);
-      await rm(folder, { recursive: true, force: true });
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
-import type { CustomResourceOptions } from "@pulumi/pulumi";
+import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
 import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
 import {
   startEmulator,
@@ -9,18 +9,18 @@ import {
 } from "pulumi-apichat/emulator";
 import { expect } from "vitest";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "./endpoint.ts";
+import { afterTests } from "./http.ts";
 import { findSecrets } from "./secrets.ts";
 import { createBackend, type Backend, type TestStack } from "./stack.ts";
 
 /** The value of a query parameter in webhook URLs: a token that some endpoints ask for. */
 export const QUERY_VALUE = "qv-token-0123456789";
 
-/** The service, an endpoint and a backend of one test file. */
+/** The service, an endpoint and a backend; they end with the file's tests. */
 export interface Scene {
   emulator: Emulator;
   endpoint: Endpoint;
   backend: Backend;
-  close(): Promise<void>;
 }
 
 /** Starts an emulator with these workspaces, all of one API key, an endpoint and a backend. */
@@ -31,10 +31,8 @@ export async function openScene(names: readonly string[], options: EmulatorOptio
     startEndpoint(),
     createBackend(),
   ]);
-  const close = async (): Promise<void> => {
-    await Promise.all([emulator.close(), endpoint.close(), backend.remove()]);
-  };
-  return { emulator, endpoint, backend, close };
+  afterTests(() => emulator.close());
+  return { emulator, endpoint, backend };
 }
 
 /** The URL on the scene's endpoint for one workspace, with a secret in its query. */
@@ -62,25 +60,15 @@ export function argsOf(scene: Scene, { workspace, args }: Declaration): ApiChatW
   };
 }
 
-/**
- * A program that declares these webhooks and exports each `botUrl` under the resource's name. The engine takes them in any
- * order, unless `oneAfterTheOther`.
- */
-export function declareWebhooks(
-  scene: Scene,
-  declarations: readonly (string | Declaration)[],
-  { oneAfterTheOther = false } = {},
-): PulumiFn {
+/** A program that declares these webhooks and exports each `botUrl` under the resource's name. */
+export function declareWebhooks(scene: Scene, declarations: readonly (string | Declaration)[]): PulumiFn {
   return async () => {
-    const declared: [string, ApiChatWebhook][] = [];
-    for (const given of declarations) {
+    const declared = declarations.map((given) => {
       const declaration = typeof given === "string" ? { workspace: given } : given;
-      const name = declaration.name ?? declaration.workspace;
-      const before = oneAfterTheOther ? declared.at(-1) : undefined;
-      const options = before ? { ...declaration.options, dependsOn: before[1] } : declaration.options;
-      declared.push([name, new ApiChatWebhook(name, argsOf(scene, declaration), options)]);
-    }
-    return Object.fromEntries(declared.map(([name, webhook]) => [name, webhook.botUrl]));
+      const { workspace, name = workspace, options } = declaration;
+      return [name, new ApiChatWebhook(name, argsOf(scene, declaration), options).botUrl];
+    });
+    return Object.fromEntries(declared) as Record<string, Output<string>>;
   };
 }
 
@@ -111,25 +99,12 @@ export function registeredWorkspaces({ emulator }: Scene): string[] {
     .map(({ name }) => name);
 }
 
-/** The secrets of the tests, and more, that stand in what the stacks printed or in their exported state. */
-export async function findLeaks(
-  stacks: readonly Pick<TestStack, "printed" | "exportedState">[],
-  more: readonly string[] = [],
-): Promise<string[]> {
-  const secrets = [API_KEY, VERIFICATION_KEY, QUERY_VALUE, ...more];
-  const leaks: string[] = [];
-  for (const stack of stacks) {
-    if (stack.printed() === "") throw new Error("the stack has printed nothing: nothing can be looked at");
-    leaks.push(...findSecrets(stack.printed(), secrets).map((leak) => `printed: ${leak}`));
-    leaks.push(...findSecrets(await stack.exportedState(), secrets).map((leak) => `in the state: ${leak}`));
-  }
-  return leaks;
-}
-
-/** Fails if {@link findLeaks} finds one. */
+/** Fails if a secret of the tests, or one of these, is in what a stack has printed or in its state. */
 export async function expectNoSecrets(
-  stacks: readonly Pick<TestStack, "printed" | "exportedState">[],
+  stack: Pick<TestStack, "printed" | "state">,
   more: readonly string[] = [],
 ): Promise<void> {
-  expect(await findLeaks(stacks, more)).toEqual([]);
+  expect(stack.printed()).not.toBe("");
+  const shown = stack.printed() + (await stack.state());
+  expect(findSecrets(shown, [API_KEY, VERIFICATION_KEY, QUERY_VALUE, ...more])).toEqual([]);
 }

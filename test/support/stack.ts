@@ -1,23 +1,28 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   LocalWorkspace,
   PulumiCommand,
   type ConfigMap,
+  type EngineEvent,
+  type OutputMap,
   type PulumiFn,
   type Stack,
 } from "@pulumi/pulumi/automation/index.js";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
+import { afterTests } from "./http.ts";
+import { endProcessesNaming } from "./processes.ts";
 
-/** A folder with the file backend of one test's stacks, and a Pulumi home of its own. */
+/** A folder with the file backend of a test file's stacks and a Pulumi home of its own; it goes with all that runs in it. */
 export interface Backend {
   folder: string;
   environment: Record<string, string>;
-  remove(): Promise<void>;
 }
 
+/** Every command of it throws what it printed if it fails, unless it is called through `fails`. */
 export interface TestStack {
   /** The stack of the Automation API, for whatever has no shorter form here. */
   stack: Stack;
@@ -29,29 +34,47 @@ export interface TestStack {
   preview(options?: Parameters<Stack["preview"]>[0]): Promise<Outcome>;
   refresh(options?: Parameters<Stack["refresh"]>[0]): Promise<Outcome>;
   destroy(options?: Parameters<Stack["destroy"]>[0]): Promise<Outcome>;
+  /** Runs a command that must fail, and gives what it printed, and the error. */
+  fails(command: "up" | "preview" | "refresh" | "destroy", options?: object): Promise<string>;
   outputs(): Promise<Record<string, unknown>>;
-  /** The resources of the exported state, secrets encrypted, as `pulumi stack export` prints them. */
-  exportedState(): Promise<string>;
+  /** Values, and whether they are secret. */
+  outputMap(): Promise<OutputMap>;
+  /** The state as the backend holds it, secrets encrypted. */
+  state(): Promise<string>;
+  resource(name: string, type?: string): Promise<StateResource | undefined>;
   /** Everything that every command printed so far. */
   printed(): string;
 }
 
 export interface Outcome {
-  ok: boolean;
-  /** Both streams of the command, and the error if it failed. */
+  /** Both streams of the command. */
   output: string;
-  /** The counts of the summary, such as { create: 1, same: 2 }; empty if the command failed. */
+  /** The counts of the summary, such as { create: 1, same: 2 }. */
   changes: Record<string, number>;
 }
 
+/** A resource in the state; its secrets are objects that hold a ciphertext. */
+export interface StateResource {
+  urn: string;
+  id: string;
+  inputs: Record<string, unknown>;
+  outputs: Record<string, unknown>;
+}
+
+const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
 const PASSPHRASE = "passphrase-of-the-tests";
 
 export async function createBackend(): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-test-"));
   const engine = await resolveEngine();
   const run = { home: join(folder, "home"), backend: folder, passphrase: PASSPHRASE };
+  afterTests(async () => {
+    await endProcessesNaming(folder);
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
   const environment = engineEnvironment(engine, run) as Record<string, string>;
-  return { folder, environment, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }) };
+  // The provider and the program are loaded in every command: compiled once, they take half the time.
+  return { folder, environment: { ...environment, NODE_COMPILE_CACHE: compiled } };
 }
 
 /**
@@ -63,10 +86,8 @@ export async function createStack(
   options: { name?: string; program: PulumiFn; config?: ConfigMap; environment?: Record<string, string> },
 ): Promise<TestStack> {
   const engine = await resolveEngine();
-  const pulumiCommand = await PulumiCommand.get({
-    root: join(engine.directory, ".."),
-    skipVersionCheck: true,
-  });
+  const root = join(engine.directory, "..");
+  const pulumiCommand = await PulumiCommand.get({ root, skipVersionCheck: true });
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
@@ -87,61 +108,68 @@ export async function createStack(
     },
   );
   if (options.config) await stack.setAllConfig(options.config);
+  const outputMap = stack.outputs.bind(stack);
+  // Each command asks for outputs and history afterwards, with three more processes; the events have what is wanted.
+  stack.outputs = async () => ({});
+  stack.info = async () => ({}) as never;
 
-  const observe = async (
-    command: (onOutput: (text: string) => void) => Promise<{ summary?: { resourceChanges?: object } }>,
-  ): Promise<Outcome> => {
+  type Run = (options: object) => Promise<unknown>;
+  const observe = async (run: Run, given: object = {}): Promise<Outcome> => {
     let output = "";
-    const onOutput = (text: string): void => void (output += text);
+    let changes = {};
+    const onOutput = (text: string): void => {
+      output += text;
+      printed += text;
+    };
+    const onEvent = ({ summaryEvent }: EngineEvent): void => {
+      if (summaryEvent) changes = summaryEvent.resourceChanges;
+    };
     try {
-      const result = await command(onOutput);
-      return { ok: true, output, changes: { ...result.summary?.resourceChanges } };
+      await run.call(stack, { ...given, onOutput, onError: onOutput, onEvent });
+      return { output, changes };
     } catch (error) {
-      output += String(error);
-      return { ok: false, output, changes: {} };
-    } finally {
-      printed += output;
+      throw new Error(output || String(error), { cause: error });
     }
   };
+  const commands = {
+    up: (given) => observe(stack.up as Run, given),
+    preview: (given) => observe(stack.preview as Run, given),
+    refresh: (given) => observe(stack.refresh as Run, given),
+    destroy: (given) => observe(stack.destroy as Run, given),
+  } satisfies Partial<TestStack>;
+  const state = (): Promise<string> =>
+    readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");
 
   return {
     stack,
     run: (next) => (program = next),
     setEnvironment: (variables) => {
-      const current = { ...stack.workspace.envVars };
-      for (const [key, value] of Object.entries(variables)) {
-        if (value === undefined) delete current[key];
-        else current[key] = value;
-      }
-      stack.workspace.envVars = current;
+      const changed = Object.entries({ ...stack.workspace.envVars, ...variables });
+      stack.workspace.envVars = Object.fromEntries(
+        changed.filter((entry): entry is [string, string] => entry[1] !== undefined),
+      );
     },
-    up: (given) => observe((onOutput) => stack.up({ ...given, onOutput, onError: onOutput })),
-    preview: (given) =>
-      observe(async (onOutput) => {
-        const { changeSummary } = await stack.preview({ ...given, onOutput, onError: onOutput });
-        return { summary: { resourceChanges: changeSummary } };
-      }),
-    refresh: (given) => observe((onOutput) => stack.refresh({ ...given, onOutput, onError: onOutput })),
-    destroy: (given) => observe((onOutput) => stack.destroy({ ...given, onOutput, onError: onOutput })),
+    ...commands,
+    fails: async (command, given) => {
+      const failure: unknown = await commands[command](given).then(
+        ({ output }) => new Error(`it succeeded:\n${output}`),
+        (error: Error) => error.message,
+      );
+      if (typeof failure === "string") return failure;
+      throw failure;
+    },
     outputs: async () =>
       Object.fromEntries(
-        Object.entries(await stack.outputs()).map(([key, { value }]) => [key, value as unknown]),
+        Object.entries(await outputMap()).map(([key, { value }]) => [key, value as unknown]),
       ),
-    exportedState: async () => {
-      const { execa } = await import("execa");
-      const { stdout } = await execa(engine.command, ["stack", "export", "--stack", name], {
-        cwd: stack.workspace.workDir,
-        env: stack.workspace.envVars,
-        extendEnv: false,
-      });
-      return stdout;
+    outputMap,
+    state,
+    resource: async (resourceName, type = "ApiChatWebhook") => {
+      const { checkpoint } = JSON.parse(await state()) as {
+        checkpoint: { latest: { resources?: StateResource[] } };
+      };
+      return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
     },
     printed: () => printed,
   };
-}
-
-/** The outcome of a command that must succeed; throws what it printed if it failed. */
-export function requireSuccess(outcome: Outcome): Outcome {
-  if (!outcome.ok) throw new Error(`the command failed:\n${outcome.output}`);
-  return outcome;
 }
