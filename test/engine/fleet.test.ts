@@ -82,6 +82,11 @@ async function keepJournal(): Promise<void> {
   journals.push(...(await readTree(scene.dataDir)).values());
 }
 
+const refusal = (text: string) => ({
+  code: "invalid_config",
+  message: expect.stringContaining(text) as string,
+});
+
 describe("24 workspaces in 4 stacks", () => {
   test("plan finds all to create, what is occupied by somebody else, and leaves nothing behind", async () => {
     for (const names of split) expect(names.length).toBeGreaterThan(2);
@@ -151,10 +156,6 @@ describe("24 workspaces in 4 stacks", () => {
   test("too many fewer at once, and another number of stacks, are refused before anything runs", async () => {
     const before = await scene.stackFiles();
     const count = requestCount();
-    const refusal = (text: string) => ({
-      code: "invalid_config",
-      message: expect.stringContaining(text) as string,
-    });
     await scene.withFleet(NAMES.slice(15), (fleet) =>
       expect(fleet.up()).rejects.toMatchObject(refusal("--most-removals 15")),
     );

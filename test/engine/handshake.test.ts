@@ -33,6 +33,18 @@ function linesUnder(output: string, name: string): string[] {
   return block.trimEnd().split("\n");
 }
 
+const expectTranscripts = (output: string): void => {
+  for (const name of names) {
+    const lines = linesUnder(output, name);
+    expect(lines[0]).toMatch(new RegExp(`error: ${name}: .*http://127.0.0.1:.*token=\\*\\*\\*`));
+    expect(lines.length).toBeGreaterThan(3);
+    expect(lines.length).toBeLessThanOrEqual(12);
+  }
+  expect(linesUnder(output, "silent").join()).toContain("ECONNREFUSED");
+  expect(linesUnder(output, "wrong").join()).toContain(BODY);
+  expect(linesUnder(output, "refusing").join()).toContain("HTTP 401");
+};
+
 describe("an endpoint that fails the handshake never reaches the service", () => {
   let scene: Scene;
   let stack: TestStack;
@@ -50,18 +62,6 @@ describe("an endpoint that fails the handshake never reaches the service", () =>
       { workspace: "refusing", args: { ...quick, webhookVerificationKey: OTHER_KEY } },
     ];
   });
-
-  const expectTranscripts = (output: string): void => {
-    for (const name of names) {
-      const lines = linesUnder(output, name);
-      expect(lines[0]).toMatch(new RegExp(`error: ${name}: .*http://127.0.0.1:.*token=\\*\\*\\*`));
-      expect(lines.length).toBeGreaterThan(3);
-      expect(lines.length).toBeLessThanOrEqual(12);
-    }
-    expect(linesUnder(output, "silent").join()).toContain("ECONNREFUSED");
-    expect(linesUnder(output, "wrong").join()).toContain(BODY);
-    expect(linesUnder(output, "refusing").join()).toContain("HTTP 401");
-  };
 
   test("on create it fails with a transcript, and set-webhook is not called", async () => {
     stack.run(declareWebhooks(scene, bad));

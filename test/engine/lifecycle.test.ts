@@ -19,6 +19,19 @@ import { createStack, type TestStack } from "../support/stack.ts";
 const names = ["acme", "globex", "initech"];
 const NEW_KEY = "the-key-after-the-rotation";
 
+const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
+  const echoed = Object.entries(args).map(([name, value]) => [
+    name,
+    new Echo(name, pulumi.secret(value as string)).value,
+  ]);
+  return Object.fromEntries(echoed) as unknown as ApiChatWebhookArgs;
+};
+
+const consume = async (): Promise<Record<string, pulumi.Output<unknown>>> => {
+  const reference = new pulumi.StackReference("organization/test/workspaces");
+  return { acme: reference.requireOutput("acme"), globex: reference.requireOutput("globex") };
+};
+
 describe("three webhooks from up to destroy, and a stack that reads their bot URLs", () => {
   let scene: Scene;
   let stack: TestStack;
@@ -36,14 +49,6 @@ describe("three webhooks from up to destroy, and a stack that reads their bot UR
       return Object.fromEntries(declared) as Record<string, pulumi.Output<string>>;
     });
 
-  const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
-    const echoed = Object.entries(args).map(([name, value]) => [
-      name,
-      new Echo(name, pulumi.secret(value as string)).value,
-    ]);
-    return Object.fromEntries(echoed) as unknown as ApiChatWebhookArgs;
-  };
-
   /** The stack, three webhooks, what depends on each, and the four inputs of acme. */
   const RESOURCES = 11;
 
@@ -54,11 +59,6 @@ describe("three webhooks from up to destroy, and a stack that reads their bot UR
     expect(found.map((resource) => resource?.id)).toEqual(
       names.map((name) => scene.emulator.workspace(name).botUrl),
     );
-  };
-
-  const consume = async (): Promise<Record<string, pulumi.Output<unknown>>> => {
-    const reference = new pulumi.StackReference("organization/test/workspaces");
-    return { acme: reference.requireOutput("acme"), globex: reference.requireOutput("globex") };
   };
 
   beforeAll(async () => {
