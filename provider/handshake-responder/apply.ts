@@ -1,13 +1,8 @@
 import { ApiChatError } from "../errors/index.js";
-import { requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
-import { digestOf, formatConfig, readConfig, restoreConfig, writeConfig } from "./config-file.js";
-import { prepareDataDir } from "./data-dir.js";
-import { processError } from "./failure.js";
+import { readInstance, requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
+import { digestOf, formatConfig, prepareDataDir, readConfig, writeConfig } from "./data-folder.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
-import { thisMachine } from "./machine.js";
-import { findRunning, type Running } from "./running.js";
-import { startProcess } from "./spawn.js";
-import { stopProcess } from "./stop.js";
+import { findRunning, processError, startProcess, stopProcess, type Running } from "./process.js";
 
 /** The process after it was brought to its configuration. */
 export interface Applied {
@@ -26,23 +21,47 @@ export async function applyInputs(
   choosePort: (running: number | undefined) => number,
   former?: ProcessState,
 ): Promise<Applied> {
+  const { dataDir } = inputs;
   await prepareDataDir(inputs, former);
-  const before = await readConfig(inputs.dataDir);
-  const running = await findRunning(inputs.dataDir);
+  const before = readConfig(dataDir);
+  const running = await findRunning(dataDir);
   const port = choosePort(running?.status.port);
   const stays = running?.status.host === inputs.host && running.status.port === port;
   try {
-    if (running && !stays) await stopProcess(inputs.dataDir, running.instance);
+    if (running && !stays) await stopProcess(dataDir, running.instance);
     const status = running && stays ? await reload(running, inputs, port) : await start(inputs, port);
     return { status, wasRunning: running !== undefined };
   } catch (error) {
-    await restoreConfig(inputs.dataDir, before);
+    await writeConfig(dataDir, before);
     throw running && !stays ? await startAgain(inputs, running.instance, error) : error;
   }
 }
 
+/**
+ * Ends our process on its former folder and starts it on the new one: it needs the port. If that fails, the former one is
+ * started again. `isFree`: nobody runs on the former folder now.
+ */
+export async function moveProcess(
+  state: ProcessState,
+  inputs: ProcessInputs,
+  port: number,
+): Promise<Applied & { isFree: boolean }> {
+  const { dataDir, instance } = state;
+  // What can be wrong with the new folder is found before anything ends.
+  await prepareDataDir(inputs);
+  const announced = await readInstance(dataDir);
+  const isOurs = announced?.instance === instance;
+  const isFree = isOurs || (await findRunning(dataDir)) === undefined;
+  if (isOurs) await stopProcess(dataDir, announced);
+  try {
+    return { ...(await applyInputs(inputs, () => port)), isFree };
+  } catch (error) {
+    throw isOurs ? await startAgain(state, state, error) : error;
+  }
+}
+
 /** Starts the process that ran before a failure. Gives the failure to throw, which says so if that fails too. */
-export async function startAgain(
+async function startAgain(
   { dataDir, verificationKeys }: Pick<ProcessInputs, "dataDir" | "verificationKeys">,
   { instance }: Pick<Instance, "instance">,
   failure: unknown,
@@ -81,9 +100,4 @@ async function reload(running: Running, inputs: ProcessInputs, port: number): Pr
     "protocol",
     `the responder (pid ${status.pid}) runs with another configuration than that of ${inputs.dataDir}; end it if it was started by hand, and try again`,
   );
-}
-
-/** The outputs after that. */
-export function toState(inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState {
-  return { ...inputs, host, port, pid, instance, machine: thisMachine(), stateVersion: 1 };
 }

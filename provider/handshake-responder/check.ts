@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { isAbsolute, join, normalize } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   checkUrl,
   fail,
@@ -8,18 +8,20 @@ import {
   type CheckResult,
   type RawInputs,
 } from "../resource/checks.js";
+import { checkVerificationKey, warnOfShortKey } from "../resource/key-check.js";
+import { say } from "../resource/progress.js";
 import { UNKNOWN } from "../resource/unknown.js";
-import { DEFAULT_HOST } from "./addresses.js";
-import { checkWorkspaces, warnOfShortKeys } from "./check-workspaces.js";
-import { isWithin, stateFolder } from "./data-dir.js";
-import type { ProcessInputs } from "./inputs.js";
-import { declareDataDir } from "./managed.js";
-import { belongsTo, markStack } from "./owner.js";
+import { checkConfig } from "../server/config-shape.js";
+import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
+import { belongsTo, isWithin, stateFolder } from "./data-folder.js";
+import { declareDataDir } from "./declared.js";
+import type { ProcessInputs, ProcessState } from "./inputs.js";
+import { markStack } from "./origin.js";
 
-const LARGEST_PORT = 65_535;
+type Values = Record<string, unknown>;
 
 /**
- * Resolves the defaults and says everything that is wrong at once. Starts and writes nothing. Values that a preview does
+ * Resolves the defaults and gives everything that is wrong at once. Starts and writes nothing. Values that a preview does
  * not know pass.
  */
 export async function check(olds: unknown, news: RawInputs): Promise<CheckResult<ProcessInputs>> {
@@ -34,16 +36,16 @@ export async function check(olds: unknown, news: RawInputs): Promise<CheckResult
     dataDir === undefined
       ? chooseDataDir(former, String(news["instanceKey"]), inputs)
       : normalizeDataDir(dataDir);
+  const keys = keysOf(inputs);
   const failures = [
-    ...checkWorkspaces(inputs["workspaces"], inputs["verificationKeys"]),
-    ...checkHost(inputs["host"]),
-    ...checkPort(inputs["port"]),
+    ...checkAsConfig(inputs),
+    ...keys.flatMap(([field, key]) => checkVerificationKey(field, key)),
     ...checkPublicUrl(inputs["publicUrl"]),
     ...checkDataDir(inputs["dataDir"]),
   ];
   const checked = inputs as unknown as ProcessInputs;
   if (failures.length > 0) return { inputs: checked, failures };
-  warnOfShortKeys(checked.name, checked.verificationKeys);
+  for (const [field, key] of keys) warnOfShortKey(checked.name, field, key as string);
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
 
@@ -66,30 +68,39 @@ function normalizeDataDir(given: unknown): unknown {
   return normalize(given).replace(/(?<=.)\/+$/, "");
 }
 
-function checkHost(value: unknown): CheckFailure[] {
-  if (value === UNKNOWN) return [];
-  const hint = 'write "127.0.0.1", or "0.0.0.0" for every interface';
-  if (typeof value !== "string")
-    return [fail(`host: must be a string, got ${kindOf(value)}; ${hint}`, "host")];
-  if (isIP(value) > 0 || /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(value)) return [];
-  return [
-    fail(
-      `host: must be an address or a name, without scheme and port, got ${JSON.stringify(value)}; ${hint}`,
-      "host",
+/** By the rules of the process, whose configuration these inputs become. A value that a preview does not know is one that passes. */
+function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
+  const known = workspaces === UNKNOWN ? { [UNKNOWN]: {} } : ((workspaces ?? {}) as Record<string, Values>);
+  const { problems } = checkConfig({
+    host,
+    port: port === undefined || port === UNKNOWN ? 0 : port,
+    // Both have rules of their own here.
+    dataDir: UNKNOWN,
+    workspaces: Object.fromEntries(
+      Object.entries(known).map(([name, { path, forwardTo }]) => [
+        name,
+        {
+          verificationKeys: UNKNOWN,
+          path: path === UNKNOWN ? `/${UNKNOWN}/${name}` : path,
+          forwardTo,
+        },
+      ]),
     ),
-  ];
+  });
+  // Of what may be secret no property is named, because the engine would print its value.
+  return problems.map((problem) => fail(problem, /^(host|port):/.exec(problem)?.[1]));
 }
 
-function checkPort(value: unknown): CheckFailure[] {
-  if (value === undefined || value === UNKNOWN) return [];
-  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= LARGEST_PORT) return [];
-  const got = typeof value === "number" ? value : kindOf(value);
-  return [
-    fail(
-      `port: must be a whole number from 0 to ${LARGEST_PORT}, got ${got}; leave it out for a free one, which is kept`,
-      "port",
-    ),
-  ];
+/** The keys with the names of their inputs, `undefined` for a workspace without any. */
+function keysOf({ workspaces, verificationKeys }: RawInputs): (readonly [string, unknown])[] {
+  if (workspaces === UNKNOWN || verificationKeys === UNKNOWN) return [];
+  return Object.keys((workspaces ?? {}) as Values).flatMap((name) => {
+    const given = (verificationKeys as Values | undefined)?.[name];
+    // An empty list is like no key.
+    const list: unknown[] = [given].flat().length === 0 ? [undefined] : [given].flat();
+    const field = `workspaces.${name}.verificationKeys`;
+    return list.map((key, index) => [list.length === 1 ? field : `${field}[${index}]`, key] as const);
+  });
 }
 
 function checkPublicUrl(value: unknown): CheckFailure[] {
@@ -143,4 +154,32 @@ function checkDuplicate({ name, dataDir }: ProcessInputs): CheckFailure[] {
       `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`,
     ),
   ];
+}
+
+export interface DiffResult {
+  changes: boolean;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
+
+const COMPARED = ["workspaces", "verificationKeys", "host", "publicUrl", "dataDir"] as const;
+
+/**
+ * Whether update has something to do. Updates are always in place. Whether the process has ended is not inspected here,
+ * because a preview asks nothing but the state: refresh does.
+ */
+export function diff(id: string, state: ProcessState, inputs: ProcessInputs): DiffResult {
+  const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
+  if (changed.includes("verificationKeys")) printChangedKeys(state, inputs);
+  const hasMoved = choosePort(inputs.port, portOfId(id)) !== state.port;
+  return { changes: changed.length > 0 || hasMoved, replaces: [], deleteBeforeReplace: true };
+}
+
+/** A preview shows a changed secret as `[secret]` on both sides. */
+function printChangedKeys(state: ProcessState, { name, verificationKeys }: ProcessInputs): void {
+  for (const [workspace, keys] of Object.entries(verificationKeys)) {
+    if (isDeepStrictEqual(state.verificationKeys[workspace], keys)) continue;
+    const isUnknown = (keys as unknown) === UNKNOWN;
+    say(name, `verificationKeys of ${workspace} ${isUnknown ? "may change" : "change"}`);
+  }
 }

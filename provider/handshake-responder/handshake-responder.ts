@@ -1,7 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
+import { providerSource } from "../resource/provider-source.js";
 import { keepQuerySecret } from "../resource/secret-url.js";
-import { HEALTH_PATH } from "../server/names.js";
+import { HEALTH_PATH, toWirePath } from "../server/names.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 import {
   resolveWorkspaces,
@@ -10,7 +11,6 @@ import {
   type ResolvedWorkspace,
   type ResponderWorkspaceArgs,
 } from "./args.js";
-import { ResponderProcess } from "./responder-process.js";
 
 /**
  * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
@@ -78,7 +78,7 @@ function toProcessArgs(
   name: string,
   { host, port, publicUrl, dataDir }: ProcessArgs,
   workspaces: Record<string, ResolvedWorkspace>,
-): ConstructorParameters<typeof ResponderProcess>[1] {
+): ResponderProcessArgs {
   const entries = Object.entries(workspaces);
   return {
     instanceKey: [pulumi.getProject(), pulumi.getStack(), name].map(toFolderName).join("/"),
@@ -147,6 +147,46 @@ function urlsOf(
   return pulumi
     .all([base, pulumi.output(Object.fromEntries(paths))])
     .apply(([root, known]) =>
-      Object.fromEntries(Object.entries(known).map(([workspace, path]) => [workspace, joinUrl(root, path)])),
+      Object.fromEntries(
+        Object.entries(known).map(([workspace, path]) => [workspace, joinUrl(root, toWirePath(path))]),
+      ),
     );
+}
+
+/** What the component passes on, keys as secrets. */
+interface ResponderProcessArgs {
+  /** Project, stack and name. */
+  instanceKey: string;
+  organization: string;
+  workspaces: pulumi.Inputs;
+  verificationKeys: pulumi.Inputs;
+  host: pulumi.Input<string | undefined> | undefined;
+  port: pulumi.Input<number | undefined> | undefined;
+  publicUrl: pulumi.Input<string | undefined> | undefined;
+  dataDir: pulumi.Input<string | undefined> | undefined;
+}
+
+const PROVIDER_SOURCE = providerSource("ResponderProcess");
+
+/** The process of a `HandshakeResponder`. Its id is the address at which it was started, known in previews of an update. */
+class ResponderProcess extends pulumi.CustomResource {
+  declare readonly pid: pulumi.Output<number>;
+  declare readonly dataDir: pulumi.Output<string>;
+
+  constructor(name: string, args: ResponderProcessArgs, opts: pulumi.CustomResourceOptions) {
+    const properties = {
+      __provider: PROVIDER_SOURCE,
+      name,
+      ...args,
+      // Named, so that the SDK makes outputs of them; create gives the values.
+      pid: undefined,
+      instance: undefined,
+      machine: undefined,
+    };
+    super("pulumi-nodejs:dynamic/apichat:ResponderProcess", name, properties, {
+      ...opts,
+      additionalSecretOutputs: ["verificationKeys"],
+      deleteBeforeReplace: true,
+    });
+  }
 }

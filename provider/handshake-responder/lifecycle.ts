@@ -1,12 +1,15 @@
 import type { CheckResult, RawInputs } from "../resource/checks.js";
+import { say } from "../resource/progress.js";
 import { report } from "../resource/report.js";
-import { check } from "./check.js";
-import { createProcess } from "./create.js";
-import { deleteProcess } from "./delete.js";
-import { diffProcess, type DiffResult } from "./diff.js";
+import { readInstance, type ServerStatus } from "../server/control-client.js";
+import { authorityOf, choosePort, portOfId } from "./addresses.js";
+import { applyInputs, moveProcess } from "./apply.js";
+import { check, diff, type DiffResult } from "./check.js";
+import { configuredPort, leaveDataDir } from "./data-folder.js";
+import { otherNameOf, rememberedPort, rememberPort } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
-import { readProcess } from "./read.js";
-import { updateProcess } from "./update.js";
+import { thisMachine } from "./origin.js";
+import { findRunning, stopProcess } from "./process.js";
 
 const GONE: Record<string, never> = {};
 
@@ -16,7 +19,7 @@ export const ResponderProcess = {
     report(news.name, () => check(olds, news)),
 
   diff: (id: string, olds: ProcessState, news: ProcessInputs): Promise<DiffResult> =>
-    report(news.name, async () => diffProcess(id, olds, news)),
+    report(news.name, async () => diff(id, olds, news)),
 
   create: (inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> =>
     report(inputs.name, () => createProcess(inputs)),
@@ -33,3 +36,107 @@ export const ResponderProcess = {
 
   delete: (_id: string, props: ProcessState): Promise<void> => report(props.name, () => deleteProcess(props)),
 };
+
+/**
+ * Starts the process, or adopts the one that runs on the folder already: an earlier run was ended between two steps. It
+ * listens where the program says, else where it did before, else on any free port.
+ */
+async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
+  const { name, dataDir } = inputs;
+  // Of a process that a refresh has found gone, or that this run has stopped.
+  const former = configuredPort(dataDir) ?? rememberedPort(dataDir) ?? 0;
+  const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
+  if (wasRunning) say(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
+  return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
+}
+
+/**
+ * Inspects whether our process answers. Ended, or another one in its place: undefined, and the next `up` starts it again.
+ * On another machine nothing can be seen, so the state stays as it is, with a warning.
+ */
+async function readProcess(state: ProcessState): Promise<ProcessState | undefined> {
+  if (state.machine !== thisMachine()) {
+    say(
+      state.name,
+      "warning: the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
+    );
+    return state;
+  }
+  const running = await findRunning(state.dataDir);
+  if (running?.status.instance !== state.instance) return undefined;
+  const { host, port, pid } = running.status;
+  return { ...state, host, port, pid };
+}
+
+/**
+ * Has the process take over what the program says: another host or port with a restart, all else without one and without a
+ * refused request. One that has ended is started again on the same port. A changed folder is a move: what was not
+ * forwarded stays in the former one, with a warning.
+ */
+async function updateProcess(
+  id: string,
+  state: ProcessState,
+  inputs: ProcessInputs,
+): Promise<{ outs: ProcessState }> {
+  const { name } = inputs;
+  const port = choosePort(inputs.port, portOfId(id));
+  if (state.machine !== thisMachine()) {
+    const { status } = await applyInputs(inputs, () => port, state);
+    const left = `the one there runs on until it is ended there (pid ${state.pid}, ${state.dataDir})`;
+    say(name, `warning: the responder was started on another machine, and now on this one; ${left}`);
+    return { outs: toState(inputs, status) };
+  }
+  if (state.dataDir !== inputs.dataDir) {
+    const { status, isFree } = await moveProcess(state, inputs, port);
+    if (isFree && otherNameOf(state.dataDir, name) === undefined) await leave({ ...state, name });
+    return { outs: toState(inputs, status) };
+  }
+  const { status, wasRunning } = await applyInputs(inputs, () => port, state);
+  if (!wasRunning) say(name, `the responder had ended; started again, pid ${status.pid}`);
+  return { outs: toState(inputs, status) };
+}
+
+/**
+ * Ends our process and removes its files. Ended already is done. A process that is not ours is left as it is, one on
+ * another machine too, each with a warning. Deliveries that were not forwarded stay on disk.
+ */
+async function deleteProcess(state: ProcessState): Promise<void> {
+  const { name, dataDir, machine, pid, instance } = state;
+  if (machine !== thisMachine()) {
+    return say(
+      name,
+      `warning: the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
+    );
+  }
+  const other = otherNameOf(dataDir, name);
+  if (other !== undefined) {
+    return say(name, `the responder stays: it is still managed by this program, as "${other}"`);
+  }
+  const announced = await readInstance(dataDir);
+  if (announced?.instance === instance) {
+    rememberPort(dataDir, announced.port);
+    await stopProcess(dataDir, announced);
+  } else {
+    const running = await findRunning(dataDir);
+    if (running !== undefined) {
+      const whose = `another responder runs on ${dataDir} now (pid ${running.status.pid})`;
+      return say(name, `warning: ${whose}; it is left alone`);
+    }
+  }
+  await leave(state);
+}
+
+async function leave(state: ProcessState): Promise<void> {
+  const warning = await leaveDataDir(state);
+  if (warning !== undefined) say(state.name, warning);
+}
+
+const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState => ({
+  ...inputs,
+  host,
+  port,
+  pid,
+  instance,
+  machine: thisMachine(),
+  stateVersion: 1,
+});

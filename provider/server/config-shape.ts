@@ -3,7 +3,7 @@ import * as z from "zod";
 import { expected } from "../lib/validate.js";
 import { checkUrl, kindOf } from "../resource/checks.js";
 import { problemsOfLoops } from "./forward/loops.js";
-import { defaultPath, HEALTH_PATH, WORKSPACE_NAME } from "./names.js";
+import { defaultPath, HEALTH_PATH, toWirePath, WORKSPACE_NAME } from "./names.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],
@@ -146,9 +146,6 @@ function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): st
     ...(port === undefined ? [] : problemsOfLoops(places, { host, port })),
   ];
 }
-
-/** A path as a client sends it: what is not ASCII in percent encoding. */
-export const toWirePath = (given: string): string => new URL(`http://localhost${given}`).pathname;
 
 function problemsOfNames(names: readonly string[]): string[] {
   if (names.length === 0)

@@ -6,14 +6,8 @@ import { createRedactor, type Redact } from "../lib/redact.js";
 import { printUrl } from "../lib/url.js";
 import { isClearText } from "../resource/checks.js";
 import { checkVerificationKey } from "../resource/key-check.js";
-import {
-  checkConfig,
-  toWirePath,
-  type CheckedConfig,
-  type FileConfig,
-  type KeySource,
-} from "./config-shape.js";
-import { defaultPath, HEALTH_PATH } from "./names.js";
+import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
+import { defaultPath, HEALTH_PATH, toWirePath } from "./names.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
 export interface WorkspaceConfig {

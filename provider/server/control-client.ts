@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
 import type { Instance } from "./data-dir.js";
+import { SPOOL_FILE } from "./names.js";
 
 export { readInstance, type Instance } from "./data-dir.js";
 
@@ -68,6 +70,22 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 export async function requestWake(instance: Instance, workspace?: string): Promise<boolean> {
   const query = workspace === undefined ? "" : `?workspace=${encodeURIComponent(workspace)}`;
   return (await ask(instance, "POST", `/wake${query}`)) !== undefined;
+}
+
+/**
+ * Counts what a folder keeps whose responder has stopped: deliveries that were acknowledged and not forwarded, dead letters
+ * among them. Throws a SqliteError for a file that cannot be read.
+ */
+export async function countKept(dataDir: string): Promise<number> {
+  // Loaded here, because most callers need no SQLite.
+  const { openSpool } = await import("./spool/spool.js");
+  const spool = openSpool(join(dataDir, SPOOL_FILE), { create: false });
+  try {
+    const counts = [...spool.counts().values()];
+    return counts.reduce((sum, { pending, deadLetters }) => sum + pending + deadLetters, 0);
+  } finally {
+    spool.close();
+  }
 }
 
 /** One request; gives what it is answered. undefined: that responder is not there. Throws for a refusal. */

@@ -9,3 +9,6 @@ export const defaultPath = (workspace: string): string => `/${workspace}`;
 
 /** The file in the data folder that holds the deliveries; SQLite has files of longer names beside it. */
 export const SPOOL_FILE = "spool.sqlite";
+
+/** A path as a client sends it: what is not ASCII in percent encoding. */
+export const toWirePath = (path: string): string => new URL(`http://localhost${path}`).pathname;

@@ -1,6 +1,18 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { homedir } from "node:os";
+import { homedir, hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
+
+const DIGEST_CHARACTERS = 12;
+
+/** Marks the stack of an instance key (project, stack and name) with a digest, because other backends and organizations may have one of this name. */
+export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
+  const [project = "", stack = "", name = ""] = instanceKey.split("/");
+  const owner = JSON.stringify([await currentBackend(), organization, project, stack]);
+  const digest = createHash("sha256").update(owner).digest("hex").slice(0, DIGEST_CHARACTERS);
+  return [project, `${stack}-${digest}`, name].join("/");
+}
 
 const PROJECT_FILES = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
 
@@ -8,7 +20,7 @@ const PROJECT_FILES = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
  * The address of the backend that holds the stack. The engine does not give it, so it is looked up where the engine looks:
  * environment, project file, login. Empty if none of them names one.
  */
-export async function currentBackend(): Promise<string> {
+async function currentBackend(): Promise<string> {
   const url =
     process.env["PULUMI_BACKEND_URL"] || (await backendOfProject(process.cwd())) || (await backendOfLogin());
   const path = /^file:\/\/(.*)$/.exec(url)?.[1];
@@ -42,3 +54,23 @@ const toText = (value: unknown): string => (typeof value === "string" ? value : 
 
 /** undefined: there is none that can be read. The engine has read those that count. */
 const read = (file: string): Promise<string | undefined> => readFile(file, "utf8").catch(() => undefined);
+
+/** Where systemd and D-Bus keep what tells machines apart; containers may lack it. */
+const MACHINE_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
+
+/** Tells this machine apart from another one that has the same state: a digest, because the id itself is private. */
+export function thisMachine(): string {
+  const parts = [readMachineId(), hostname()];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);
+}
+
+function readMachineId(): string {
+  for (const file of MACHINE_ID_FILES) {
+    try {
+      return readFileSync(file, "utf8").trim();
+    } catch {
+      // Not on this system: the host name alone tells it then.
+    }
+  }
+  return "";
+}

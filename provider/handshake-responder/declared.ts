@@ -26,7 +26,7 @@ export function rememberPort(dataDir: string, port: number): void {
 export const rememberedPort = (dataDir: string): number | undefined => portsByDataDir.get(dataDir);
 
 /** Forgets everything. For tests, which run many programs in one process. */
-export function forgetManaged(): void {
+export function forgetDeclared(): void {
   namesByDataDir.clear();
   portsByDataDir.clear();
 }

@@ -1,53 +1,69 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
-import { digestOf } from "../../../provider/handshake-responder/config-file.js";
-import { forgetManaged } from "../../../provider/handshake-responder/managed.js";
-import { ResponderProcess } from "../../../provider/dynamic.js";
-import { readInstance, requestStatus } from "../../../provider/server/control-client.js";
-import { freePort } from "../../support/http.js";
-import { processesNaming } from "../../support/processes.js";
-import { findSecrets } from "../../support/secrets.js";
-import {
-  KEY,
-  OTHER_KEY,
-  checked,
-  create,
-  destroy,
-  errorOf,
-  isolateRuns,
-  read,
-  update,
-  type Created,
-} from "./harness.js";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ResponderProcess } from "../../dist/provider/dynamic.js";
+import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
+import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
+import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
+import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
+import { readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
+import { freePort, startServer } from "../support/http.js";
+import { processesNaming } from "../support/processes.js";
+import { argsOf, isolateRuns, KEY, OTHER_KEY } from "../support/responder-runs.js";
+import { deliverTo, environmentOf } from "../support/responder.js";
+import { findSecrets } from "../support/secrets.js";
 
-vi.mock("../../../provider/handshake-responder/program.js", () => ({
-  PROGRAM: [process.execPath, new URL("fake-responder.ts", import.meta.url).pathname],
-  COUNT_PROGRAM: [process.execPath, new URL("fake-count.ts", import.meta.url).pathname],
-}));
-vi.mock("../../../provider/handshake-responder/limits.js", async (original) => ({
-  ...(await original<object>()),
-  START_MS: 4_000,
-  STOP_MS: 500,
-}));
+/**
+ * The lifecycle in this process, and with the real responder. What crosses the engine's protocol is in
+ * responder-process.test.ts.
+ */
+const run = isolateRuns(forgetDeclared);
+const { ...limits } = LIMITS;
+afterEach(() => void Object.assign(LIMITS, limits));
 
-const run = isolateRuns();
+type Values = Record<string, unknown>;
+
+interface Created {
+  id: string;
+  outs: ProcessState;
+}
+
+async function checked(more: Values = {}, olds: unknown = {}): Promise<ProcessInputs> {
+  const { inputs, failures } = await ResponderProcess.check(olds, argsOf(more));
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+const create = async (more: Values = {}): Promise<Created> => ResponderProcess.create(await checked(more));
+
+async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
+  const updated = await ResponderProcess.update(id, outs, await checked(more, outs));
+  return { id, outs: updated.outs };
+}
+
+/** What a refresh leaves of it: undefined if it is gone. */
+async function read({ id, outs }: Created): Promise<ProcessState | undefined> {
+  return (await ResponderProcess.read(id, outs)).props;
+}
+
+const destroy = ({ id, outs }: Created): Promise<void> => ResponderProcess.delete(id, outs);
+
+/** The failure of a step. */
+async function failureOf(work: Promise<unknown>): Promise<Error & { summary?: string }> {
+  const outcome: unknown = await work.then(
+    (value) => new Error(`it succeeded with ${JSON.stringify(value)}`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof Error) return outcome;
+  throw new Error(`not an error: ${String(outcome)}`);
+}
+
+const deliver = ({ outs }: Created): Promise<number> => deliverTo(`http://127.0.0.1:${outs.port}/acme`, KEY);
 
 const configOf = async ({ outs }: Created): Promise<{ port: number }> =>
   JSON.parse(await readFile(join(outs.dataDir, "config.json"), "utf8")) as { port: number };
-
-/** What the process shows on its port: its environment, arguments and folder. */
-async function shownBy({ outs }: Created): Promise<{
-  environment: Record<string, string>;
-  arguments: string[];
-  cwd: string;
-}> {
-  const response = await fetch(`http://127.0.0.1:${outs.port}/`);
-  return (await response.json()) as Awaited<ReturnType<typeof shownBy>>;
-}
 
 const kill = async ({ outs }: Created): Promise<void> => {
   process.kill(outs.pid, "SIGKILL");
@@ -99,17 +115,18 @@ describe("create", () => {
     vi.stubEnv("https_proxy", "http://127.0.0.1:9");
     vi.stubEnv("TZ", "Europe/Lisbon");
     const created = await create();
-    const shown = await shownBy(created);
-    expect(shown.environment).toMatchObject({
+    const environment = await environmentOf(created.outs.pid);
+    expect(environment).toMatchObject({
       PATH: process.env["PATH"],
       https_proxy: "http://127.0.0.1:9",
       TZ: "Europe/Lisbon",
     });
     const allowed =
       /^(PATH|HOME|TZ|LANG|TMPDIR|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
-    expect(Object.keys(shown.environment).filter((name) => !allowed.test(name))).toEqual([]);
-    expect(findSecrets(JSON.stringify(shown), [KEY])).toEqual([]);
-    expect(shown.cwd).toBe(created.outs.dataDir);
+    expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
+    const processes = await processesNaming(created.outs.dataDir);
+    expect(findSecrets(JSON.stringify([environment, processes]), [KEY])).toEqual([]);
+    expect(await readlink(`/proc/${created.outs.pid}/cwd`)).toBe(created.outs.dataDir);
   });
 
   test("listens on the port that the program names", async () => {
@@ -134,41 +151,34 @@ describe("create", () => {
     expect(status?.configDigest).toBe(digestOf(config));
   });
 
-  test("a start that fails says what the process said, without the key, and leaves nothing", async () => {
-    const more = { workspaces: { ends: { path: "/" } }, verificationKeys: { ends: [KEY] } };
-    const error = await errorOf(create(more));
+  test("a start that fails shows what the process printed, without the key, and leaves nothing", async () => {
+    // No address of this machine; the process names it.
+    const host = "2001:db8:1:2:3:4:5:6";
+    const error = await failureOf(create({ host, verificationKeys: { acme: [host] } }));
     expect(error).toMatchObject({ code: "unavailable", operation: "responder" });
-    expect(error.message).toContain("chat: the responder did not start: it cannot start: [redacted]");
-    const { dataDir } = await checked(more);
+    expect(error.message).toContain("chat: the responder did not start: cannot listen on [redacted] port");
+    const { dataDir } = await checked();
     expect(await processesNaming(dataDir)).toEqual([]);
     expect(await readdir(dataDir)).not.toContain("config.json");
   });
 
-  test("a process that does not answer in time is ended", { timeout: 10_000 }, async () => {
-    const more = { workspaces: { hangs: { path: "/" } }, verificationKeys: { hangs: [KEY] } };
-    const error = await errorOf(create(more));
-    expect(error).toMatchObject({ code: "timeout" });
+  test("a process that does not answer in time is ended", async () => {
+    LIMITS.startMs = 500;
+    const creating = failureOf(create());
+    const [hung] = await vi.waitUntil(async () => {
+      const found = await processesNaming(run.folder);
+      return found.length > 0 ? found : undefined;
+    });
+    process.kill(hung?.pid ?? 0, "SIGSTOP");
+    expect(await creating).toMatchObject({ code: "timeout" });
     await vi.waitUntil(async () => (await processesNaming(run.folder)).length === 0);
-  });
-
-  test("a foreign process on the port is left alone", async () => {
-    const foreign = createServer();
-    const port = await freePort();
-    await new Promise<void>((resolve) => foreign.listen(port, "127.0.0.1", resolve));
-    try {
-      const error = await errorOf(create({ port }));
-      expect(error.message).toContain("EADDRINUSE");
-      expect(foreign.listening).toBe(true);
-    } finally {
-      foreign.close();
-    }
   });
 
   test("a folder that holds files of others is refused, and stays as it is", async () => {
     const dataDir = join(run.folder, "photos");
     await mkdir(dataDir, { mode: 0o755 });
     await writeFile(join(dataDir, "photo.jpg"), "");
-    const error = await errorOf(create({ dataDir }));
+    const error = await failureOf(create({ dataDir }));
     expect(error).toMatchObject({ code: "invalid_config" });
     expect(error.message).toContain("must be a folder of its own");
     expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
@@ -182,9 +192,9 @@ describe("a folder that the program names", () => {
   test("is refused if it is another stack's, whose process is unchanged", async () => {
     const dataDir = join(run.folder, "shared");
     const created = await create({ dataDir });
-    forgetManaged();
+    forgetDeclared();
     const before = await configOf(created);
-    const error = await errorOf(create({ dataDir, ...OTHER_STACK }));
+    const error = await failureOf(create({ dataDir, ...OTHER_STACK }));
     expect(error).toMatchObject({ code: "conflict" });
     expect(error.message).toMatch(/belongs to the stack project\/dev-[0-9a-f]{12};/);
     expect(await configOf(created)).toEqual(before);
@@ -196,7 +206,7 @@ describe("a folder that the program names", () => {
     const config = '{"name":"of another program"}';
     await mkdir(dataDir);
     await writeFile(join(dataDir, "config.json"), config);
-    expect(await errorOf(create({ dataDir }))).toMatchObject({ code: "conflict" });
+    expect(await failureOf(create({ dataDir }))).toMatchObject({ code: "conflict" });
     expect(await readdir(dataDir)).toEqual(["config.json"]);
     const created = await create();
     await kill(created);
@@ -212,9 +222,9 @@ describe("a folder that the program names", () => {
     const dataDir = join(run.folder, "former");
     const created = await create({ dataDir });
     await rm(join(dataDir, "owner.txt"));
-    forgetManaged();
-    expect(await errorOf(create({ dataDir, ...OTHER_STACK }))).toMatchObject({ code: "conflict" });
-    forgetManaged();
+    forgetDeclared();
+    expect(await failureOf(create({ dataDir, ...OTHER_STACK }))).toMatchObject({ code: "conflict" });
+    forgetDeclared();
     const verificationKeys = { acme: [OTHER_KEY, KEY] };
     const { outs } = await again(created, { dataDir, verificationKeys });
     expect(outs.pid).toBe(created.outs.pid);
@@ -227,7 +237,7 @@ describe("a folder that the program names", () => {
     const moved = await update(created, { dataDir, ...OTHER_STACK });
     expect(moved.outs.pid).toBe(created.outs.pid);
     // What is left of the former stack does not come back to it.
-    expect(await errorOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
+    expect(await failureOf(update(created, { dataDir }))).toMatchObject({ code: "conflict" });
     await destroy(moved);
     await expect(readdir(dataDir)).rejects.toMatchObject({ code: "ENOENT" });
   });
@@ -236,7 +246,7 @@ describe("a folder that the program names", () => {
     const dataDir = join(run.folder, "left");
     await mkdir(dataDir);
     await writeFile(join(dataDir, "spool.sqlite"), "");
-    expect((await create({ dataDir })).outs.dataDir).toBe(dataDir);
+    await expect(create({ dataDir })).resolves.toMatchObject({ outs: { dataDir } });
   });
 });
 
@@ -342,10 +352,10 @@ describe("update", () => {
   test("what the process refuses is an error, and the file stays as it was", async () => {
     const created = await create();
     const before = await configOf(created);
-    const refused = { workspaces: { refused: { path: "/" } }, verificationKeys: { refused: [KEY] } };
-    const error = await errorOf(update(created, refused));
-    expect(error).toMatchObject({ code: "invalid_config" });
-    expect(error.message).toBe("chat: workspaces.refused: is refused");
+    const forwardTo = `http://127.0.0.1:${created.outs.port}/acme`;
+    const error = await failureOf(update(created, { workspaces: { acme: { path: "/acme", forwardTo } } }));
+    expect(error).toMatchObject({ code: "invalid_config", subject: "chat" });
+    expect(error.message).toContain("this responder's own workspace acme");
     expect(await configOf(created)).toEqual(before);
     expect(await read(created)).toEqual(created.outs);
   });
@@ -360,18 +370,6 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("a port that is taken is an error, and the former process runs again", async () => {
-    const created = await create();
-    const foreign = createServer();
-    const port = await freePort();
-    await new Promise<void>((resolve) => foreign.listen(port, "127.0.0.1", resolve));
-    const error = await errorOf(update(created, { port }));
-    foreign.close();
-    expect(error.message).toContain("EADDRINUSE");
-    expect(await configOf(created)).toMatchObject({ port: created.outs.port });
-    expect(await read(created)).toMatchObject({ instance: created.outs.instance, port: created.outs.port });
-  });
-
   test("another folder: the process moves there with its port, and the former folder is gone", async () => {
     const created = await create();
     const dataDir = join(run.folder, "new");
@@ -383,18 +381,9 @@ describe("update", () => {
     expect(run.lines).toEqual([]);
   });
 
-  test("another folder: what was not forwarded stays in the former one, with a warning", async () => {
-    const created = await create();
-    await writeFile(join(created.outs.dataDir, "spool.sqlite"), "xx");
-    await update(created, { dataDir: join(run.folder, "new") });
-    expect(run.lines).toEqual([expect.stringContaining("chat: warning: 2 deliveries were not forwarded")]);
-    expect(await readdir(created.outs.dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
-  });
-
   test("another folder that cannot be used: the process runs on in the former one", async () => {
     const created = await create();
-    const more = { workspaces: { ends: { path: "/" } }, verificationKeys: { ends: [KEY] } };
-    await errorOf(update(created, { ...more, dataDir: join(run.folder, "new") }));
+    await failureOf(update(created, { dataDir: join(run.folder, "new"), host: "192.0.2.1" }));
     expect(await read(created)).toMatchObject({ instance: created.outs.instance, port: created.outs.port });
   });
 
@@ -425,25 +414,26 @@ describe("delete", () => {
     await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  test.each([
-    ["xx", "2 deliveries were not forwarded and stay"],
-    ["x", "1 delivery was not forwarded and stays"],
-    ["thirteenbytes", "deliveries may not have been forwarded and stay"],
-  ])("keeps what was not forwarded, with a warning that counts it: %s", async (spool, what) => {
+  test("keeps what was not forwarded, with a warning that counts it", async () => {
     const created = await create();
     const { dataDir } = created.outs;
-    await writeFile(join(dataDir, "spool.sqlite"), spool);
+    expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
     await destroy(created);
-    expect(run.lines).toEqual([expect.stringContaining(`chat: warning: ${what} in ${dataDir}.`)]);
+    expect(run.lines).toEqual([
+      expect.stringContaining(`chat: warning: 2 deliveries were not forwarded and stay in ${dataDir}.`),
+    ]);
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
-  test("removes an empty spool", async () => {
+  test("keeps a spool that cannot be read, with a warning", async () => {
     const created = await create();
-    await writeFile(join(created.outs.dataDir, "spool.sqlite"), "");
-    await writeFile(join(created.outs.dataDir, "spool.sqlite-wal"), "");
+    const { dataDir } = created.outs;
+    await kill(created);
+    await rm(join(dataDir, "spool.sqlite-wal"), { force: true });
+    await writeFile(join(dataDir, "spool.sqlite"), "no database ".repeat(1_000));
     await destroy(created);
-    await expect(readdir(created.outs.dataDir)).rejects.toMatchObject({ code: "ENOENT" });
+    expect(run.lines).toEqual([expect.stringContaining("deliveries may not have been forwarded and stay")]);
+    expect(await readdir(dataDir)).toEqual(expect.arrayContaining(["owner.txt", "spool.sqlite"]));
   });
 
   test("and create in one run keep the port: a replacement", async () => {
@@ -483,7 +473,7 @@ describe("delete", () => {
   test("of the old name of a resource that lives ends nothing", async () => {
     const dataDir = join(run.folder, "shared");
     const old = await create({ dataDir });
-    forgetManaged();
+    forgetDeclared();
     const renamed = await create({ dataDir, name: "renamed" });
     await destroy(old);
     expect(await read(renamed)).toEqual(renamed.outs);
@@ -491,10 +481,29 @@ describe("delete", () => {
       'chat: the responder stays: it is still managed by this program, as "renamed"',
     );
   });
+});
 
-  test("a process that does not stop is killed", async () => {
-    const more = { workspaces: { stubborn: { path: "/" } }, verificationKeys: { stubborn: [KEY] } };
-    await destroy(await create(more));
+describe("a process that hangs", () => {
+  test("is an error for read, not gone, and delete kills it", async () => {
+    const created = await create();
+    process.kill(created.outs.pid, "SIGSTOP");
+    const [error] = await Promise.all([failureOf(read(created)), destroy(created)]);
+    expect(error).toMatchObject({ code: "timeout", subject: "chat" });
+    expect(error.message).toContain(`kill -9 ${created.outs.pid}`);
     expect(await processesNaming(run.folder)).toEqual([]);
+  });
+
+  test("and was killed is gone, though a silent program has its control port now", async () => {
+    const created = await create();
+    await kill(created);
+    const silent = await startServer(() => undefined);
+    const file = join(created.outs.dataDir, "instance.json");
+    const announced = JSON.parse(await readFile(file, "utf8")) as object;
+    const controlPort = Number(new URL(silent.url).port);
+    await writeFile(file, JSON.stringify({ ...announced, controlPort }));
+    const [seen, again] = await Promise.all([read(created), create()]);
+    expect(seen).toBeUndefined();
+    expect(again.id).toBe(created.id);
+    await silent.close();
   });
 });

@@ -1,0 +1,186 @@
+import { createHash } from "node:crypto";
+import { existsSync, realpathSync } from "node:fs";
+import { chmod, readdir, rm, rmdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { ApiChatError } from "../errors/index.js";
+import { hasCode, makeDataDir, readIfThere, writePrivateFile } from "../lib/files.js";
+import { countKept } from "../server/control-client.js";
+import { SPOOL_FILE } from "../server/names.js";
+import type { ProcessInputs, ProcessState } from "./inputs.js";
+
+/** Who claims a folder: the inputs of a resource, or its state. */
+type Claim = Pick<ProcessInputs, "instanceKey" | "verificationKeys">;
+
+/** Names the stack that a folder belongs to. */
+const OWNER_FILE = "owner.txt";
+
+/** What the process and this resource write into the folder. */
+const OUR_FILE =
+  /^(owner\.txt|config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
+
+const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
+
+/** The user's folder for all responders. */
+export function stateFolder(): string {
+  const given = process.env["XDG_STATE_HOME"] ?? "";
+  // The specification of these folders has relative ones ignored.
+  return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
+}
+
+/** Whether a folder lies in another one, or is it. Neither needs to exist. */
+export function isWithin(folder: string, parent: string): boolean {
+  const path = relative(realPathOf(parent), realPathOf(folder));
+  return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+}
+
+/** The path with the links of the part that exists resolved. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? resolve(path) : join(realPathOf(parent), relative(parent, path));
+  }
+}
+
+/**
+ * Makes the folder, for its owner only, and writes into it whose it is. Throws `invalid_config` for one that holds files of
+ * others, and `conflict` for one of another stack; `former` is the state of the resource, if it has one.
+ */
+export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
+  const { dataDir } = inputs;
+  makeDataDir(dataDir);
+  const files = await readdir(dataDir);
+  const foreign = files.find((file) => !OUR_FILE.test(file));
+  if (foreign !== undefined) {
+    throw new ApiChatError(
+      "invalid_config",
+      `dataDir: must be a folder of its own, and ${dataDir} holds "${foreign}"; name a new one`,
+      { operation: "responder" },
+    );
+  }
+  // Nothing of deliveries alone would be overwritten.
+  const isNew = files.every((file) => isOfSpool(file));
+  if (!isNew && !belongsTo(dataDir, former ? [inputs, former] : [inputs])) throw notOurs(dataDir);
+  await chmod(dataDir, 0o700);
+  await writePrivateFile(join(dataDir, OWNER_FILE), `${ownerOf(inputs)}\n`);
+}
+
+function notOurs(dataDir: string): ApiChatError {
+  const owner = readOwner(dataDir);
+  const whose = owner === undefined ? "a responder with other keys" : `the stack ${owner}`;
+  return new ApiChatError(
+    "conflict",
+    `dataDir: must be a folder of its own, and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
+    { operation: "responder" },
+  );
+}
+
+/**
+ * Whether a folder belongs to one of those who claim it: it names them, or, where it names nobody, its configuration has a
+ * key of theirs. Versions before the file `owner.txt` left such folders.
+ */
+export function belongsTo(dataDir: string, claims: readonly Claim[]): boolean {
+  const owner = readOwner(dataDir);
+  if (owner !== undefined) return claims.some((claim) => ownerOf(claim) === owner);
+  const keys = new Set(keysOfConfig(readConfig(dataDir)));
+  return claims.some(({ verificationKeys }) =>
+    Object.values(verificationKeys)
+      .flat()
+      .some((key) => keys.has(key)),
+  );
+}
+
+const readOwner = (dataDir: string): string | undefined => readIfThere(join(dataDir, OWNER_FILE))?.trim();
+
+const ownerOf = ({ instanceKey }: Claim): string => instanceKey.split("/").slice(0, 2).join("/");
+
+/** As versions before the file `owner.txt` have written it; none of anything else. */
+function keysOfConfig(config = ""): string[] {
+  try {
+    const { workspaces } = JSON.parse(config) as Pick<ProcessInputs, "workspaces"> & {
+      workspaces: Record<string, { verificationKeys: string[] }>;
+    };
+    return Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+  } catch {
+    return [];
+  }
+}
+
+/** The file that the process reads; it holds the keys. */
+export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
+
+/** The configuration of the process, as its file has it. */
+export function formatConfig(inputs: ProcessInputs, port: number): string {
+  const workspaces = Object.entries(inputs.workspaces).map(([name, { path, forwardTo }]) => {
+    const verificationKeys = inputs.verificationKeys[name];
+    return [name, { verificationKeys, path, ...(forwardTo === undefined ? {} : { forwardTo }) }] as const;
+  });
+  const { host, dataDir } = inputs;
+  return `${JSON.stringify({ host, port, dataDir, workspaces: Object.fromEntries(workspaces) }, undefined, 2)}\n`;
+}
+
+/** The configuration that a folder holds; undefined if none. */
+export const readConfig = (dataDir: string): string | undefined => readIfThere(configPathOf(dataDir));
+
+/** Writes a configuration, or removes it: what {@link readConfig} gave can be put back. */
+export async function writeConfig(dataDir: string, config: string | undefined): Promise<void> {
+  if (config === undefined) await rm(configPathOf(dataDir), { force: true });
+  else await writePrivateFile(configPathOf(dataDir), config);
+}
+
+/** As the process states which configuration it has applied. */
+export const digestOf = (config: string): string => createHash("sha256").update(config).digest("hex");
+
+/** The port that a folder's configuration names: kept there when a refresh has found the process gone. */
+export function configuredPort(dataDir: string): number | undefined {
+  try {
+    const { port } = JSON.parse(readConfig(dataDir) ?? "{}") as { port?: unknown };
+    return typeof port === "number" && Number.isInteger(port) && port > 0 ? port : undefined;
+  } catch {
+    // Edited by hand, and about to be written anew.
+    return undefined;
+  }
+}
+
+/**
+ * Leaves a folder whose process has ended: its files are removed, the keys among them, but not deliveries that were
+ * acknowledged and not forwarded. Those stay, and it stays known whose they are. Gives a warning if there is something to
+ * know: how many they are, or that the folder is another's, which is unchanged.
+ */
+export async function leaveDataDir(state: ProcessState): Promise<string | undefined> {
+  const { dataDir } = state;
+  if (!existsSync(dataDir)) return undefined;
+  if (!belongsTo(dataDir, [state]))
+    return `warning: ${dataDir} belongs to another responder and is unchanged`;
+  // undefined: they cannot be counted.
+  const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
+  const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
+  const removed = files.filter((file) => count === 0 || !(isOfSpool(file) || file === OWNER_FILE));
+  await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
+  if (count !== 0) return describeKept(dataDir, count);
+  await removeIfEmpty(dataDir);
+  return undefined;
+}
+
+async function removeIfEmpty(dataDir: string): Promise<void> {
+  try {
+    await rmdir(dataDir);
+  } catch (error) {
+    if (!hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
+  }
+}
+
+function describeKept(dataDir: string, count: number | undefined): string {
+  const what =
+    count === undefined
+      ? "deliveries may not have been forwarded and stay"
+      : count === 1
+        ? "1 delivery was not forwarded and stays"
+        : `${count} deliveries were not forwarded and stay`;
+  return (
+    `warning: ${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    "A responder of this dataDir forwards what waits; remove the folder if they may go"
+  );
+}

@@ -1,0 +1,240 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { quote } from "../lib/redact.js";
+import {
+  readInstance,
+  requestStatus,
+  requestStop,
+  type Instance,
+  type ServerStatus,
+} from "../server/control-client.js";
+import { configPathOf } from "./data-folder.js";
+
+/** How long things may take, in milliseconds. */
+export const LIMITS = {
+  /** From a start until the process answers. */
+  startMs: 20_000,
+  /** A graceful stop. A kill after that loses nothing that was acknowledged. */
+  stopMs: 20_000,
+  /** From a kill until the process is gone. */
+  killMs: 5_000,
+};
+
+/** How long to wait between two inspections, in milliseconds. */
+const INSPECT_EVERY_MS = 50;
+
+/** The package's own bin, run by the Node that runs this, without a shell and without PATH. */
+const PROGRAM = fileURLToPath(new URL("../cli/main.js", import.meta.url));
+
+/** What the process may know of the provider's environment, which holds the config passphrase and cloud credentials. */
+const ENVIRONMENT = [
+  "PATH",
+  "HOME",
+  "TZ",
+  "LANG",
+  "TMPDIR",
+  ...["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+];
+
+/** A failure of the process's own lifecycle. */
+export const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
+  new ApiChatError(code, summary, { operation: "responder", cause });
+
+/** A process that has answered to the token of its folder. */
+export interface Running {
+  dataDir: string;
+  instance: Instance;
+  status: ServerStatus;
+}
+
+/**
+ * The responder that runs on a folder, whoever started it; undefined if none does. Throws `timeout` for one that is there
+ * and does not answer.
+ */
+export async function findRunning(dataDir: string): Promise<Running | undefined> {
+  const instance = await readInstance(dataDir);
+  const status = instance && (await statusOf(instance));
+  return status && { dataDir, instance, status };
+}
+
+async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
+  try {
+    return await requestStatus(instance);
+  } catch (error) {
+    if (!isSilence(error)) throw error;
+    // The announcement of a killed one is still there, and another program has its port now.
+    if (!(await isResponder(instance.pid))) return undefined;
+    throw error.with({
+      summary: `${error.summary}; if it hangs, end it with kill -9 ${instance.pid}, which loses nothing that was acknowledged, and try again`,
+    });
+  }
+}
+
+/** Whether somebody has taken the connection to a control interface, and has not answered. */
+const isSilence = (error: unknown): error is ApiChatError =>
+  error instanceof ApiChatError && error.code === "timeout";
+
+export interface StartOptions {
+  dataDir: string;
+  /** Taken out of what it prints. */
+  secrets: readonly string[];
+  /** Which start it is. Default: a new one. */
+  instance?: string;
+}
+
+/**
+ * Starts the process on a folder whose configuration is written, and waits until it answers. It outlives the provider: a
+ * session of its own, and nothing of the provider's that it would keep open. Throws `unavailable` with what it printed if
+ * it ends before, `timeout` if it does not answer in 20 seconds; it does not run on then.
+ */
+export async function startProcess({
+  dataDir,
+  secrets,
+  instance = randomUUID(),
+}: StartOptions): Promise<Running> {
+  const child = await spawnDetached(dataDir, instance);
+  try {
+    return await waitUntilReady(child, { dataDir, secrets, instance });
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
+}
+
+async function spawnDetached(dataDir: string, instance: string): Promise<ChildProcess> {
+  const errors = await open(errorsPathOf(dataDir), "w", 0o600);
+  const environment = ENVIRONMENT.map((name) => [name, process.env[name]] as const);
+  try {
+    const parameters = [PROGRAM, "responder", "--config", configPathOf(dataDir), "--instance", instance];
+    const child = spawn(process.execPath, parameters, {
+      cwd: dataDir,
+      env: Object.fromEntries(environment.filter(([, value]) => value !== undefined)),
+      detached: true,
+      stdio: ["ignore", "ignore", errors.fd],
+      windowsHide: true,
+    });
+    child.unref();
+    return child;
+  } finally {
+    await errors.close();
+  }
+}
+
+async function waitUntilReady(
+  child: ChildProcess,
+  { dataDir, secrets, instance }: Required<StartOptions>,
+): Promise<Running> {
+  const failure = new Promise<Error>((resolve) => child.once("error", resolve));
+  const deadline = Date.now() + LIMITS.startMs;
+  while (Date.now() < deadline) {
+    // Another announcement is that of a process before it.
+    const isAnnounced = (await readInstance(dataDir))?.instance === instance;
+    const running = isAnnounced ? await findRunning(dataDir) : undefined;
+    if (running) return running;
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw await describeEnd(child, dataDir, secrets);
+    const failed = await Promise.race([failure, sleep(INSPECT_EVERY_MS)]);
+    if (failed) throw processError("unavailable", `the responder cannot start: ${failed.message}`, failed);
+  }
+  const printed = await readErrors(dataDir, secrets);
+  throw processError(
+    "timeout",
+    `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was ended${printed === "" ? "" : `; it printed: ${printed}`}`,
+  );
+}
+
+async function describeEnd(child: ChildProcess, dataDir: string, secrets: readonly string[]): Promise<Error> {
+  const how = child.exitCode === null ? `the signal ${child.signalCode}` : `exit code ${child.exitCode}`;
+  const printed = await readErrors(dataDir, secrets);
+  return processError(
+    "unavailable",
+    printed === ""
+      ? `the responder ended at its start with ${how}`
+      : `the responder did not start: ${printed}`,
+  );
+}
+
+/** What it wrote on stderr: a file, because a pipe would end with the provider. */
+const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
+
+const QUOTED_CHARACTERS = 1_000;
+
+async function readErrors(dataDir: string, secrets: readonly string[]): Promise<string> {
+  const text = await readFile(errorsPathOf(dataDir), "utf8");
+  return quote(text.replace(/^error: /, ""), secrets, QUOTED_CHARACTERS);
+}
+
+/**
+ * Ends the process that has announced itself in a folder, and waits until it has ended: gracefully, and after 20 seconds
+ * with SIGKILL, provided that the process of that pid carries the instance. Whoever else has its pid or its port now is
+ * left as it is.
+ */
+export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
+  const { pid, instance } = announced;
+  // A pid alone says nothing, because the system gives it to another process later.
+  const isOurs = async (): Promise<boolean> => (await commandLineOf(pid)).includes(instance);
+  const isTracked = await isOurs();
+  // One that was started by hand carries no instance: it takes its announcement away when it has ended.
+  const lives = async (): Promise<boolean> =>
+    isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
+  const answer = await askToStop(announced);
+  if (answer === "gone" && !isTracked) return;
+  if (await waitUntilNot(lives, answer === "stops" ? LIMITS.stopMs : 0)) return;
+  if (isTracked) killIfAlive(pid);
+  if (await waitUntilNot(lives, LIMITS.killMs)) return;
+  throw processError(
+    "timeout",
+    `the responder (pid ${pid}) was asked to stop and has not ended; end it by hand and try again`,
+  );
+}
+
+async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silent"> {
+  try {
+    return (await requestStop(announced)) ? "stops" : "gone";
+  } catch (error) {
+    if (!isSilence(error)) throw error;
+    return (await isResponder(announced.pid)) ? "silent" : "gone";
+  }
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Whether it ceased in time. */
+async function waitUntilNot(lives: () => Promise<boolean>, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  while (await lives()) {
+    if (Date.now() >= deadline) return false;
+    await sleep(INSPECT_EVERY_MS);
+  }
+  return true;
+}
+
+/** Whether a process may be a responder, whoever started it. */
+const isResponder = async (pid: number): Promise<boolean> => (await commandLineOf(pid)).includes("responder");
+
+const run = promisify(execFile);
+
+/** The words with which a process was started; none if it has ended. */
+async function commandLineOf(pid: number): Promise<string[]> {
+  if (process.platform === "linux") {
+    const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    return text.split("\0");
+  }
+  const { stdout } = await run("ps", ["-ww", "-o", "args=", "-p", String(pid)]).catch(() => ({ stdout: "" }));
+  return stdout.trim().split(/\s+/);
+}

@@ -1,0 +1,46 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, vi } from "vitest";
+import { endProcessesNaming } from "./processes.ts";
+
+export const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
+export const OTHER_KEY = "vk/other+test=&<secret>\"ü'-0123456789";
+
+type Values = Record<string, unknown>;
+
+export interface Run {
+  /** A folder of the test's own; a process that names it does not outlive the test. */
+  folder: string;
+  /** The lines that were printed. */
+  lines: string[];
+}
+
+/** Each test is a run of its own, with a state folder of its own, and not on CI. */
+export function isolateRuns(forgetDeclared: () => void): Run {
+  const run: Run = { folder: "", lines: [] };
+  beforeEach(async () => {
+    run.folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-responder-")));
+    run.lines.length = 0;
+    vi.spyOn(console, "log").mockImplementation((line: string) => void run.lines.push(line));
+    vi.stubEnv("CI", undefined);
+    vi.stubEnv("XDG_STATE_HOME", run.folder);
+    forgetDeclared();
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    vi.unstubAllEnvs();
+    await endProcessesNaming(run.folder);
+    await rm(run.folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+  return run;
+}
+
+/** What the component passes on for the workspace acme. */
+export const argsOf = (more: Values = {}): Values & { name: string } => ({
+  name: "chat",
+  instanceKey: "project/dev/chat",
+  workspaces: { acme: { path: "/acme" } },
+  verificationKeys: { acme: [KEY] },
+  ...more,
+});
