@@ -21,7 +21,7 @@ export class SqliteError extends Error {
   }
 }
 
-export interface SqliteFormat {
+interface SqliteFormat {
   /** Marks the file as ours: four letters of ASCII. */
   applicationId: string;
   /** The version that this release reads and writes, in the file as `user_version`. An older one is refused too. */

@@ -10,7 +10,7 @@ import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from
 import { defaultPath, HEALTH_PATH, toWirePath } from "./names.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
-export interface WorkspaceConfig {
+interface WorkspaceConfig {
   /** The first is the current one; all answer handshakes and verify deliveries. */
   verificationKeys: string[];
   /** Such as "/acme"; no two workspaces have the same. */
