@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
 
 /** What the script holds of others: their licences go with it. */
-const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core"];
+const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core", "@knadh/oat"];
 
 /**
  * Writes the inbox page into a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of what is bundled. The

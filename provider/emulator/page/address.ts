@@ -1,7 +1,7 @@
 import type { Scope } from "./apply-events.js";
 import { EXCHANGE_KINDS, type ExchangeId } from "./wire.js";
 
-/** What the fragment of the address says is chosen, so that a reload or a link shows the same. */
+/** Reads the choice from the fragment of the address, so that a reload or a link shows the same. */
 export function readAddress(fragment: string): { scope: Scope; exchange: ExchangeId | null } {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
   const kind = EXCHANGE_KINDS.find((name) => parameters.has(name));

@@ -1,15 +1,12 @@
-import type { ContactMessageAnswer } from "../control/shapes.js";
+import type { ContactMessageAnswer, ControlError } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
-import { readRefusal } from "./refusal.js";
 
-/** The emulator did not do what it was asked; the message can be shown. */
+/** The emulator did not do what it was asked. The message can be shown. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 }
 
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-
-/** Values that are undefined are left out. */
+/** Values that are undefined are skipped. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /** The address of a route of the control API, relative to the page. Every segment is encoded. */
@@ -20,29 +17,37 @@ export function routeOf(segments: readonly string[], query: Query = {}): string 
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/**
- * Calls the control API and gives its JSON; undefined for an answer without a body. The body is given as JSON text, so
- * that no number loses digits. Throws {@link ApiError} with a text in the page's language, or the emulator's own.
- */
-export async function call<Answer>(method: Method, route: string, body?: string): Promise<Answer> {
-  const response = await request(method, route, body);
-  const text = await response.text().catch(unreachable);
-  if (!response.ok) throw new ApiError(errorTextOf(response.status, text));
-  return parseAnswer(response.status, text) as Answer;
+/** Reads from the control API. Throws {@link ApiError} with a text in the page's language, or the emulator's own. */
+export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
+  return request<Answer>("GET", routeOf(segments, query), null);
 }
 
-/** Reads with the secrets in clear, whatever the page shows. */
+/** Reads with the secrets in clear text, whatever the page shows. */
 export function readInClear<Answer>(segments: readonly string[]): Promise<Answer> {
-  return call<Answer>("GET", routeOf(segments, { reveal: "true" }));
+  return read<Answer>(segments, { reveal: "true" });
 }
 
-function request(method: Method, route: string, body: string | undefined): Promise<Response> {
-  const headers = { accept: "application/json" };
-  const init: RequestInit =
-    body === undefined
-      ? { method, headers }
-      : { method, headers: { ...headers, "content-type": "application/json" }, body };
-  return fetch(route, { ...init, cache: "no-store", redirect: "error" }).catch(unreachable);
+/** Asks the control API for a change. A text is sent as it is: it is JSON already, with digits that no number can hold. */
+export function send<Answer>(
+  method: "POST" | "PUT" | "PATCH" | "DELETE",
+  segments: readonly string[],
+  body?: string | object,
+): Promise<Answer> {
+  const text = typeof body === "object" ? JSON.stringify(body) : body;
+  return request<Answer>(method, routeOf(segments), text ?? null);
+}
+
+async function request<Answer>(method: string, route: string, body: string | null): Promise<Answer> {
+  const headers = {
+    accept: "application/json",
+    ...(body !== null && { "content-type": "application/json" }),
+  };
+  const init = { method, headers, body, cache: "no-store", redirect: "error" } as const;
+  const response = await fetch(route, init).catch(unreachable);
+  const text = await response.text().catch(unreachable);
+  const answer = parse(text);
+  if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
+  throw new ApiError(refusalOf(answer) ?? t("error.status", { status: response.status }));
 }
 
 function unreachable(reason: unknown): never {
@@ -50,21 +55,21 @@ function unreachable(reason: unknown): never {
   throw new ApiError(t("error.unreachable", { reason: text }), { cause: reason });
 }
 
-function parseAnswer(status: number, text: string): unknown {
-  if (text === "") return undefined;
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (error) {
-    throw new ApiError(t("error.status", { status }), { cause: error });
+  } catch {
+    return undefined;
   }
 }
 
-/** What is said of a message that `bot_url` does not take. */
+/** Why it was refused: the emulator's own words, or the answer of `bot_url`. Undefined if a proxy before it answered. */
+function refusalOf(answer: unknown): string | undefined {
+  const { error, status, body } = Object(answer) as Partial<ControlError & ContactMessageAnswer>;
+  if (typeof error?.message === "string") return error.message;
+  return typeof status === "number" ? describeRefusal({ status, body }) : undefined;
+}
+
+/** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
   t("compose.refused", { status, body: JSON.stringify(body) ?? "" });
-
-function errorTextOf(status: number, text: string): string {
-  const refusal = readRefusal(text);
-  if (refusal === undefined) return t("error.status", { status });
-  return "message" in refusal ? refusal.message : describeRefusal(refusal);
-}

@@ -9,7 +9,7 @@ import type {
   WorkspaceView,
 } from "../control/shapes.js";
 
-/** What the page is about: records of other workspaces and messages of other conversations are not kept. */
+/** What the page shows. Records of other workspaces and messages of other conversations are not kept. */
 export interface Scope {
   workspace: string | null;
   conversation: string | null;
@@ -32,91 +32,64 @@ export interface Data {
 /** A page that stays open for days keeps the newest of each kind. */
 export const KEPT_RECORDS = 1000;
 
-type Draft = {
-  [Key in keyof Data]: Data[Key] extends ReadonlyMap<infer Id, infer Value> ? Map<Id, Value> : Data[Key];
-};
-
 /** A page that knows nothing yet. */
 export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
-  return {
-    scope,
-    workspaces: new Map(),
-    conversations: new Map(),
-    messages: new Map(),
-    handshakes: new Map(),
-    deliveries: new Map(),
-    requests: new Map(),
-    faults: [],
-  };
+  const none = new Map<string, never>();
+  const records = { messages: none, handshakes: none, deliveries: none, requests: none };
+  return { scope, workspaces: none, conversations: none, ...records, faults: [] };
 }
 
 /** What the page knows after these events, in their order. The same event twice does no harm. */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
-  let draft = draftOf(data);
-  for (const event of events) draft = applyEvent(draft, event);
-  return draft;
+  return events.reduce(applyEvent, data);
 }
 
-function draftOf(data: Data): Draft {
-  return {
-    scope: data.scope,
-    workspaces: new Map(data.workspaces),
-    conversations: new Map(data.conversations),
-    messages: new Map(data.messages),
-    handshakes: new Map(data.handshakes),
-    deliveries: new Map(data.deliveries),
-    requests: new Map(data.requests),
-    faults: data.faults,
-  };
-}
-
-function applyEvent(draft: Draft, event: EmulatorEvent): Draft {
+function applyEvent(data: Data, event: EmulatorEvent): Data {
+  const { workspaces, conversations, messages, handshakes, deliveries, requests, scope } = data;
   switch (event.type) {
     case "workspace":
-      draft.workspaces.set(event.workspace.name, event.workspace);
-      return draft;
+      return { ...data, workspaces: new Map(workspaces).set(event.workspace.name, event.workspace) };
     case "workspace-removed":
-      return removeWorkspace(draft, event.name);
+      return removeWorkspace(data, event.name);
     case "conversation":
-      draft.conversations.set(event.conversation.id, event.conversation);
-      return draft;
+      return {
+        ...data,
+        conversations: new Map(conversations).set(event.conversation.id, event.conversation),
+      };
     case "message":
-      if (event.message.conversation === draft.scope.conversation) keep(draft.messages, event.message);
-      return draft;
+      if (event.message.conversation !== scope.conversation) return data;
+      return { ...data, messages: keep(messages, event.message) };
     case "handshake":
-      if (event.handshake.workspace === draft.scope.workspace) keep(draft.handshakes, event.handshake);
-      return draft;
+      if (event.handshake.workspace !== scope.workspace) return data;
+      return { ...data, handshakes: keep(handshakes, event.handshake) };
     case "delivery":
-      if (event.delivery.workspace === draft.scope.workspace) keep(draft.deliveries, event.delivery);
-      return draft;
+      if (event.delivery.workspace !== scope.workspace) return data;
+      return { ...data, deliveries: keep(deliveries, event.delivery) };
     case "request":
-      if (event.request.workspace === draft.scope.workspace) keep(draft.requests, event.request);
-      return draft;
+      if (event.request.workspace !== scope.workspace) return data;
+      return { ...data, requests: keep(requests, event.request) };
     case "faults":
-      return { ...draft, faults: event.faults };
+      return { ...data, faults: event.faults };
     case "reset":
-      return { ...draftOf(emptyData(draft.scope)), workspaces: draft.workspaces };
+      return { ...emptyData(scope), workspaces };
     case "flow-failed":
     default:
-      return draft;
+      return data;
   }
 }
 
-function keep<Item extends { id: string }>(records: Map<string, Item>, record: Item): void {
-  records.set(record.id, record);
-  if (records.size <= KEPT_RECORDS) return;
-  const [oldest] = records.keys();
-  if (oldest !== undefined) records.delete(oldest);
+function keep<Item extends { id: string }>(records: ReadonlyMap<string, Item>, record: Item) {
+  const kept = new Map(records).set(record.id, record);
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT_RECORDS && oldest !== undefined) kept.delete(oldest);
+  return kept;
 }
 
-function removeWorkspace(draft: Draft, name: string): Draft {
-  draft.workspaces.delete(name);
-  for (const [id, { workspace }] of draft.conversations) {
-    if (workspace === name) draft.conversations.delete(id);
-  }
-  if (draft.scope.workspace !== name) return draft;
-  const { workspaces, conversations, faults } = draft;
-  return { ...draftOf(emptyData()), workspaces, conversations, faults };
+function removeWorkspace(data: Data, name: string): Data {
+  const workspaces = new Map([...data.workspaces].filter(([other]) => other !== name));
+  const conversations = new Map([...data.conversations].filter(([, { workspace }]) => workspace !== name));
+  const rest = data.scope.workspace === name ? { ...emptyData(), faults: data.faults } : data;
+  return { ...rest, workspaces, conversations };
 }
 
 /** The records of a list by their id, oldest first, the newest that are kept. */

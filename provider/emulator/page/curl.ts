@@ -1,5 +1,3 @@
-import { shellQuote } from "./shell-quote.js";
-
 /** A request as the page knows it: the secrets are masked unless they are revealed. */
 export interface CurlRequest {
   method: string;
@@ -8,8 +6,8 @@ export interface CurlRequest {
   body: string;
 }
 
-/** What curl makes itself, or what belonged to the connection. */
-const LEFT_OUT = new Set([
+/** Headers that curl writes itself, or that belonged to the connection. */
+const SKIPPED = new Set([
   "host",
   "connection",
   "content-length",
@@ -39,14 +37,34 @@ function methodOptions({ method, body }: CurlRequest): string[] {
 }
 
 function headerOptions({ headers, body }: CurlRequest): string[] {
-  const entries = Object.entries(headers).filter(([name]) => !LEFT_OUT.has(name.toLowerCase()));
+  const entries = Object.entries(headers).filter(([name]) => !SKIPPED.has(name.toLowerCase()));
   const hasType = entries.some(([name]) => name.toLowerCase() === "content-type");
-  const options = entries.map(([name, value]) => `--header ${shellQuote(headerLine(name, value))}`);
-  // With a body curl adds the content type of forms, unless it is taken out.
+  // For curl `name:` removes a header; `name;` sends it empty.
+  const lines = entries.map(([name, value]) => (value === "" ? `${name};` : `${name}: ${value}`));
+  const options = lines.map((line) => `--header ${shellQuote(line)}`);
+  // With a body curl adds the content type of forms, unless it is removed.
   return body === "" || hasType ? options : [...options, "--header content-type:"];
 }
 
-/** For curl `name:` takes a header out; `name;` sends it empty. */
-function headerLine(name: string, value: string): string {
-  return value === "" ? `${name};` : `${name}: ${value}`;
+/** Plain in every shell: no quotes needed. */
+const PLAIN = /^[A-Za-z0-9_\-+=:,./@%]+$/;
+
+/** In a terminal these act while they are pasted, quoted or not: an escape sequence can end the paste. */
+const ACTING = /(?!\n)\p{Cc}/u;
+
+/**
+ * The text as one word of a POSIX shell, in single quotes. A text with control characters is written as `$'…'`, which
+ * bash, zsh and ksh know, so that a paste holds none of them.
+ */
+export function shellQuote(text: string): string {
+  if (ACTING.test(text)) {
+    return `$'${text.replaceAll(/[\\']/g, String.raw`\$&`).replaceAll(/\p{Cc}/gu, escapeControl)}'`;
+  }
+  return PLAIN.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** A C1 control is two bytes in UTF-8: `\x` would write one. */
+function escapeControl(char: string): string {
+  const code = char.charCodeAt(0).toString(16);
+  return char > "\x7f" ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
 }

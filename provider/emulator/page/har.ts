@@ -1,11 +1,11 @@
 import type { AttemptView, HttpView } from "../control/shapes.js";
 import { curlRequestOf, type WireEntry } from "./wire.js";
 
-/** An exchange as an HTTP Archive 1.2, for what reads those: one entry, or of a delivery one for each of its tries. */
+/** An exchange as an HTTP Archive 1.2: one entry, or for a delivery one for each attempt. */
 export function harOf(entry: WireEntry, version: string): object {
   const creator = { name: "apichat emulator", version };
   const request = requestOf(entry);
-  const entries = triesOf(entry).map(({ at, durationMs, received }) => ({
+  const entries = attemptsOf(entry).map(({ at, durationMs, received }) => ({
     startedDateTime: at,
     time: durationMs,
     request,
@@ -16,7 +16,7 @@ export function harOf(entry: WireEntry, version: string): object {
   return { log: { version: "1.2", creator, entries } };
 }
 
-function triesOf(entry: WireEntry): readonly Pick<AttemptView, "at" | "durationMs" | "received">[] {
+function attemptsOf(entry: WireEntry): readonly Pick<AttemptView, "at" | "durationMs" | "received">[] {
   if (entry.kind !== "delivery") return [entry.record];
   const { at, attempts } = entry.record;
   return attempts.length === 0 ? [{ at, durationMs: 0, received: null }] : attempts;

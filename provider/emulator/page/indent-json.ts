@@ -21,7 +21,7 @@ export function indentJson(text: string): string {
     .join("");
 }
 
-/** Whether a text is JSON of an object or list: nothing else gains from lines. */
+/** Whether a text is JSON of an object or list: nothing else gains from indentation. */
 export function isIndentable(text: string): boolean {
   if (!/^\s*[{[]/.test(text)) return false;
   try {

@@ -9,12 +9,12 @@ import type {
   SettingsView,
   WorkspaceView,
 } from "../control/shapes.js";
-import { call, routeOf, type Query } from "./api.js";
+import { read, type Query } from "./api.js";
 import { applyEvents, byId, emptyData, type Data, type Scope } from "./apply-events.js";
 import { data, isLinked, linked, revealed, settings, wire } from "./store.js";
 import { segmentsOf } from "./wire.js";
 
-/** What came while something was read: an answer may be older than an event that overtook it. */
+/** What arrived while something was read: an answer may be older than an event that overtook it. */
 let meanwhile: EmulatorEvent[] = [];
 let reads = 0;
 
@@ -24,15 +24,15 @@ export function receive(events: readonly EmulatorEvent[]): void {
   data.value = applyEvents(data.value, events);
 }
 
-/** Reads everything anew for what is chosen; chooses the first workspace if there is no such one. */
+/** Reads everything again for what is chosen. Chooses the first workspace if the chosen one does not exist. */
 export async function loadAll(): Promise<void> {
   const chosen = data.value.scope;
   await reading(async () => {
     const [workspaces, conversations, faults, given] = await Promise.all([
-      read<WorkspaceView[]>(["workspaces"]),
-      read<ConversationView[]>(["conversations"]),
-      read<FaultView[]>(["faults"]),
-      read<SettingsView>(["settings"]),
+      readShown<WorkspaceView[]>(["workspaces"]),
+      readShown<ConversationView[]>(["conversations"]),
+      readShown<FaultView[]>(["faults"]),
+      readShown<SettingsView>(["settings"]),
     ]);
     settings.value = given;
     const scope = existing(chosen, workspaces, conversations);
@@ -42,7 +42,7 @@ export async function loadAll(): Promise<void> {
       conversations: new Map(conversations.map((item) => [item.id, item])),
       faults,
     };
-    // Something else was chosen while this was read: its records are read by then.
+    // If something else was chosen meanwhile, its records are read already.
     return data.value.scope === chosen ? { ...emptyData(scope), ...records, ...known } : known;
   });
   await loadLinked();
@@ -53,7 +53,7 @@ async function loadLinked(): Promise<void> {
   const exchange = linked.value;
   if (exchange === null || wire.value.some(isLinked)) return;
   try {
-    const record = await read(segmentsOf(exchange));
+    const record = await readShown(segmentsOf(exchange));
     receive([{ type: exchange.kind, [exchange.kind]: record } as unknown as EmulatorEvent]);
   } catch (error) {
     if (linked.value === exchange) linked.value = null;
@@ -72,7 +72,6 @@ export async function loadScope(scope: Scope): Promise<void> {
   turnTo(scope);
   await reading(async () => {
     const records = await readScope(scope);
-    // Something else was chosen while this was read.
     return data.value.scope === scope ? records : {};
   });
 }
@@ -92,10 +91,10 @@ async function reading(readPart: () => Promise<Partial<Data>>): Promise<void> {
 async function readScope({ workspace, conversation }: Scope): Promise<Partial<Data>> {
   if (workspace === null) return {};
   const [handshakes, deliveries, requests, messages] = await Promise.all([
-    read<HandshakeView[]>(["handshakes"], { workspace }),
-    read<DeliveryView[]>(["deliveries"], { workspace }),
-    read<RequestView[]>(["requests"], { workspace }),
-    conversation === null ? [] : read<MessageView[]>(["conversations", conversation, "messages"]),
+    readShown<HandshakeView[]>(["handshakes"], { workspace }),
+    readShown<DeliveryView[]>(["deliveries"], { workspace }),
+    readShown<RequestView[]>(["requests"], { workspace }),
+    conversation === null ? [] : readShown<MessageView[]>(["conversations", conversation, "messages"]),
   ]);
   return {
     handshakes: byId(handshakes),
@@ -110,15 +109,14 @@ function existing(
   workspaces: readonly WorkspaceView[],
   conversations: readonly ConversationView[],
 ): Scope {
-  const found = workspaces.find(({ name }) => name === wanted.workspace) ?? workspaces[0];
-  const workspace = found?.name ?? null;
+  const workspace = (workspaces.find(({ name }) => name === wanted.workspace) ?? workspaces[0])?.name ?? null;
   const conversation = conversations.find(
     (item) => item.id === wanted.conversation && item.workspace === workspace,
   );
   return { workspace, conversation: conversation?.id ?? null };
 }
 
-function read<Answer>(segments: readonly string[], query: Query = {}): Promise<Answer> {
-  const reveal = revealed.value ? "true" : undefined;
-  return call<Answer>("GET", routeOf(segments, { ...query, reveal }));
+/** Reads with masks, or in clear text after "Show secrets". */
+function readShown<Answer>(segments: readonly string[], query: Query = {}): Promise<Answer> {
+  return read<Answer>(segments, { ...query, reveal: revealed.value ? "true" : undefined });
 }

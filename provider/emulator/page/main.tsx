@@ -11,7 +11,7 @@ import { data, linked } from "./store.js";
 const root = document.querySelector("#app");
 if (root === null) throw new Error("index.html has no element #app");
 
-/** Of its own, so that not every event touches the history: browsers allow few changes a minute. */
+/** Computed, so that not every event changes the history: browsers allow few changes a minute. */
 const address = computed(() => writeAddress(data.value.scope, linked.value));
 
 followLanguage();

@@ -6,7 +6,7 @@ export interface Notice {
   text: string;
 }
 
-/** Something done is told and goes away; an error stays until it is dismissed. */
+/** A success message goes away; an error stays until it is dismissed. */
 const SHOWN_MS = 5000;
 
 /** More of them would cover the page. */
@@ -14,42 +14,41 @@ const MOST = 4;
 
 export const notices = signal<readonly Notice[]>([]);
 
-/** Whether a modal dialog is open: it shows the notices then, because all else is out of reach. */
+/** Whether a modal dialog is open: it shows the notices then, because everything else is out of reach. */
 export const dialogOpen = signal(false);
 
 let count = 0;
 
-/** Says that something was done. */
-export function tell(text: string): void {
-  const { id } = add("done", text);
+/** Shows that something was done. */
+export function showDone(text: string): void {
+  const id = add("done", text);
   setTimeout(() => dismiss(id), SHOWN_MS);
 }
 
 /** Shows an error. The same text is not shown twice at once. */
-export function tellError(error: unknown): void {
+export function showError(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
   if (!notices.value.some((notice) => notice.text === text)) add("error", text);
 }
 
-/** Takes a notice away. */
+/** Removes a notice. */
 export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id);
 }
 
-/** Does what a control asks for; whether it was done. Its failure is shown. */
+/** Runs the action of a control, and shows its failure. Whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();
     return true;
   } catch (error) {
-    tellError(error);
+    showError(error);
     return false;
   }
 }
 
-function add(kind: Notice["kind"], text: string): Notice {
+function add(kind: Notice["kind"], text: string): number {
   count += 1;
-  const notice = { id: count, kind, text };
-  notices.value = [...notices.value, notice].slice(-MOST);
-  return notice;
+  notices.value = [...notices.value, { id: count, kind, text }].slice(-MOST);
+  return count;
 }

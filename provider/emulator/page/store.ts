@@ -4,14 +4,14 @@ import { emptyData, type Data } from "./apply-events.js";
 import type { Party } from "./outgoing-bodies.js";
 import { wireEntries, type ExchangeId, type WireEntry } from "./wire.js";
 
-/** What the emulator said. Written by loading.ts and live.ts only. */
+/** What the emulator answered and reported. */
 export const data = signal<Data>(emptyData());
 
 export const settings = signal<SettingsView>({ switches: {}, flows: [] });
 
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
-/** Whether secrets are asked for. */
+/** Whether the secrets are shown. */
 export const revealed = signal(false);
 
 /** A conversation that was begun here and has no message yet. */
@@ -24,7 +24,7 @@ export function isLinked({ kind, record }: WireEntry): boolean {
   return kind === linked.value?.kind && record.id === linked.value.id;
 }
 
-/** Which part shows where there is room for one only. */
+/** The part that a narrow screen shows. */
 export const view = signal<"workspaces" | "chat" | "wire">("chat");
 
 export const workspace = computed(() => {
@@ -37,7 +37,7 @@ const conversation = computed(() => {
   return scope.conversation === null ? null : (conversations.get(scope.conversation) ?? null);
 });
 
-/** Who is written for: the chosen conversation, or the one just begun. */
+/** Contact and conversation of the chat: the chosen ones, or those just begun. */
 export const party = computed<Party | null>(() => conversation.value ?? begun.value);
 
 /** The conversations of the chosen workspace, the latest first. */
@@ -52,11 +52,4 @@ export const messages = computed(() =>
   [...data.value.messages.values()].toSorted((a, b) => a.order - b.order),
 );
 
-export const wire = computed(() => {
-  const { requests, handshakes, deliveries } = data.value;
-  return wireEntries({
-    requests: requests.values(),
-    handshakes: handshakes.values(),
-    deliveries: deliveries.values(),
-  });
-});
+export const wire = computed(() => wireEntries(data.value));

@@ -1,8 +1,9 @@
-import type { DeliveryView, HandshakeView, HttpView, RequestView } from "../control/shapes.js";
+import type { DeliveryView, HandshakeView, RequestView } from "../control/shapes.js";
+import type { Data } from "./apply-events.js";
 import type { CurlRequest } from "./curl.js";
 import { contentOf, type MessageContent } from "./message-content.js";
 
-/** One exchange on the wire: what the emulator received, or what it sent. */
+/** One exchange on the wire: a request to the emulator, or one that it made. */
 export type WireEntry =
   | { kind: "request"; record: RequestView }
   | { kind: "handshake"; record: HandshakeView }
@@ -20,23 +21,21 @@ export type WireKind = "message" | "delivery" | "handshake" | "registration";
 
 export type Outcome = "good" | "bad" | "pending";
 
-interface Records {
-  requests: Iterable<RequestView>;
-  handshakes: Iterable<HandshakeView>;
-  deliveries: Iterable<DeliveryView>;
-}
-
-/** All exchanges in one line, newest first. */
-export function wireEntries({ requests, handshakes, deliveries }: Records): WireEntry[] {
+/** All exchanges in one list, newest first. */
+export function wireEntries({
+  requests,
+  handshakes,
+  deliveries,
+}: Pick<Data, "requests" | "handshakes" | "deliveries">): WireEntry[] {
   const entries: WireEntry[] = [
-    ...Array.from(requests, (record) => ({ kind: "request", record }) as const),
-    ...Array.from(handshakes, (record) => ({ kind: "handshake", record }) as const),
-    ...Array.from(deliveries, (record) => ({ kind: "delivery", record }) as const),
+    ...Array.from(requests.values(), (record) => ({ kind: "request", record }) as const),
+    ...Array.from(handshakes.values(), (record) => ({ kind: "handshake", record }) as const),
+    ...Array.from(deliveries.values(), (record) => ({ kind: "delivery", record }) as const),
   ];
   return entries.toSorted((a, b) => b.record.order - a.record.order);
 }
 
-/** What kind of traffic an exchange is: a request is a message to `bot_url` or an action of the registration interface. */
+/** The kind of traffic: a request is a message to `bot_url` or an action of the registration interface. */
 export function wireKindOf(entry: WireEntry): WireKind {
   if (entry.kind !== "request") return entry.kind;
   return entry.record.interface === "bot" ? "message" : "registration";
@@ -52,7 +51,7 @@ export function segmentsOf({ kind, id }: ExchangeId): string[] {
   return [{ request: "requests", handshake: "handshakes", delivery: "deliveries" }[kind], id];
 }
 
-/** By record, which is another object when it has changed: a text is looked for with each key that is pressed. */
+/** By record, which is another object when it has changed: the search runs again with each key that is pressed. */
 const searched = new WeakMap<WireEntry["record"], string>();
 
 /** Whether a body holds a text, in upper or lower case: as it was sent, or without the escapes of JSON. */
@@ -78,37 +77,33 @@ function spellingsOf(body: string): string[] {
 
 /** How an exchange ended. */
 export function outcomeOf(entry: WireEntry): Outcome {
-  switch (entry.kind) {
-    case "handshake":
-      return entry.record.verdict === "passed" ? "good" : "bad";
-    case "delivery":
-      if (entry.record.verdict === "pending") return "pending";
-      return entry.record.verdict === "delivered" && entry.record.signature === "right" ? "good" : "bad";
-    case "request":
-    default:
-      return requestOutcome(entry.record);
-  }
+  if (isPending(entry)) return "pending";
+  if (entry.kind === "request") return isSuccess(statusOf(entry)) ? "good" : "bad";
+  if (entry.kind === "handshake") return entry.record.verdict === "passed" ? "good" : "bad";
+  return entry.record.verdict === "delivered" && entry.record.signature === "right" ? "good" : "bad";
 }
 
-function requestOutcome({ received, durationMs }: RequestView): Outcome {
-  if (received === null) return durationMs === 0 ? "pending" : "bad";
-  const { status = 0 } = received;
-  return status >= 200 && status < 300 ? "good" : "bad";
+function isPending({ kind, record }: WireEntry): boolean {
+  if (kind === "request") return record.received === null && record.durationMs === 0;
+  return record.verdict === "pending";
 }
 
-/** Whether an injected fault struck it; of a delivery any of its tries. */
-export function isStruck(entry: WireEntry): boolean {
+export const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
+
+/** Whether an injected fault matched it; for a delivery any of its attempts. */
+export function hasFault(entry: WireEntry): boolean {
   if (entry.kind === "handshake") return false;
-  const struck = entry.kind === "request" ? [entry.record] : entry.record.attempts;
-  return struck.some(({ fault }) => fault !== "");
+  const calls = entry.kind === "request" ? [entry.record] : entry.record.attempts;
+  return calls.some(({ fault }) => fault !== "");
 }
 
 /** The status of the last answer; null if there was none. */
 export function statusOf(entry: WireEntry): number | null {
-  return lastAnswer(entry)?.status ?? null;
+  const last = entry.kind === "delivery" ? entry.record.attempts.at(-1) : entry.record;
+  return last?.received?.status ?? null;
 }
 
-/** The time of the whole exchange; of a delivery that of all its tries. */
+/** The time of the whole exchange; for a delivery the sum of its attempts. */
 export function durationMsOf(entry: WireEntry): number {
   if (entry.kind !== "delivery") return entry.record.durationMs;
   return entry.record.attempts.reduce((total, attempt) => total + attempt.durationMs, 0);
@@ -121,7 +116,7 @@ export function curlRequestOf(entry: WireEntry): CurlRequest {
   return { method, url, headers: sent.headers, body: sent.body };
 }
 
-/** What a message or delivery holds; null for other exchanges, and for a body that is no JSON. */
+/** The content of a message or delivery; null for other exchanges, and for a body that is not JSON. */
 export function messageOf(entry: WireEntry): MessageContent | null {
   const kind = wireKindOf(entry);
   if (kind !== "message" && kind !== "delivery") return null;
@@ -131,9 +126,4 @@ export function messageOf(entry: WireEntry): MessageContent | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-}
-
-function lastAnswer(entry: WireEntry): HttpView | null {
-  if (entry.kind !== "delivery") return entry.record.received;
-  return entry.record.attempts.at(-1)?.received ?? null;
 }

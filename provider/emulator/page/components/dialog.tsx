@@ -2,8 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { t } from "../i18n/translate.js";
 import { dialogOpen } from "../notices.js";
-import { Form } from "./form.js";
-import { Icon } from "./icon.js";
+import { IconButton } from "./buttons.js";
+import { Form } from "./field.js";
 import { Notices } from "./notices.js";
 
 interface Props {
@@ -13,7 +13,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-/** A modal dialog with a heading; Esc and the cross close it. Its content is made anew each time it opens. */
+/** A modal dialog with a heading. Esc and the cross close it. Its content is created each time it opens. */
 export function Dialog({ title, open, onClose, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -28,15 +28,13 @@ export function Dialog({ title, open, onClose, children }: Props) {
     };
   }, [open]);
   return (
-    <dialog ref={element} class="dialog" aria-labelledby={heading} onClose={onClose}>
+    <dialog ref={element} aria-labelledby={heading} onClose={onClose}>
       {open && (
         <>
-          <div class="dialog-head">
+          <header>
             <h2 id={heading}>{title}</h2>
-            <button type="button" class="quiet" aria-label={t("app.close")} onClick={onClose}>
-              <Icon name="close" />
-            </button>
-          </div>
+            <IconButton icon="close" label={t("app.close")} onClick={onClose} />
+          </header>
           {children}
           <Notices />
         </>
@@ -47,23 +45,25 @@ export function Dialog({ title, open, onClose, children }: Props) {
 
 interface FormProps extends Props {
   action: () => Promise<unknown>;
-  /** What the button says that does it. */
+  /** The text of the button that submits it. */
   submit: string;
   danger?: boolean;
 }
 
-/** A dialog that asks for something and closes when it is done, or given up. */
+/** A dialog with a form. It closes after success, or when it is cancelled. */
 export function FormDialog({ action, submit, danger = false, children, ...dialog }: FormProps) {
   return (
     <Dialog {...dialog}>
-      <Form class="stack" action={action} onDone={dialog.onClose}>
-        {children}
-        <div class="row end">
-          <button type="button" onClick={dialog.onClose}>
+      <Form action={action} onDone={dialog.onClose}>
+        <div class="vstack">{children}</div>
+        <footer>
+          <button type="button" class="outline" onClick={dialog.onClose}>
             {t("app.cancel")}
           </button>
-          <button class={danger ? "danger" : "primary"}>{submit}</button>
-        </div>
+          <button data-variant={danger ? "danger" : undefined} data-testid="submit">
+            {submit}
+          </button>
+        </footer>
       </Form>
     </Dialog>
   );

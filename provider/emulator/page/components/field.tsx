@@ -1,8 +1,9 @@
-import type { Signal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
+import { attempt } from "../notices.js";
 
-interface Props {
+interface FieldProps {
   label: string;
   value: string;
   onInput: (text: string) => void;
@@ -20,38 +21,32 @@ interface Props {
 }
 
 /** A labelled input of one line, which the browser neither completes nor corrects. */
-export function Field({ label, onInput, hint, hideLabel, type = "text", testId, ...input }: Props) {
-  const id = useId();
+export function Field({ label, onInput, hint, hideLabel, type = "text", testId, ...input }: FieldProps) {
+  const hintId = useId();
   // Preact's types want a literal.
   const typed: object = { type };
   return (
-    <div class="field">
-      <label for={id} class={hideLabel ? "hidden" : undefined}>
-        {label}
-      </label>
+    <label class="field">
+      {!hideLabel && label}
       <input
         {...input}
         {...typed}
-        id={id}
         onInput={(event) => onInput(event.currentTarget.value)}
         placeholder={hideLabel ? label : undefined}
         autocomplete="off"
         spellcheck={false}
         dir="auto"
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-label={label}
+        aria-describedby={hint === undefined ? undefined : hintId}
         data-testid={testId}
       />
-      {hint !== undefined && (
-        <small id={`${id}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
-    </div>
+      {hint !== undefined && <small id={hintId}>{hint}</small>}
+    </label>
   );
 }
 
-/** What a field needs to show a signal and to change it. */
-export const bound = (signal: Signal<string>): Pick<Props, "value" | "onInput"> => ({
+/** The props of a field that shows and changes a signal. */
+export const bound = (signal: Signal<string>): Pick<FieldProps, "value" | "onInput"> => ({
   value: signal.value,
   onInput: (text) => void (signal.value = text),
 });
@@ -60,35 +55,25 @@ interface SelectProps<Value extends string> {
   label: string;
   value: Value;
   options: readonly (readonly [value: Value, text: string])[];
-  /** May promise whether it was done: the control goes back if not. */
+  /** May promise whether it succeeded: the control goes back if not. */
   onChange: (value: Value) => unknown;
   hideLabel?: boolean;
   testId?: string;
 }
 
 /** A labelled choice. */
-export function Select<Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-  hideLabel,
-  testId,
-}: SelectProps<Value>) {
-  const id = useId();
+export function Select<Value extends string>(props: SelectProps<Value>) {
+  const { label, value, options, onChange, hideLabel, testId } = props;
   return (
-    <div class="field">
-      <label for={id} class={hideLabel ? "hidden" : undefined}>
-        {label}
-      </label>
+    <label class="field">
+      {!hideLabel && label}
       <select
-        id={id}
         value={value}
-        onChange={(event) => {
-          const { currentTarget: select } = event;
+        onChange={({ currentTarget: select }) => {
           const chosen = options.find(([option]) => option === select.value);
           if (chosen !== undefined) void revertIfFailed(onChange(chosen[0]), () => (select.value = value));
         }}
+        aria-label={label}
         data-testid={testId}
       >
         {options.map(([option, text]) => (
@@ -97,13 +82,13 @@ export function Select<Value extends string>({
           </option>
         ))}
       </select>
-    </div>
+    </label>
   );
 }
 
 interface CheckProps {
   checked: boolean;
-  /** May promise whether it was done: the control goes back if not. */
+  /** May promise whether it succeeded: the control goes back if not. */
   onChange: (checked: boolean) => unknown;
   children: ComponentChildren;
   testId?: string;
@@ -126,7 +111,49 @@ export function Check({ checked, onChange, children, testId }: CheckProps) {
   );
 }
 
-/** The page draws a control anew when its value changes, so not after a change that was refused. */
+/** A labelled check box that shows and changes a signal. */
+export function BoundCheck({ signal, children }: { signal: Signal<boolean>; children: ComponentChildren }) {
+  return (
+    <Check checked={signal.value} onChange={(checked) => (signal.value = checked)}>
+      {children}
+    </Check>
+  );
+}
+
+/** The page draws a control again when its value changes, so not after a change that was refused. */
 async function revertIfFailed(change: unknown, revert: () => void): Promise<void> {
   if (change instanceof Promise && (await change) === false) revert();
+}
+
+interface FormProps {
+  class?: string;
+  label?: string;
+  /** Its failure is shown, and the form stays filled in. */
+  action: () => Promise<unknown>;
+  onDone?: () => void;
+  children: ComponentChildren;
+}
+
+/** A form that is submitted once at a time. */
+export function Form({ class: className, label, action, onDone, children }: FormProps) {
+  const busy = useSignal(false);
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    if (busy.value) return;
+    busy.value = true;
+    const done = await attempt(action);
+    busy.value = false;
+    if (done) onDone?.();
+  }
+  return (
+    <form
+      class={className}
+      aria-label={label}
+      aria-busy={busy.value}
+      autocomplete="off"
+      onSubmit={(event) => void submit(event)}
+    >
+      {children}
+    </form>
+  );
 }

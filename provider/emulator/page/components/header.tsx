@@ -1,35 +1,48 @@
 import { useSignal } from "@preact/signals";
 import { reveal } from "../actions.js";
-import { LANGUAGES } from "../i18n/language.js";
-import { chooseLanguage, language, t } from "../i18n/translate.js";
+import { send } from "../api.js";
+import { chooseLanguage, language, LANGUAGES, t } from "../i18n/translate.js";
+import { showDone } from "../notices.js";
 import { connection, data, revealed } from "../store.js";
-import { FaultPanel, isActive } from "./fault-panel.js";
-import { Check } from "./field.js";
-import { Icon } from "./icon.js";
-import { ResetDialog } from "./reset-dialog.js";
-
-const LANGUAGE_NAMES = { en: "English", "pt-BR": "Português" };
+import { Icon } from "./buttons.js";
+import { FormDialog } from "./dialog.js";
+import { FaultPanel, isActive } from "./faults.js";
+import { BoundCheck, Check, Select } from "./field.js";
 
 /** Title, state of the connection, and what concerns the whole emulator. */
 export function Header() {
   const open = useSignal<"faults" | "reset" | null>(null);
   const close = () => (open.value = null);
   return (
-    <header class="header">
-      <h1>
-        <Icon name="bolt" /> {t("app.title")}
-      </h1>
-      <Connection />
-      <div class="header-tools">
+    <header class="hstack justify-between">
+      <div class="hstack">
+        <h1>
+          <Icon name="bolt" /> {t("app.title")}
+        </h1>
+        <Connection />
+      </div>
+      <div class="hstack gap-2">
         <Check checked={revealed.value} onChange={reveal} testId="reveal">
           {t("app.reveal")}
         </Check>
-        <LanguageSelect />
-        <button type="button" onClick={() => (open.value = "faults")} data-testid="open-faults">
-          <Icon name="crack" /> {t("faults.button")}
+        <Select
+          label={t("app.language")}
+          value={language.value}
+          options={LANGUAGES.map((tag) => [tag, nameOf(tag)])}
+          onChange={chooseLanguage}
+          hideLabel
+          testId="language"
+        />
+        <button
+          type="button"
+          class="outline"
+          onClick={() => (open.value = "faults")}
+          data-testid="open-faults"
+        >
+          <Icon name="crack" /> {t("faults.title")}
           <ActiveFaults />
         </button>
-        <button type="button" onClick={() => (open.value = "reset")} data-testid="open-reset">
+        <button type="button" class="outline" onClick={() => (open.value = "reset")} data-testid="open-reset">
           {t("reset.button")}
         </button>
       </div>
@@ -39,38 +52,47 @@ export function Header() {
   );
 }
 
+const CONNECTION_VARIANTS = { connecting: "warning", live: "success", lost: "danger" };
+
 function Connection() {
+  const state = connection.value;
   return (
-    <p class="connection" data-state={connection.value} role="status" data-testid="connection">
-      <span class="dot" aria-hidden="true" />
-      {t(`connection.${connection.value}`)}
+    <p
+      class="badge"
+      data-variant={CONNECTION_VARIANTS[state]}
+      data-state={state}
+      role="status"
+      data-testid="connection"
+    >
+      {t(`connection.${state}`)}
     </p>
   );
 }
 
+/** A language in its own words. */
+const nameOf = (tag: string): string => new Intl.DisplayNames(tag, { type: "language" }).of(tag) ?? tag;
+
 function ActiveFaults() {
   const count = data.value.faults.filter(isActive).length;
-  return count === 0 ? null : <span class="badge bad">{t("faults.active", { count })}</span>;
+  if (count === 0) return null;
+  return (
+    <span class="badge" data-variant="danger">
+      {t("faults.active", { count })}
+    </span>
+  );
 }
 
-function LanguageSelect() {
+/** Asks before everything is deleted. */
+function ResetDialog(opened: { open: boolean; onClose: () => void }) {
+  const workspaces = useSignal(false);
+  async function reset(): Promise<void> {
+    await send("POST", ["reset"], { workspaces: workspaces.value });
+    showDone(t("reset.done"));
+  }
   return (
-    <label class="language">
-      <span class="hidden">{t("app.language")}</span>
-      <select
-        value={language.value}
-        onChange={(event) => {
-          const chosen = LANGUAGES.find((tag) => tag === event.currentTarget.value);
-          if (chosen !== undefined) chooseLanguage(chosen);
-        }}
-        data-testid="language"
-      >
-        {LANGUAGES.map((tag) => (
-          <option key={tag} value={tag} lang={tag}>
-            {LANGUAGE_NAMES[tag]}
-          </option>
-        ))}
-      </select>
-    </label>
+    <FormDialog {...opened} title={t("reset.title")} action={reset} submit={t("reset.confirm")} danger>
+      <p>{t("reset.explain")}</p>
+      <BoundCheck signal={workspaces}>{t("reset.workspaces")}</BoundCheck>
+    </FormDialog>
   );
 }

@@ -1,23 +1,27 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
 import type { MediaKind } from "../../../../schema/media-kind.js";
-import { fileNameOf, safeUrl } from "../safe-url.js";
-import { Icon } from "./icon.js";
+import { fileNameOf, safeUrl } from "../untrusted.js";
+import { Icon } from "./buttons.js";
 import { Text } from "./text.js";
 
-/** A picture, player or link, if the address is one that may be opened; else the address as text. */
+/** A picture, player or link, if the address may be opened; otherwise the address as text. */
 export function Media({ media, url }: { media: MediaKind; url: unknown }) {
   const safe = safeUrl(url);
   const broken = useSignal(false);
   if (safe === null) return <Unsafe url={url} />;
   if (media === "file") return <FileLink url={safe} />;
-  if (broken.value) return <Broken url={safe} />;
+  if (broken.value) {
+    return (
+      <p>
+        <small>{t("media.broken")}</small> <FileLink url={safe}>{safe}</FileLink>
+      </p>
+    );
+  }
   return (
-    <figure class="media">
+    <figure>
       <Player media={media} url={safe} onBroken={() => (broken.value = true)} />
-      <figcaption>
-        <FileLink url={safe} />
-      </figcaption>
+      <FileLink url={safe} />
     </figure>
   );
 }
@@ -45,11 +49,11 @@ function Player({ media, url, onBroken }: PlayerProps) {
   return media === "audio" ? <audio {...props} /> : <video {...props} />;
 }
 
-/** A link that opens beside the page and tells the other side nothing of it. */
+/** A link that opens in a new tab and passes nothing on about the page. */
 export function FileLink({ url, children }: { url: string; children?: string }) {
   return (
     <a
-      class="file"
+      class="hstack gap-1"
       href={url}
       target="_blank"
       rel="noopener noreferrer"
@@ -62,19 +66,11 @@ export function FileLink({ url, children }: { url: string; children?: string }) 
   );
 }
 
-function Broken({ url }: { url: string }) {
-  return (
-    <p>
-      <small class="muted">{t("media.broken")}</small> <FileLink url={url}>{url}</FileLink>
-    </p>
-  );
-}
-
-/** An address that is no link: shown, so that it can be seen what was sent. */
+/** An address that is no link, shown as text. */
 export function Unsafe({ url }: { url: unknown }) {
   return (
-    <p class="unsafe" data-testid="unsafe-url">
-      <small class="muted">{t("media.unsafe")}</small>{" "}
+    <p data-testid="unsafe-url">
+      <small>{t("media.unsafe")}</small>{" "}
       <code>
         <Text>{typeof url === "string" ? url : (JSON.stringify(url) ?? "")}</Text>
       </code>

@@ -2,26 +2,24 @@ import type { MessageView } from "../../control/shapes.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, type MessageContent } from "../message-content.js";
 import { data } from "../store.js";
-import { visibleText } from "../visible-text.js";
-import { Carousel } from "./carousel.js";
+import { visibleText } from "../untrusted.js";
 import { Media } from "./media.js";
-import { PostbackButtons } from "./postback-buttons.js";
+import { Carousel, PostbackButtons } from "./templates.js";
 import { Text } from "./text.js";
 
-/** One message: who, what, when, and for a reply what became of its delivery. */
+/** One message: who, what, when, and for a reply the state of its delivery. */
 export function Message({ message }: { message: MessageView }) {
   const { from, at } = message;
   const content = contentOf(message.body);
   return (
     <article class={`message from-${from}`} data-testid="message" data-from={from} data-kind={content.kind}>
-      <div class={content.kind === "cards" ? "bubble wide" : "bubble"}>
+      <div class="bubble">
         <Content content={content} />
       </div>
-      <footer class="message-foot">
-        <span class="who">{t(`chat.from.${from}`)}</span>
-        <time dateTime={at}>{clockOf(at)}</time>
+      <small>
+        <strong>{t(`chat.from.${from}`)}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
         {from !== "contact" && <DeliveryState delivery={message.delivery} />}
-      </footer>
+      </small>
     </article>
   );
 }
@@ -29,12 +27,12 @@ export function Message({ message }: { message: MessageView }) {
 function Content({ content }: { content: MessageContent }) {
   switch (content.kind) {
     case "text":
-      return <Paragraph>{content.text}</Paragraph>;
+      return <Words>{content.text}</Words>;
     case "postback":
       return (
         <>
-          <Paragraph>{content.title}</Paragraph>
-          <small class="muted">
+          <Words>{content.title}</Words>
+          <small>
             {t("chat.pressed")}: <Text>{t("chat.payload", { payload: content.payload })}</Text>
           </small>
         </>
@@ -44,14 +42,14 @@ function Content({ content }: { content: MessageContent }) {
     case "buttons":
       return (
         <>
-          <Paragraph>{content.text}</Paragraph>
+          <Words>{content.text}</Words>
           <PostbackButtons buttons={content.buttons} />
         </>
       );
     case "cards":
       return (
         <>
-          {content.text !== "" && <Paragraph>{content.text}</Paragraph>}
+          {content.text !== "" && <Words>{content.text}</Words>}
           <Carousel cards={content.cards} />
         </>
       );
@@ -59,14 +57,14 @@ function Content({ content }: { content: MessageContent }) {
     default:
       return (
         <>
-          <small class="muted">{t("media.unknown")}</small>
-          <pre class="raw">{visibleText(content.json)}</pre>
+          <small>{t("media.unknown")}</small>
+          <pre>{visibleText(content.json)}</pre>
         </>
       );
   }
 }
 
-function Paragraph({ children }: { children: string }) {
+function Words({ children }: { children: string }) {
   return (
     <p class="words" dir="auto">
       {visibleText(children)}
@@ -75,8 +73,8 @@ function Paragraph({ children }: { children: string }) {
 }
 
 function DeliveryState({ delivery }: { delivery: string | null }) {
-  if (delivery === null) return <span class="warn-text">{t("chat.undelivered")}</span>;
+  if (delivery === null) return <span class="bad">{t("chat.undelivered")}</span>;
   const verdict = data.value.deliveries.get(delivery)?.verdict;
   if (verdict === undefined) return null;
-  return <span class={verdict === "failed" ? "bad-text" : undefined}>{t(`chat.${verdict}`)}</span>;
+  return <span class={verdict === "failed" ? "bad" : undefined}>{t(`chat.${verdict}`)}</span>;
 }

@@ -1,9 +1,9 @@
 import { t } from "../i18n/translate.js";
 import { dismiss, notices, type Notice } from "../notices.js";
-import { Icon } from "./icon.js";
+import { IconButton } from "./buttons.js";
 import { Text } from "./text.js";
 
-/** Errors interrupt a screen reader, what was done waits for it. Both regions are always there, so that they are heard. */
+/** Errors interrupt a screen reader, success messages wait. Both regions always exist: otherwise they would not be read. */
 export function Notices() {
   return (
     <div class="notices">
@@ -19,18 +19,12 @@ export function Notices() {
 
 function Items({ kind }: { kind: Notice["kind"] }) {
   const shown = notices.value.filter((notice) => notice.kind === kind);
-  return shown.map((notice) => <Item key={notice.id} {...notice} />);
-}
-
-function Item({ id, kind, text }: Notice) {
-  return (
-    <div class={`notice ${kind}`}>
+  return shown.map(({ id, text }) => (
+    <div key={id} class={`card flex justify-between ${kind}`}>
       <p>
         <Text>{text}</Text>
       </p>
-      <button type="button" class="quiet" aria-label={t("app.dismiss")} onClick={() => dismiss(id)}>
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label={t("app.dismiss")} onClick={() => dismiss(id)} />
     </div>
-  );
+  ));
 }

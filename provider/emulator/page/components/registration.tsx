@@ -1,68 +1,65 @@
-import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
 import type { WorkspaceView } from "../../control/shapes.js";
-import { changeWorkspace } from "../actions.js";
-import { readInClear } from "../api.js";
+import { readInClear, send } from "../api.js";
 import { t } from "../i18n/translate.js";
-import { attempt } from "../notices.js";
+import { attempt, showDone } from "../notices.js";
 import { settings } from "../store.js";
-import { CopyButton } from "./copy-button.js";
-import { DeleteWorkspace } from "./delete-workspace.js";
-import { Check, Select } from "./field.js";
-import { OutsideChange } from "./outside-change.js";
+import { CopyButton, Tool } from "./buttons.js";
+import { FormDialog } from "./dialog.js";
+import { bound, Check, Field, Form, Select } from "./field.js";
 import { Text } from "./text.js";
-import { StatusBadge } from "./workspace-panel.js";
 
-/** What is registered for a workspace, its keys and addresses, and what replies in it. */
+/** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
 export function Registration({ workspace }: { workspace: WorkspaceView }) {
   const { name, registration, flow, mayManageFlow } = workspace;
+  const change = (part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>) =>
+    attempt(() => send("PATCH", ["workspaces", name], part));
+  // A function given in code is not in the list, but may be the flow that replies.
+  const flows = [...new Set([...settings.value.flows, flow])];
   return (
-    <section class="registration" aria-label={t("registration.heading")} data-testid="registration">
-      <dl class="facts">
-        <Fact name={t("registration.status")}>
+    <section class="card vstack gap-2" aria-label={t("wire.kind.registration")} data-testid="registration">
+      <dl>
+        <dt>{t("registration.status")}</dt>
+        <dd>
           <StatusBadge status={registration?.webhook_status ?? ""} />
-        </Fact>
+        </dd>
         <Value name="url" workspace={workspace} />
         <Value name="botUrl" workspace={workspace} />
       </dl>
       <Select
         label={t("registration.flow")}
         value={flow}
-        options={flowOptions(flow)}
-        onChange={(chosen) => attempt(() => changeWorkspace(name, { flow: chosen }))}
+        options={flows.map((option) => [option, option])}
+        onChange={(chosen) => change({ flow: chosen })}
         testId="flow"
       />
-      <details class="fold">
+      <details>
         <summary>{t("registration.details")}</summary>
-        <dl class="facts">
-          <Value name="baseUrl" workspace={workspace} />
-          <Value name="apiKey" workspace={workspace} />
-          <Value name="flowApiKey" workspace={workspace} />
-          <Value name="key" workspace={workspace} />
-        </dl>
-        <Check
-          checked={mayManageFlow}
-          onChange={(checked) => attempt(() => changeWorkspace(name, { mayManageFlow: checked }))}
-        >
-          {t("registration.manage")}
-        </Check>
-        <DeleteWorkspace name={name} />
+        <div class="vstack">
+          <dl>
+            <Value name="baseUrl" workspace={workspace} />
+            <Value name="apiKey" workspace={workspace} />
+            <Value name="flowApiKey" workspace={workspace} />
+            <Value name="key" workspace={workspace} />
+          </dl>
+          <Check checked={mayManageFlow} onChange={(checked) => change({ mayManageFlow: checked })}>
+            {t("registration.manage")}
+          </Check>
+          <DeleteWorkspace name={name} />
+        </div>
       </details>
-      <OutsideChange workspace={name} registered={registration !== null && registration.webhook_url !== ""} />
+      <OutsideChange workspace={name} registered={(registration?.webhook_url ?? "") !== ""} />
     </section>
   );
 }
 
-/** A function given in code is not in the list, but may be what replies. */
-function flowOptions(flow: string): (readonly [string, string])[] {
-  return [...new Set([...settings.value.flows, flow])].map((name) => [name, name]);
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+/** The `webhook_status` as it is on the wire. */
+export function StatusBadge({ status }: { status: string }) {
+  if (status === "") return <span class="badge outline">{t("registration.none")}</span>;
   return (
-    <div class="fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
+      <Text>{status}</Text>
+    </span>
   );
 }
 
@@ -75,23 +72,82 @@ const VALUES = {
   flowApiKey: ({ flowApiKey }) => flowApiKey,
 } satisfies Record<string, (workspace: WorkspaceView) => string>;
 
-/** Shown as the page has it, and copied in clear. */
+/** Shown as the page has it, and copied in clear text. */
 function Value({ name, workspace }: { name: keyof typeof VALUES; workspace: WorkspaceView }) {
   const label = t(`registration.${name}`);
-  const read = VALUES[name];
-  const value = read(workspace);
-  if (value === "") return <Fact name={label}>–</Fact>;
+  const valueOf = VALUES[name];
+  const value = valueOf(workspace);
   return (
-    <Fact name={label}>
-      <span class="mono">
-        <Text>{value}</Text>
-      </span>
-      <CopyButton
-        compact
-        label={t("copy.copyOf", { what: label })}
-        text={async () => read(await readInClear(["workspaces", workspace.name]))}
-        done={t("copy.inClear")}
-      />
-    </Fact>
+    <>
+      <dt>{label}</dt>
+      {value === "" && <dd>–</dd>}
+      {value !== "" && (
+        <dd class="flex justify-between">
+          <code>
+            <Text>{value}</Text>
+          </code>
+          <CopyButton
+            compact
+            label={t("copy.copyOf", { what: label })}
+            text={async () => valueOf(await readInClear(["workspaces", workspace.name]))}
+            done={t("copy.inClear")}
+          />
+        </dd>
+      )}
+    </>
+  );
+}
+
+/** Deletes a workspace, after a question. */
+function DeleteWorkspace({ name }: { name: string }) {
+  const open = useSignal(false);
+  return (
+    <>
+      <Tool label={t("workspaces.delete")} action={async () => (open.value = true)} />
+      <FormDialog
+        title={t("workspaces.deleteTitle", { name })}
+        open={open.value}
+        onClose={() => (open.value = false)}
+        action={() => send("DELETE", ["workspaces", name])}
+        submit={t("workspaces.delete")}
+        danger
+      >
+        <p>{t("workspaces.deleteExplain")}</p>
+      </FormDialog>
+    </>
+  );
+}
+
+/** Registers or removes as another system would, to test how a program handles it. */
+function OutsideChange({ workspace, registered }: { workspace: string; registered: boolean }) {
+  const url = useSignal("https://somebody-else.example/webhook");
+  const key = useSignal("somebody-elses-key");
+  const route = ["workspaces", workspace, "registration"];
+  async function register(): Promise<void> {
+    await send("PUT", route, { webhook_url: url.value, webhook_verification_key: key.value });
+    showDone(t("registration.outsideSetDone"));
+  }
+  async function remove(): Promise<void> {
+    await send("DELETE", route);
+    showDone(t("registration.outsideRemoveDone"));
+  }
+  return (
+    <details>
+      <summary>{t("registration.outside")}</summary>
+      <Form class="vstack" action={register}>
+        <small>{t("registration.outsideExplain")}</small>
+        <Field label={t("registration.outsideUrl")} {...bound(url)} type="url" required />
+        <Field label={t("registration.outsideKey")} {...bound(key)} required />
+        <button class="outline small">{t("registration.outsideSet")}</button>
+        <button
+          type="button"
+          class="outline small"
+          disabled={!registered}
+          onClick={() => void attempt(remove)}
+        >
+          {t("registration.outsideRemove")}
+        </button>
+      </Form>
+    </details>
   );
 }

@@ -1,6 +1,6 @@
-import { visibleText } from "../visible-text.js";
+import { visibleText } from "../untrusted.js";
 
-/** A text from the wire: it does not turn the writing direction of what is around it, and hides nothing. */
+/** A text from the wire: it does not change the writing direction of its surroundings, and hides nothing. */
 export function Text({ children }: { children: string }) {
   return <bdi>{visibleText(children)}</bdi>;
 }

@@ -1,79 +1,139 @@
-import type { AttemptView, DeliveryView, HandshakeView, RequestView } from "../../control/shapes.js";
+import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
+import { useId, useMemo } from "preact/hooks";
+import type { DeliveryView, HttpView } from "../../control/shapes.js";
 import { t } from "../i18n/translate.js";
+import { indentJson, isIndentable } from "../indent-json.js";
+import { visibleText } from "../untrusted.js";
 import type { WireEntry } from "../wire.js";
-import { HttpPart } from "./http-part.js";
+import { BoundCheck } from "./field.js";
 import { Text } from "./text.js";
+
+/** A longer body is cut until it is asked for: drawing megabytes would block the page. */
+const SHOWN_CHARACTERS = 10_000;
+
+/** A longer body is indented on request: it takes a second for each megabyte. */
+const INDENTED_CHARACTERS = 100_000;
 
 /** Everything that is known of an exchange. */
 export function WireDetails({ entry }: { entry: WireEntry }) {
-  switch (entry.kind) {
-    case "request":
-      return <RequestDetails request={entry.record} />;
-    case "handshake":
-      return <HandshakeDetails handshake={entry.record} />;
-    case "delivery":
-    default:
-      return <DeliveryDetails delivery={entry.record} />;
+  const { url, sent } = entry.record;
+  if (entry.kind === "request") {
+    const { method, fault, received } = entry.record;
+    return (
+      <>
+        <Line name={t("wire.address")} value={`${method} ${url}`} />
+        <Line name={t("wire.injectedFault")} value={fault} />
+        <HttpPart title={t("wire.received")} part={sent} />
+        <HttpPart title={t("wire.answered")} part={received} />
+      </>
+    );
   }
-}
-
-function RequestDetails({ request }: { request: RequestView }) {
-  const { method, url, fault, sent, received } = request;
-  return (
-    <>
-      <Line name={t("wire.address")} value={`${method} ${url}`} />
-      <Line name={t("wire.faultStruck")} value={fault} />
-      <HttpPart title={t("wire.received")} part={sent} />
-      <HttpPart title={t("wire.answered")} part={received} />
-    </>
-  );
-}
-
-function HandshakeDetails({ handshake }: { handshake: HandshakeView }) {
-  return (
-    <>
-      <Line name={t("wire.address")} value={`POST ${handshake.url}`} />
-      <Line name={t("wire.encoding")} value={handshake.encoding} />
-      <Line name={t("wire.reason")} value={handshake.reason} />
-      <HttpPart title={t("wire.sent")} part={handshake.sent} />
-      <HttpPart title={t("wire.answerReceived")} part={handshake.received} />
-    </>
-  );
-}
-
-function DeliveryDetails({ delivery }: { delivery: DeliveryView }) {
-  const { url, reason, sent, attempts } = delivery;
   return (
     <>
       <Line name={t("wire.address")} value={`POST ${url}`} />
-      <Line name={t("wire.reason")} value={reason} />
+      {entry.kind === "handshake" && <Line name={t("wire.encoding")} value={entry.record.encoding} />}
+      <Line name={t("wire.reason")} value={entry.record.reason} />
       <HttpPart title={t("wire.sent")} part={sent} />
-      {attempts.map((attempt, index) => (
-        <Attempt key={index} number={index + 1} attempt={attempt} only={attempts.length === 1} />
-      ))}
+      {entry.kind === "handshake" && (
+        <HttpPart title={t("wire.answerReceived")} part={entry.record.received} />
+      )}
+      {entry.kind === "delivery" && <Attempts attempts={entry.record.attempts} />}
     </>
   );
 }
 
-function Attempt({ number, attempt, only }: { number: number; attempt: AttemptView; only: boolean }) {
-  const title = only ? t("wire.answerReceived") : t("wire.attempt", { number });
-  return (
-    <>
-      <HttpPart title={`${title} · ${Math.round(attempt.durationMs)} ms`} part={attempt.received} />
-      {!only && <Line name={t("wire.reason")} value={attempt.reason} />}
-      <Line name={t("wire.faultStruck")} value={attempt.fault} />
-    </>
-  );
+function Attempts({ attempts }: Pick<DeliveryView, "attempts">) {
+  const isOnly = attempts.length === 1;
+  return attempts.map(({ durationMs, received, reason, fault }, index) => {
+    const title = isOnly ? t("wire.answerReceived") : t("wire.attempt", { number: index + 1 });
+    return (
+      <Fragment key={index}>
+        <HttpPart title={`${title} · ${Math.round(durationMs)} ms`} part={received} />
+        {!isOnly && <Line name={t("wire.reason")} value={reason} />}
+        <Line name={t("wire.injectedFault")} value={fault} />
+      </Fragment>
+    );
+  });
 }
 
 function Line({ name, value }: { name: string; value: string }) {
   if (value === "") return null;
   return (
-    <p class="detail">
-      <span class="muted">{name}</span>{" "}
-      <span class="mono">
+    <p>
+      <span class="text-light">{name}</span>{" "}
+      <code>
         <Text>{value}</Text>
-      </span>
+      </code>
     </p>
+  );
+}
+
+/** Status, headers and body of one direction; null if there was no answer. */
+function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
+  const heading = useId();
+  return (
+    <section class="card vstack gap-2" aria-labelledby={heading}>
+      <h3 id={heading}>
+        {title}
+        {part?.status !== undefined && ` · ${part.status}`}
+      </h3>
+      {part === null ? (
+        <p class="text-light">{t("wire.noAnswer")}</p>
+      ) : (
+        <>
+          <Headers headers={part.headers} />
+          <Body body={part.body} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Headers({ headers }: Pick<HttpView, "headers">) {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return null;
+  return (
+    <details open>
+      <summary>{t("wire.headers")}</summary>
+      <ul>
+        {entries.map(([name, value]) => (
+          <li key={name}>
+            <code class="text-light">
+              <Text>{name}</Text>
+            </code>{" "}
+            <code>
+              <Text>{value}</Text>
+            </code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Body({ body }: { body: string }) {
+  const whole = useSignal(false);
+  const indented = useSignal(body.length <= INDENTED_CHARACTERS);
+  const indentable = useMemo(() => isIndentable(body), [body]);
+  const text = useMemo(
+    () => (indented.value && indentable ? indentJson(body) : body),
+    [body, indented.value],
+  );
+  if (body === "") return <p class="text-light">{`${t("wire.body")}: ${t("wire.emptyBody")}`}</p>;
+  const cut = !whole.value && text.length > SHOWN_CHARACTERS;
+  return (
+    <details open>
+      <summary>{t("wire.body")}</summary>
+      {indentable && <BoundCheck signal={indented}>{t("wire.indent")}</BoundCheck>}
+      <pre dir="auto" data-testid="body">
+        {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
+      </pre>
+      {cut && (
+        <button type="button" class="outline small" onClick={() => (whole.value = true)}>
+          {t("wire.showAll", { count: text.length })}
+        </button>
+      )}
+    </details>
   );
 }

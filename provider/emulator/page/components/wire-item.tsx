@@ -5,10 +5,11 @@ import type { MessageContent } from "../message-content.js";
 import { isLinked, linked } from "../store.js";
 import {
   durationMsOf,
-  isStruck,
+  hasFault,
+  isSuccess,
+  messageOf,
   outcomeOf,
   statusOf,
-  messageOf,
   wireKindOf,
   type WireEntry,
 } from "../wire.js";
@@ -43,7 +44,7 @@ export function WireItem({ entry }: { entry: WireEntry }) {
           <Line entry={entry} />
         </summary>
         {open.value && (
-          <div class="exchange-body">
+          <div class="vstack p-4">
             <WireTools entry={entry} />
             <WireDetails entry={entry} />
           </div>
@@ -57,20 +58,20 @@ function Line({ entry }: { entry: WireEntry }) {
   const { at } = entry.record;
   return (
     <>
-      <span class="arrow" aria-hidden="true">
-        {entry.kind === "request" ? "→" : "←"}
-      </span>
-      <span class="exchange-name">
+      <span aria-hidden="true">{entry.kind === "request" ? "→" : "←"}</span>
+      <strong>
         {nameOf(entry)} <Subject entry={entry} />
-      </span>
+      </strong>
       <StatusBadge entry={entry} />
-      <span class="exchange-facts">
+      <span class="facts hstack gap-2 text-light">
         <Verdict entry={entry} />
-        {isStruck(entry) && <span class="badge warn">{t("wire.fault")}</span>}
-        <span class="muted">{Math.round(durationMsOf(entry))} ms</span>
-        <time class="muted" dateTime={at}>
-          {timeOf(at)}
-        </time>
+        {hasFault(entry) && (
+          <span class="badge" data-variant="warning">
+            {t("wire.fault")}
+          </span>
+        )}
+        <span>{Math.round(durationMsOf(entry))} ms</span>
+        <time dateTime={at}>{timeOf(at)}</time>
       </span>
     </>
   );
@@ -91,14 +92,14 @@ function nameOf(entry: WireEntry) {
   }
 }
 
-/** Tells one delivery from the next without opening it. */
+/** Distinguishes one delivery from the next without opening it. */
 function Subject({ entry }: { entry: WireEntry }) {
   const content = messageOf(entry);
   if (content === null || content.kind === "unknown") return null;
   return (
-    <span class="subject">
+    <small>
       <Text>{subjectOf(content)}</Text>
-    </span>
+    </small>
   );
 }
 
@@ -120,10 +121,14 @@ function subjectOf(content: Exclude<MessageContent, { kind: "unknown" }>): strin
 
 function StatusBadge({ entry }: { entry: WireEntry }) {
   const status = statusOf(entry);
-  const isPending = outcomeOf(entry) === "pending";
-  if (status === null && isPending) return <span class="badge plain">{t("wire.underWay")}</span>;
-  const isGood = status !== null && status >= 200 && status < 300;
-  return <span class={`badge ${isGood ? "good" : "bad"}`}>{status ?? t("wire.noAnswer")}</span>;
+  if (status === null && outcomeOf(entry) === "pending") {
+    return <span class="badge outline">{t("wire.pending")}</span>;
+  }
+  return (
+    <span class="badge" data-variant={isSuccess(status) ? "success" : "danger"}>
+      {status ?? t("wire.noAnswer")}
+    </span>
+  );
 }
 
 function Verdict({ entry }: { entry: WireEntry }) {
@@ -132,15 +137,15 @@ function Verdict({ entry }: { entry: WireEntry }) {
   return (
     <>
       {verdict !== "pending" && (
-        <span class={verdict === "failed" ? "bad-text" : "good-text"}>{t(`wire.verdict.${verdict}`)}</span>
+        <span class={verdict === "failed" ? "bad" : "good"}>{t(`wire.verdict.${verdict}`)}</span>
       )}
       {entry.kind === "delivery" && (
-        <span class={entry.record.signature === "wrong" ? "bad-text" : "muted"}>
+        <span class={entry.record.signature === "wrong" ? "bad" : undefined}>
           {t(`wire.signature.${entry.record.signature}`)}
         </span>
       )}
       {entry.kind === "delivery" && entry.record.attempts.length > 1 && (
-        <span class="muted">{t("wire.attempts", { count: entry.record.attempts.length })}</span>
+        <span>{t("wire.attempts", { count: entry.record.attempts.length })}</span>
       )}
     </>
   );

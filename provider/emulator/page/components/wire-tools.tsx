@@ -1,17 +1,17 @@
-import type { HealthView } from "../../control/shapes.js";
+import { useSignal } from "@preact/signals";
+import type { DeliveryView, HealthView } from "../../control/shapes.js";
 import { resend } from "../actions.js";
 import { writeAddress } from "../address.js";
-import { call, readInClear, routeOf } from "../api.js";
+import { read, readInClear } from "../api.js";
 import { curlCommand } from "../curl.js";
-import { download } from "../download.js";
 import { harOf } from "../har.js";
 import { t } from "../i18n/translate.js";
 import { conversationOf, curlRequestOf, segmentsOf, type WireEntry } from "../wire.js";
-import { CopyButton } from "./copy-button.js";
-import { EditDelivery } from "./edit-delivery.js";
-import { Tool } from "./tool.js";
+import { CopyButton, Tool } from "./buttons.js";
+import { FormDialog } from "./dialog.js";
+import { BoundCheck } from "./field.js";
 
-/** What can be done with an exchange. Copied is what was sent; saved, to be passed on, is what the page shows. */
+/** The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the page shows. */
 export function WireTools({ entry }: { entry: WireEntry }) {
   const { kind, record } = entry;
   const { id, workspace } = record;
@@ -24,11 +24,11 @@ export function WireTools({ entry }: { entry: WireEntry }) {
     return new URL(writeAddress(scope, { kind, id }), location.href).href;
   }
   async function saveHar(): Promise<void> {
-    const { version } = await call<HealthView>("GET", routeOf(["health"]));
+    const { version } = await read<HealthView>(["health"]);
     download(`${kind}-${id}.har`, harOf(entry, version));
   }
   return (
-    <div class="row" role="group" aria-label={t("wire.tools")}>
+    <div class="hstack gap-2" role="group" aria-label={t("wire.tools")}>
       {kind === "delivery" && (
         <>
           <Tool label={t("wire.resend")} icon="again" action={() => resend(id)} testId="resend" />
@@ -47,4 +47,52 @@ export function WireTools({ entry }: { entry: WireEntry }) {
       <Tool label="HAR" name={t("wire.save", { format: "HAR" })} icon="save" action={saveHar} />
     </div>
   );
+}
+
+/** Sends a delivery again with another body, signed for it unless the old signature is wanted. */
+function EditDelivery({ id }: { id: string }) {
+  const body = useSignal<string | null>(null);
+  const sign = useSignal(true);
+  async function open(): Promise<void> {
+    body.value = (await readInClear<DeliveryView>(["deliveries", id])).sent.body;
+  }
+  return (
+    <>
+      <Tool label={t("wire.edit")} icon="pen" action={open} testId="edit" />
+      <FormDialog
+        title={t("wire.editTitle")}
+        open={body.value !== null}
+        onClose={() => (body.value = null)}
+        action={() => resend(id, { body: body.value ?? "", sign: sign.value })}
+        submit={t("compose.send")}
+      >
+        <label class="field">
+          {t("wire.body")}
+          <code>
+            <textarea
+              rows={12}
+              spellcheck={false}
+              autofocus
+              value={body.value ?? ""}
+              onInput={({ currentTarget }) => (body.value = currentTarget.value)}
+            />
+          </code>
+        </label>
+        <BoundCheck signal={sign}>{t("wire.editSign")}</BoundCheck>
+      </FormDialog>
+    </>
+  );
+}
+
+/** The time a browser may take before it begins with a download. */
+const KEPT_MS = 60_000;
+
+/** Saves a value as a file of JSON. */
+function download(name: string, value: unknown): void {
+  const file = new Blob([JSON.stringify(value, null, 2)], { type: "application/json" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }

@@ -2,14 +2,14 @@ import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
 import { data, isLinked, wire } from "../store.js";
 import { conversationOf, holds, wireKindOf, type WireEntry, type WireKind } from "../wire.js";
-import { bound, Check, Field, Select } from "./field.js";
+import { bound, BoundCheck, Field, Select } from "./field.js";
 import { WireItem } from "./wire-item.js";
 
 const SHOWN_AT_FIRST = 100;
 
 const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
 
-/** What happened between the emulator and the program under test, newest first. */
+/** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
   const kind = useSignal<WireKind | "all">("all");
   const onlyConversation = useSignal(false);
@@ -20,16 +20,16 @@ export function Wire() {
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
     (search.value === "" || holds(entry, search.value));
-  // What a link names is shown whatever else is.
+  // A linked exchange is always shown.
   const entries = wire.value.filter((entry) => isLinked(entry) || isWanted(entry));
   const count = Math.max(shown.value, entries.findIndex(isLinked) + 1);
   const older = Math.min(entries.length - count, SHOWN_AT_FIRST);
   return (
     <>
-      <div class="section-head">
+      <div class="head hstack justify-between">
         <h2>{t("wire.panel")}</h2>
         <Select
-          label={t("wire.show")}
+          label={t("compose.kind")}
           value={kind.value}
           options={KINDS.map((name) => [name, t(`wire.kind.${name}`)])}
           onChange={(chosen) => (kind.value = chosen)}
@@ -37,22 +37,24 @@ export function Wire() {
           testId="wire-kind"
         />
       </div>
-      <div class="padded stack tight">
+      <div class="head vstack gap-2">
         <Field label={t("wire.search")} {...bound(search)} hideLabel />
-        <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
-          {t("wire.onlyConversation")}
-        </Check>
+        <BoundCheck signal={onlyConversation}>{t("wire.onlyConversation")}</BoundCheck>
       </div>
       {entries.length === 0 && (
-        <p class="muted padded">{wire.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
+        <p class="text-light p-4">{wire.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
       )}
-      <ol class="wire" aria-label={t("wire.list")} data-testid="wire">
+      <ol aria-label={t("wire.list")} data-testid="wire">
         {entries.slice(0, count).map((entry) => (
           <WireItem key={`${entry.kind} ${entry.record.id}`} entry={entry} />
         ))}
       </ol>
       {older > 0 && (
-        <button type="button" class="small older" onClick={() => (shown.value = count + SHOWN_AT_FIRST)}>
+        <button
+          type="button"
+          class="outline small w-100"
+          onClick={() => (shown.value = count + SHOWN_AT_FIRST)}
+        >
           {t("wire.older", { count: older })}
         </button>
       )}

@@ -1,11 +1,13 @@
 import { useSignal } from "@preact/signals";
 import { choose } from "../actions.js";
+import { send } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { connection, data, workspace } from "../store.js";
-import { ConversationList } from "./conversation-list.js";
-import { Icon } from "./icon.js";
-import { NewWorkspace } from "./new-workspace.js";
-import { Registration } from "./registration.js";
+import { IconButton } from "./buttons.js";
+import { ConversationList } from "./conversations.js";
+import { FormDialog } from "./dialog.js";
+import { bound, Field } from "./field.js";
+import { Registration, StatusBadge } from "./registration.js";
 import { Text } from "./text.js";
 
 /** All workspaces; of the chosen one its registration and its conversations. */
@@ -14,34 +16,30 @@ export function WorkspacePanel() {
   const { workspaces, scope } = data.value;
   return (
     <>
-      <div class="section-head">
+      <div class="head hstack justify-between">
         <h2>{t("workspaces.heading")}</h2>
-        <button
-          type="button"
-          class="quiet"
-          aria-label={t("workspaces.new")}
-          title={t("workspaces.new")}
+        <IconButton
+          icon="plus"
+          label={t("workspaces.new")}
           onClick={() => (creating.value = true)}
-          data-testid="new-workspace"
-        >
-          <Icon name="plus" />
-        </button>
+          testId="new-workspace"
+        />
       </div>
       {workspaces.size === 0 && connection.value === "live" && (
-        <p class="muted padded">{t("workspaces.empty")}</p>
+        <p class="text-light p-4">{t("workspaces.empty")}</p>
       )}
-      <ul class="list workspaces" data-testid="workspaces">
+      <ul class="list" data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
           <li key={name}>
             <button
               type="button"
-              class="list-item"
+              class="ghost"
               aria-current={name === scope.workspace ? "true" : undefined}
               onClick={() => choose({ workspace: name, conversation: null })}
             >
-              <span class="list-title">
+              <strong>
                 <Text>{name}</Text>
-              </span>
+              </strong>
               <StatusBadge status={registration?.webhook_status ?? ""} />
             </button>
           </li>
@@ -58,10 +56,24 @@ export function WorkspacePanel() {
   );
 }
 
-/** The `webhook_status` as it is on the wire. */
-export function StatusBadge({ status }: { status: string }) {
-  const kind = status === "verified" ? "good" : status === "" ? "plain" : "warn";
+function NewWorkspace(opened: { open: boolean; onClose: () => void }) {
+  const name = useSignal("");
+  const apiKey = useSignal("");
+  async function create(): Promise<void> {
+    await send("POST", ["workspaces"], { name: name.value, apiKey: apiKey.value });
+    choose({ workspace: name.value, conversation: null });
+  }
   return (
-    <span class={`badge ${kind}`}>{status === "" ? t("registration.none") : <Text>{status}</Text>}</span>
+    <FormDialog {...opened} title={t("workspaces.new")} action={create} submit={t("workspaces.create")}>
+      <Field
+        label={t("workspaces.name")}
+        hint={t("workspaces.nameHint")}
+        {...bound(name)}
+        pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
+        required
+        autofocus
+      />
+      <Field label={t("registration.apiKey")} {...bound(apiKey)} required />
+    </FormDialog>
   );
 }

@@ -1,12 +1,43 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { sendAsContact } from "../actions.js";
 import { t } from "../i18n/translate.js";
-import type { ShownCard } from "../message-content.js";
-import { safeUrl } from "../safe-url.js";
-import { Icon } from "./icon.js";
+import type { ShownButton, ShownCard } from "../message-content.js";
+import { attempt } from "../notices.js";
+import { party, workspace } from "../store.js";
+import { safeUrl } from "../untrusted.js";
+import { IconButton } from "./buttons.js";
 import { FileLink, Unsafe } from "./media.js";
-import { PostbackButtons } from "./postback-buttons.js";
 import { Text } from "./text.js";
+
+/** The buttons of a template. A press sends title and payload as the contact. */
+export function PostbackButtons({ buttons }: { buttons: readonly ShownButton[] }) {
+  const busy = useSignal(false);
+  async function press(button: ShownButton): Promise<void> {
+    const [place, current] = [workspace.value, party.value];
+    if (busy.value || place === null || current === null) return;
+    busy.value = true;
+    await attempt(() => sendAsContact(place.name, current, { kind: "postback", ...button }));
+    busy.value = false;
+  }
+  return (
+    <div class="vstack gap-2">
+      {buttons.map((button, index) => (
+        <button
+          key={index}
+          type="button"
+          class="ghost postback"
+          aria-disabled={busy.value}
+          title={t("chat.payload", { payload: button.payload })}
+          onClick={() => void press(button)}
+          data-testid="postback"
+        >
+          <Text>{button.title === "" ? t("chat.untitled") : button.title}</Text>
+        </button>
+      ))}
+    </div>
+  );
+}
 
 /** Cards side by side, one in view. They slide by finger, by arrow keys and by the two buttons. */
 export function Carousel({ cards }: { cards: readonly ShownCard[] }) {
@@ -23,6 +54,7 @@ export function Carousel({ cards }: { cards: readonly ShownCard[] }) {
     event.preventDefault();
     slideTo(position.value + step);
   }
+  const isLast = position.value >= cards.length - 1;
   return (
     <div
       class="carousel"
@@ -32,7 +64,6 @@ export function Carousel({ cards }: { cards: readonly ShownCard[] }) {
     >
       <ul
         ref={track}
-        class="track"
         tabIndex={0}
         aria-label={t("carousel.label", { count: cards.length })}
         onKeyDown={onKeyDown}
@@ -43,12 +74,22 @@ export function Carousel({ cards }: { cards: readonly ShownCard[] }) {
         ))}
       </ul>
       {cards.length > 1 && (
-        <div class="carousel-tools">
-          <SlideButton forward={false} position={position.value} count={cards.length} onSlide={slideTo} />
-          <span class="muted" data-testid="carousel-position">
+        <div class="hstack justify-between">
+          <IconButton
+            icon="left"
+            label={t("carousel.previous")}
+            inactive={position.value === 0}
+            onClick={() => slideTo(position.value - 1)}
+          />
+          <small data-testid="carousel-position">
             {t("carousel.position", { position: position.value + 1, count: cards.length })}
-          </span>
-          <SlideButton forward position={position.value} count={cards.length} onSlide={slideTo} />
+          </small>
+          <IconButton
+            icon="right"
+            label={t("carousel.next")}
+            inactive={isLast}
+            onClick={() => slideTo(position.value + 1)}
+          />
         </div>
       )}
     </div>
@@ -64,45 +105,22 @@ function positionOf(track: HTMLElement): number {
   return Math.max(0, distances.indexOf(Math.min(...distances)));
 }
 
-interface SlideProps {
-  forward: boolean;
-  position: number;
-  count: number;
-  onSlide: (index: number) => void;
-}
-
-function SlideButton({ forward, position, count, onSlide }: SlideProps) {
-  const atEnd = forward ? position >= count - 1 : position === 0;
-  return (
-    <button
-      type="button"
-      class="quiet"
-      aria-label={forward ? t("carousel.next") : t("carousel.previous")}
-      // Not `disabled`: the button would lose the focus at the last card.
-      aria-disabled={atEnd}
-      onClick={() => onSlide(position + (forward ? 1 : -1))}
-    >
-      <Icon name={forward ? "right" : "left"} />
-    </button>
-  );
-}
-
 function Card({ card }: { card: ShownCard }) {
   const picture = safeUrl(card.imageUrl);
   return (
     <li class="card">
       {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
-      {picture === null && isGiven(card.imageUrl) && <Unsafe url={card.imageUrl} />}
-      <div class="card-words">
+      <div class="head vstack gap-2">
+        {picture === null && isGiven(card.imageUrl) && <Unsafe url={card.imageUrl} />}
         <strong dir="auto">
           <Text>{card.title}</Text>
         </strong>
-        <span class="muted" dir="auto">
+        <small dir="auto">
           <Text>{card.subtitle}</Text>
-        </span>
+        </small>
         <CardLink url={card.itemUrl} />
+        <PostbackButtons buttons={card.buttons} />
       </div>
-      <PostbackButtons buttons={card.buttons} />
     </li>
   );
 }

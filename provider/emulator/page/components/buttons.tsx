@@ -1,0 +1,121 @@
+import type { TargetedMouseEvent } from "preact";
+import { ApiError } from "../api.js";
+import { t } from "../i18n/translate.js";
+import { attempt, showDone, showError } from "../notices.js";
+
+/** Outlines in a square of 24. */
+const PATHS = {
+  bolt: "M13 3 5 14h6l-1 7 8-11h-6z",
+  crack: "M12 3v5l-3 3 5 3-3 3 1 4M4 4h16v16H4z",
+  plus: "M12 5v14M5 12h14",
+  left: "M15 5l-7 7 7 7",
+  right: "M9 5l7 7-7 7",
+  down: "M5 9l7 7 7-7",
+  close: "M6 6l12 12M18 6 6 18",
+  copy: "M9 9h11v11H9zM15 9V4H4v11h5",
+  link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
+  again: "M20 5v6h-6M19 11a7.5 7.5 0 1 0 1 5",
+  pen: "M4 20l1-4L16 5l3 3L8 19z",
+  save: "M12 4v11M7 10l5 5 5-5M5 20h14",
+  file: "M6 3h8l4 4v14H6zM14 3v5h4",
+  send: "M4 12 20 4l-5 16-4-6z",
+} as const;
+
+type IconName = keyof typeof PATHS;
+
+/** A drawing that a screen reader skips: the text beside it or the control's label names it. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+interface IconButtonProps {
+  icon: IconName;
+  label: string;
+  onClick: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
+  testId?: string;
+  /** Looks disabled, but keeps the focus. */
+  inactive?: boolean;
+}
+
+/** A button that shows an icon only. */
+export function IconButton({ icon, label, onClick, testId, inactive }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      class="ghost small icon"
+      aria-label={label}
+      title={label}
+      aria-disabled={inactive}
+      onClick={onClick}
+      data-testid={testId}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+interface ToolProps {
+  label: string;
+  /** What a screen reader reads in its place. */
+  name?: string;
+  icon?: IconName;
+  /** Its failure is shown. */
+  action: () => Promise<unknown>;
+  testId?: string;
+}
+
+/** A small button that does something at once. */
+export function Tool({ label, name, icon, action, testId }: ToolProps) {
+  return (
+    <button
+      type="button"
+      class="outline small"
+      aria-label={name}
+      title={name}
+      onClick={() => void attempt(action)}
+      data-testid={testId}
+    >
+      {icon !== undefined && <Icon name={icon} />} {label}
+    </button>
+  );
+}
+
+interface CopyButtonProps {
+  text: () => Promise<string>;
+  label: string;
+  /** Shows the icon only. */
+  compact?: boolean;
+  icon?: IconName;
+  /** What is shown afterwards. */
+  done?: string;
+}
+
+/** Puts a text on the clipboard, and shows whether that succeeded. */
+export function CopyButton({ text, label, compact = false, icon = "copy", done }: CopyButtonProps) {
+  const action = () => copy(text(), done ?? t("copy.done"));
+  if (compact) return <IconButton icon={icon} label={label} onClick={() => void action()} />;
+  return <Tool icon={icon} label={label} action={action} />;
+}
+
+async function copy(text: Promise<string>, done: string): Promise<void> {
+  try {
+    // Begun within the click: some browsers do not let a page write later, when the text has arrived.
+    await Promise.all([text, navigator.clipboard.write([new ClipboardItem({ "text/plain": text })])]);
+    showDone(done);
+  } catch (error) {
+    // The browser's own reason ("Document is not focused") does not help.
+    showError(error instanceof ApiError ? error : t("copy.failed"));
+  }
+}
+
+/**
+ * Moves the focus to another control of the same container, before the focused one is removed. Otherwise it would go to the
+ * start of the page.
+ */
+export function moveFocus(from: Element, container: string, target: string): void {
+  from.closest(container)?.querySelector<HTMLElement>(target)?.focus();
+}
