@@ -1,7 +1,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { beforeAll, describe, expect, test } from "vitest";
-import { openInbox, startService, type Service } from "./harness.ts";
+import { beforeAll, expect, test } from "vitest";
+import { openInbox, startService, unfold, type Service } from "./harness.ts";
 
 let service: Service;
 
@@ -22,37 +22,38 @@ beforeAll(async () => {
   emulator.injectFault({ operation: "delivery", fault: "wrong-signature" });
   await acme.send({ ...party, event: "message_created", content: "assinatura errada" });
   await emulator.waitForDelivery({ signature: "wrong" });
-  // The one before is spent by now, and listed beside it.
+  // The one before is used up by now, and listed beside it.
   emulator.injectFault({ operation: "message", fault: { status: 500 } });
 });
 
-describe.each(["light", "dark"] as const)("in %s", (colorScheme) => {
-  describe.each(["en-US", "pt-BR"])("in %s", (locale) => {
-    test.each([1280, 360])("at %i pixels axe finds nothing serious", { timeout: 240_000 }, async (width) => {
-      const viewport = { width, height: 800 };
-      const { page } = await openInbox(service.emulator, { colorScheme, locale, viewport });
-      await showPanel(page, "workspaces");
-      await page.getByTestId("conversations").getByRole("button").click();
-      await page.getByTestId("carousel").waitFor();
-      await expectNoFindings(page, "a conversation");
-      await page.getByTestId("as-agent").check();
-      await page.getByTestId("agent-kind").selectOption("generic_template");
-      await expectNoFindings(page, "an agent writes a carousel");
-      await showPanel(page, "workspaces");
-      for (const fold of await page.locator("[data-testid=registration] summary").all()) await fold.click();
-      await expectNoFindings(page, "the registration, unfolded");
-      for (const dialog of ["new-workspace", "new-conversation", "open-faults", "open-reset"]) {
-        await expectNoFindingsIn(page, dialog);
-      }
-      await showPanel(page, "wire");
-      for (const place of [0, 1, 2])
-        await page.getByTestId("exchange").nth(place).locator("summary").first().click();
-      await expectNoFindings(page, "the wire, unfolded");
-      await page.getByTestId("edit").first().click();
-      await page.getByRole("dialog").waitFor();
-      await expectNoFindings(page, "another body", "dialog[open]");
-    });
-  });
+/** Every pair of two of them. */
+test.each([
+  ["light", "en-US", 1280],
+  ["dark", "pt-BR", 1280],
+  ["light", "pt-BR", 360],
+  ["dark", "en-US", 360],
+] as const)("axe finds nothing serious in %s, in %s, at %i pixels", async (colorScheme, locale, width) => {
+  const viewport = { width, height: 800 };
+  const { page } = await openInbox(service.emulator, { colorScheme, locale, viewport });
+  await showPanel(page, "workspaces");
+  await page.getByTestId("conversations").getByRole("button").click();
+  await page.getByTestId("carousel").waitFor();
+  await expectNoFindings(page, "a conversation");
+  await page.getByTestId("as-agent").check();
+  await page.getByTestId("agent-kind").selectOption("generic_template");
+  await expectNoFindings(page, "an agent writes a carousel");
+  await showPanel(page, "workspaces");
+  for (const fold of await page.locator("[data-testid=registration] summary").all()) await fold.click();
+  await expectNoFindings(page, "the registration, unfolded");
+  for (const dialog of ["new-workspace", "new-conversation", "open-faults", "open-reset"]) {
+    await expectNoFindingsIn(page, dialog);
+  }
+  await showPanel(page, "wire");
+  for (const place of [0, 1, 2]) await unfold(page.getByTestId("exchange").nth(place));
+  await expectNoFindings(page, "the wire, unfolded");
+  await page.getByTestId("edit").first().click();
+  await page.getByRole("dialog").waitFor();
+  await expectNoFindings(page, "another body", "dialog[open]");
 });
 
 test("nothing of the page is cut off at 360 pixels", async () => {
@@ -70,19 +71,19 @@ async function expectNoFindingsIn(page: Page, opener: string): Promise<void> {
   await page.getByTestId(opener).click();
   await page.getByRole("dialog").waitFor();
   for (const fold of await page.locator("dialog[open] summary").all()) await fold.click();
-  // What is behind a dialog was looked at already.
+  // The page behind the dialog is checked already.
   await expectNoFindings(page, opener, "dialog[open]");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
-/** Where there is room for one part only, shows that one. */
+/** Shows a part, on a screen that has room for one only. */
 async function showPanel(page: Page, name: string): Promise<void> {
   const tab = page.getByTestId(`view-${name}`);
   if (await tab.isVisible()) await tab.click();
 }
 
-/** Expects that axe-core finds nothing serious or critical; names the rules and elements otherwise. */
+/** Expects that axe-core finds nothing serious or critical; otherwise names the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).include(within).analyze();
   const findings = violations

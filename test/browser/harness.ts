@@ -1,28 +1,28 @@
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEmulator, type Emulator, type EmulatorOptions, type Workspace } from "pulumi-apichat/emulator";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject } from "vitest";
-import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
-import { watchProblems } from "./problems.ts";
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { startEndpoint, API_KEY, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { afterTests } from "../support/http.ts";
 
 export { API_KEY, VERIFICATION_KEY };
 
 let browser: Browser;
-const closings: (() => Promise<unknown>)[] = [];
-
-/** Runs `close` after the tests of the file. */
-export const closeAfterTests = (close: () => Promise<unknown>): void => void closings.push(close);
+const opened: Inbox[] = [];
 
 beforeAll(async () => {
   browser = await chromium.connect(inject("browserEndpoint"));
 });
 
-afterAll(async () => {
-  await browser.close();
-  await Promise.all(closings.map((close) => close()));
+afterEach(async () => {
+  const inboxes = opened.splice(0);
+  await Promise.all(inboxes.map(({ page }) => page.context().close()));
+  expect(inboxes.flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-/** The service with the workspace acme, and the endpoint that acme's registration names. */
+afterAll(() => browser.close());
+
+/** The service with the workspace acme, and the endpoint that is registered for it. */
 export interface Service {
   emulator: Emulator;
   acme: Workspace;
@@ -36,7 +36,7 @@ export async function startService(options: EmulatorOptions = {}): Promise<Servi
     startEmulator({ workspaces, flow: "silent", ...options }),
     startEndpoint(),
   ]);
-  closeAfterTests(() => Promise.all([emulator.close(), endpoint.close()]));
+  afterTests(() => emulator.close());
   const acme = emulator.workspace("acme");
   await registerAt(acme, `${endpoint.url}/webhook`);
   return { emulator, acme, endpoint };
@@ -51,45 +51,53 @@ export async function registerAt(
   await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
 }
 
-/** What the page is opened with, and whether it is looked at for problems afterwards. */
-export type InboxOptions = BrowserContextOptions & {
-  /** Behind `#`. */
+type InboxOptions = BrowserContextOptions & {
+  /** The fragment of the address. */
   choice?: string;
 };
 
-/** The page, live; `problems` is all that the browser complained of. */
+/** The page, live. A test fails if anything is left in `problems`, which is all that the browser complained of. */
 export interface Inbox {
   page: Page;
   problems: string[];
 }
 
-/** Opens the page in a browser profile of its own. Nothing but this machine can be reached from it. */
+/** Opens the page in a browser profile of its own. Only this machine can be reached from it. */
 export async function openInbox(
   { url }: Pick<Emulator, "url">,
   { choice = "workspace=acme", ...options }: InboxOptions = {},
 ): Promise<Inbox> {
-  const context = await browser.newContext({
-    locale: "en-US",
-    viewport: { width: 1280, height: 800 },
-    ...options,
-  });
+  const viewport = { width: 1280, height: 800 };
+  const context = await browser.newContext({ locale: "en-US", viewport, ...options });
   context.setDefaultTimeout(30_000);
   await context.route(
     ({ hostname }) => hostname !== "127.0.0.1",
     (route) => route.abort(),
   );
   const page = await context.newPage();
-  const problems = await watchProblems(page);
+  const inbox = { page, problems: await watchProblems(page) };
+  opened.push(inbox);
   await page.goto(`${url}/_emulator/#${choice}`);
   await waitUntilLive(page);
-  return { page, problems };
+  return inbox;
+}
+
+/** Starts the service and opens the page; with `begun` in a conversation without a message. */
+export async function openService(
+  options: EmulatorOptions = {},
+  { begun = false, ...inboxOptions }: InboxOptions & { begun?: boolean } = {},
+): Promise<Service & Inbox> {
+  const service = await startService(options);
+  const inbox = await openInbox(service.emulator, inboxOptions);
+  if (begun) await begin(inbox.page);
+  return { ...service, ...inbox };
 }
 
 /** Waits until the live stream is open. */
 export const waitUntilLive = (page: Page): Promise<void> =>
   page.locator('[data-testid=connection][data-state="live"]').waitFor();
 
-/** Begins a conversation over the dialog. */
+/** Begins a conversation in the dialog. */
 export async function begin(
   page: Page,
   { id = "5511999990001", name = "Maria Souza", conversation = "4711" } = {},
@@ -98,7 +106,7 @@ export async function begin(
   await page.getByTestId("contact-id").fill(id);
   await page.getByTestId("contact-name").fill(name);
   await page.getByTestId("conversation-id").fill(conversation);
-  await page.getByRole("dialog").locator("button.primary").click();
+  await page.getByRole("dialog").getByTestId("submit").click();
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }
 
@@ -108,6 +116,58 @@ export async function write(page: Page, text: string): Promise<void> {
   await page.getByTestId("contact-send").click();
 }
 
+/** The exchanges of a kind, or those of them with a text in their line. */
+export function exchangesOf(page: Page, kind: string, text = ""): Locator {
+  const summary = page.locator("summary").filter({ hasText: text });
+  return page.locator(`[data-testid=exchange][data-kind=${kind}]`).filter({ has: summary });
+}
+
+/** Unfolds an exchange, if it is folded. */
+export async function unfold(exchange: Locator): Promise<Locator> {
+  if ((await exchange.getAttribute("open")) === null) await exchange.locator("summary").first().click();
+  return exchange;
+}
+
+/** Unfolds every exchange and every other fold of the page. */
+export async function unfoldAll(page: Page): Promise<void> {
+  const closed = page.locator("details:not([open]) > summary");
+  while ((await closed.count()) > 0) await closed.first().click();
+}
+
+export const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
+
+export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
+
 /** Reads a value again and again until it is the expected one. */
 export const expectSoon = (read: () => unknown): ReturnType<typeof expect.poll> =>
   expect.poll(read, { timeout: 30_000 });
+
+/** The function that a script inside a hostile text calls: see hostile.ts. */
+export const ALARM = "apichatAlarm";
+
+const REPORT_VIOLATIONS = `
+  addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI, sample }) =>
+    apichatViolation([effectiveDirective, blockedURI, sample].join(" ")));
+`;
+
+/** Uncaught errors, errors and warnings of the console, violations of the policy, dialogs, and calls of the alarm. */
+async function watchProblems(page: Page): Promise<string[]> {
+  const problems: string[] = [];
+  page.on("pageerror", (error) => void problems.push(`uncaught: ${error.message}`));
+  page.on("console", (message) => {
+    if (!["error", "warning"].includes(message.type())) return;
+    // The page itself shows that a medium is missing; a missing file of the page is a problem.
+    if (message.text().startsWith("Failed to load resource") && isMedium(message.location().url)) return;
+    problems.push(`console: ${message.text()} (${message.location().url})`);
+  });
+  page.on("dialog", (dialog) => {
+    problems.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  await page.exposeFunction(ALARM, (what: unknown) => void problems.push(`script ran: ${String(what)}`));
+  await page.exposeFunction("apichatViolation", (what: string) => void problems.push(`violation: ${what}`));
+  await page.addInitScript(REPORT_VIOLATIONS);
+  return problems;
+}
+
+const isMedium = (url: string): boolean => !new URL(url).pathname.startsWith("/_emulator/");

@@ -1,10 +1,9 @@
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
-import { expectSoon, openInbox, startService } from "./harness.ts";
+import { test } from "vitest";
+import { expectSoon, openService } from "./harness.ts";
 
-test("a conversation is begun, written, answered by a button and looked at with the keyboard alone", async () => {
-  const service = await startService({ flow: "menu" });
-  const { page, problems } = await openInbox(service.emulator);
+test("a conversation is begun, written, answered by a button and inspected with the keyboard alone", async () => {
+  const { page, ...service } = await openService({ flow: "menu" });
   const press = (key: string) => page.keyboard.press(key);
 
   await press("Tab");
@@ -57,12 +56,10 @@ test("a conversation is begun, written, answered by a button and looked at with 
     await tabTo(page, exchange.getByRole("button", { name }));
   }
   await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");
-  expect(problems).toEqual([]);
 });
 
 test("every dialog closes with Esc, and gives the focus back", async () => {
-  const service = await startService();
-  const { page } = await openInbox(service.emulator);
+  const { page } = await openService();
   for (const opener of ["open-faults", "open-reset", "new-workspace", "new-conversation"]) {
     const button = page.getByTestId(opener);
     await button.focus();

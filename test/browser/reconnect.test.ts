@@ -4,25 +4,16 @@ import { join } from "node:path";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { expect, test } from "vitest";
 import { freePort } from "../support/http.ts";
-import {
-  begin,
-  closeAfterTests,
-  expectSoon,
-  openInbox,
-  startService,
-  waitUntilLive,
-  write,
-} from "./harness.ts";
+import { afterTests } from "../support/http.ts";
+import { expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
 
 test("the page is live again when the emulator has restarted, with what happened before and after", async () => {
   const folder = await mkdtemp(join(tmpdir(), "apichat-inbox-"));
-  closeAfterTests(() => rm(folder, { recursive: true, force: true }));
+  afterTests(() => rm(folder, { recursive: true, force: true }));
   const [port, botPort] = [await freePort(), await freePort()];
   const options = { port, botPort, flow: "echo", data: join(folder, "emulator.sqlite") };
-  const { emulator } = await startService(options);
-  const { page } = await openInbox(emulator);
-  await begin(page);
+  const { page, problems, emulator } = await openService(options, { begun: true });
   await write(page, "antes");
   await expectSoon(async () => (await shownMessages(page)).length).toBe(2);
 
@@ -34,7 +25,7 @@ test("the page is live again when the emulator has restarted, with what happened
   expect(await page.getByTestId("contact-text").inputValue()).toBe("depois");
 
   const restarted = await startEmulator(options);
-  closeAfterTests(() => restarted.close());
+  afterTests(() => restarted.close());
   await waitUntilLive(page);
   await page.getByTestId("contact-send").click();
   await expectSoon(() => shownMessages(page)).toEqual([
@@ -43,4 +34,6 @@ test("the page is live again when the emulator has restarted, with what happened
     ["contact", "text", "depois"],
     ["flow", "text", "depois"],
   ]);
+  // The browser itself reports the lost connection.
+  expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
 });

@@ -9,7 +9,7 @@ export function shownMessages(page: Page): Promise<Shown[]> {
   return page.getByTestId("message").evaluateAll((articles) =>
     articles.map((article) => {
       const parts = article.querySelectorAll(
-        ".words, .card strong, .card-words > .muted, [data-testid=postback], img, audio, video, a",
+        ".words, .card strong, .card small, [data-testid=postback], img, audio, video, a",
       );
       const shown = [...parts].map(
         (part) => part.getAttribute("src") ?? part.getAttribute("href") ?? part.innerText,

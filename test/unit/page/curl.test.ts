@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, it } from "vitest";
-import { curlCommand } from "../../../provider/emulator/page/curl.ts";
-import { shellQuote } from "../../../provider/emulator/page/shell-quote.ts";
+import { curlCommand, shellQuote } from "../../../provider/emulator/page/curl.ts";
 
 /** What a shell makes of the words of a command: `curl` prints its arguments here, each ended by a line of its own. */
 function wordsIn(command: string): string[] {

@@ -1,24 +1,17 @@
 import { expect, it } from "vitest";
-import { fillIn } from "../../../provider/emulator/page/i18n/dictionary.ts";
-import { en } from "../../../provider/emulator/page/i18n/en.ts";
-import { pickLanguage } from "../../../provider/emulator/page/i18n/language.ts";
-import { ptBr } from "../../../provider/emulator/page/i18n/pt-br.ts";
+import { TEXTS } from "../../../provider/emulator/page/i18n/texts.ts";
+import { fillIn, pickLanguage } from "../../../provider/emulator/page/i18n/translate.ts";
 
-const keys = Object.keys(en) as (keyof typeof en)[];
+const parametersOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).toSorted();
 
-const parametersOf = (text: string): string[] =>
-  [...text.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).toSorted();
-
-it("has the same texts in both languages, none of them empty", () => {
-  expect(Object.keys(ptBr).toSorted()).toEqual(keys.toSorted());
-  for (const dictionary of [en, ptBr]) {
-    for (const text of Object.values(dictionary)) expect(text.trim()).not.toBe("");
+it("has every text in both languages, with the same parameters", () => {
+  for (const [key, [english, portuguese]] of Object.entries(TEXTS)) {
+    expect({ key, isEmpty: english.trim() === "" || portuguese.trim() === "" }).toEqual({
+      key,
+      isEmpty: false,
+    });
+    expect({ key, parameters: parametersOf(portuguese) }).toEqual({ key, parameters: parametersOf(english) });
   }
-});
-
-it("has the same parameters in both languages", () => {
-  const differing = keys.filter((key) => parametersOf(ptBr[key]).join() !== parametersOf(en[key]).join());
-  expect(differing).toEqual([]);
 });
 
 it("puts values in, and does not look into them", () => {

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
+import { byId } from "../../../provider/emulator/page/apply-events.ts";
 import {
   conversationOf,
   curlRequestOf,
   durationMsOf,
   holds,
-  isStruck,
+  hasFault,
   messageOf,
   outcomeOf,
   statusOf,
@@ -19,11 +20,14 @@ const tries = [
   { at: "", durationMs: 5, received: { status: 200, headers: {}, body: "" }, reason: "", fault: "" },
 ];
 
-it("puts all exchanges in one line, newest first", () => {
+it("lists all exchanges, newest first", () => {
   const entries = wireEntries({
-    requests: [view.request({ order: 4 }), view.request({ id: "r0", order: 1, interface: "registration" })],
-    handshakes: [view.handshake({ order: 2 })],
-    deliveries: [view.delivery({ order: 3 })],
+    requests: byId([
+      view.request({ order: 4 }),
+      view.request({ id: "r0", order: 1, interface: "registration" }),
+    ]),
+    handshakes: byId([view.handshake({ order: 2 })]),
+    deliveries: byId([view.delivery({ order: 3 })]),
   });
   expect(entries.map(wireKindOf)).toEqual(["message", "delivery", "handshake", "registration"]);
   expect(entries.map(conversationOf)).toEqual(["c1", "c1", null, "c1"]);
@@ -36,7 +40,11 @@ it.each<[string, WireEntry, string]>([
     { kind: "request", record: view.request({ received: { status: 422, headers: {}, body: "" } }) },
     "bad",
   ],
-  ["one under way", { kind: "request", record: view.request({ received: null, durationMs: 0 }) }, "pending"],
+  [
+    "one in progress",
+    { kind: "request", record: view.request({ received: null, durationMs: 0 }) },
+    "pending",
+  ],
   [
     "one closed without answer",
     { kind: "request", record: view.request({ received: null, durationMs: 3 }) },
@@ -45,14 +53,14 @@ it.each<[string, WireEntry, string]>([
   ["a passed handshake", { kind: "handshake", record: view.handshake() }, "good"],
   ["a failed one", { kind: "handshake", record: view.handshake({ verdict: "failed" }) }, "bad"],
   ["a delivery", { kind: "delivery", record: view.delivery() }, "good"],
-  ["one under way", { kind: "delivery", record: view.delivery({ verdict: "pending" }) }, "pending"],
+  ["one in progress", { kind: "delivery", record: view.delivery({ verdict: "pending" }) }, "pending"],
   ["one that failed", { kind: "delivery", record: view.delivery({ verdict: "failed" }) }, "bad"],
   [
     "one taken with a wrong signature",
     { kind: "delivery", record: view.delivery({ signature: "wrong" }) },
     "bad",
   ],
-])("says how %s ended", (_, entry, outcome) => {
+])("knows how %s ended", (_, entry, outcome) => {
   expect(outcomeOf(entry)).toBe(outcome);
 });
 
@@ -63,13 +71,13 @@ it("gives the last answer and the whole time of a delivery", () => {
   expect(statusOf({ kind: "delivery", record: view.delivery({ attempts: tries.slice(0, 1) }) })).toBeNull();
 });
 
-it("says whether a fault struck it, also one try of a delivery", () => {
-  const struck = (attempts: typeof tries): boolean =>
-    isStruck({ kind: "delivery", record: view.delivery({ attempts }) });
-  expect([struck(tries), struck(tries.slice(1)), struck([])]).toEqual([true, false, false]);
-  expect(isStruck({ kind: "request", record: view.request({ fault: '"html"' }) })).toBe(true);
-  expect(isStruck({ kind: "request", record: view.request() })).toBe(false);
-  expect(isStruck({ kind: "handshake", record: view.handshake() })).toBe(false);
+it("knows whether a fault matched it, also one attempt of a delivery", () => {
+  const matched = (attempts: typeof tries): boolean =>
+    hasFault({ kind: "delivery", record: view.delivery({ attempts }) });
+  expect([matched(tries), matched(tries.slice(1)), matched([])]).toEqual([true, false, false]);
+  expect(hasFault({ kind: "request", record: view.request({ fault: '"html"' }) })).toBe(true);
+  expect(hasFault({ kind: "request", record: view.request() })).toBe(false);
+  expect(hasFault({ kind: "handshake", record: view.handshake() })).toBe(false);
 });
 
 it("gives curl the method of a request, and POST for what the emulator sent", () => {

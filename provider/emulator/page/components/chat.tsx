@@ -61,7 +61,7 @@ function MessageLog() {
     <div class="log-frame">
       <div
         ref={element}
-        class="log vstack"
+        class="log vstack p-4"
         role="log"
         aria-live="polite"
         aria-label={t("chat.log")}

@@ -29,7 +29,7 @@ interface Props {
 export function Composer(props: Props) {
   const chosen = useSignal<Role>("contact");
   return (
-    <section id="composer" class="vstack gap-2" aria-label={t("compose.panel")}>
+    <section id="composer" class="head vstack gap-2" aria-label={t("compose.panel")}>
       <div class="hstack" role="radiogroup" aria-label={t("compose.as")}>
         {ROLES.map((role) => (
           <label key={role} class="check">

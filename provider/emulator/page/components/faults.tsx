@@ -52,8 +52,8 @@ function FaultForm() {
   }
   return (
     <Form label={t("faults.title")} action={() => send("POST", ["faults"], faultRuleOf(fields.value))}>
+      <p>{t("faults.explain")}</p>
       <div class="pairs">
-        <p>{t("faults.explain")}</p>
         <Select
           label={t("faults.operation")}
           value={operation}

@@ -14,7 +14,7 @@ export function Header() {
   const open = useSignal<"faults" | "reset" | null>(null);
   const close = () => (open.value = null);
   return (
-    <header class="hstack justify-between">
+    <header class="head hstack justify-between">
       <div class="hstack">
         <h1>
           <Icon name="bolt" /> {t("app.title")}

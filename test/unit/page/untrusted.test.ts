@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileNameOf, safeUrl } from "../../../provider/emulator/page/safe-url.ts";
+import { fileNameOf, safeUrl, visibleText } from "../../../provider/emulator/page/untrusted.ts";
 
 it.each([
   ["http://example.test/a.png", "http://example.test/a.png"],
@@ -39,16 +39,15 @@ it.each([
   "http://[::1",
   "view-source:http://example.test",
   "",
+  null,
+  undefined,
+  1,
+  {},
+  ["http://example.test"],
+  { toString: () => "http://example.test" },
 ])("keeps %j a text", (url) => {
   expect(safeUrl(url)).toBeNull();
 });
-
-it.each([null, undefined, 1, {}, ["http://example.test"], { toString: () => "http://example.test" }])(
-  "keeps %j a text, which is no string",
-  (url) => {
-    expect(safeUrl(url)).toBeNull();
-  },
-);
 
 it.each([
   ["https://example.test/a/contrato%20final.pdf?x=1", "contrato final.pdf"],
@@ -57,4 +56,15 @@ it.each([
   ["https://example.test", "example.test"],
 ])("calls %s %s", (url, name) => {
   expect(fileNameOf(url)).toBe(name);
+});
+
+it.each([
+  ["photo_\u202Egpj.exe", "photo_⟨U+202E⟩gpj.exe"],
+  ["\u2066a\u2069", "⟨U+2066⟩a⟨U+2069⟩"],
+  ["a\u0000\u001b[31m\u007f\u009b", "a⟨U+0000⟩⟨U+001B⟩[31m⟨U+007F⟩⟨U+009B⟩"],
+  ["a\r\nb", "a⟨U+000D⟩\nb"],
+  ["\uFEFFa\u2028", "⟨U+FEFF⟩a⟨U+2028⟩"],
+  ...["Olá, tudo bem?\n\tSim", "👩‍👩‍👧", "می‌خواهم", "שלום\u200f!", "<b>&amp;</b>"].map((text) => [text, text]),
+])("shows %j as %j", (text, shown) => {
+  expect(visibleText(text ?? "")).toBe(shown);
 });

@@ -1,0 +1,216 @@
+import type { OutboundMessage } from "pulumi-apichat/schema";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { exchangesOf, expectSoon, openInbox, openService, write, type Service } from "./harness.ts";
+import { shownAs, shownMessages, type Shown } from "./shown.ts";
+
+const SENDER = {
+  id: "5511999990001",
+  name: "Maria Souza",
+  email: "",
+  phone_number: "",
+  type: "contact",
+} as const;
+const INCOMING = { conversation_id: 4711, message_type: "incoming", sender: SENDER } as const;
+const OUTGOING = { sender_id: SENDER.id, conv_id: 4711, message_type: "outgoing", private: false };
+const MEDIA = { image: "image.png", audio: "audio.wav", video: "video.webm", file: "file.txt" } as const;
+const KINDS = ["image", "audio", "video", "file"] as const;
+
+const sampleOf = ({ emulator }: Service, kind: keyof typeof MEDIA): string =>
+  `${emulator.url}/_emulator/samples/${MEDIA[kind]}`;
+
+/** The bodies at bot_url, oldest first. */
+const received = ({ emulator }: Service): unknown[] =>
+  emulator.requests.filter((entry) => entry.interface === "bot").map(({ body }) => body);
+
+const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> =>
+  (await shownMessages(page)).filter(([from]) => from === who);
+
+describe("a contact, with the flow menu", () => {
+  test("writes a text, which reaches bot_url as it was written, and sees the reply", async () => {
+    const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
+    const text = 'Olá, "mundo" <b>&amp;</b>\nsegunda linha 🎉';
+    await write(page, text);
+    const buttons = ["Text", "Carousel", "Image", "Audio", "Video", "File"];
+    await expectSoon(() => received(service)).toEqual([
+      { ...INCOMING, event: "message_created", content: text },
+    ]);
+    await expectSoon(() => shownMessages(page)).toEqual([
+      ["contact", "text", text],
+      ["flow", "buttons", "What would you like to see?", ...buttons],
+    ]);
+  });
+
+  test("presses buttons, and slides a carousel", async () => {
+    const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
+    await write(page, "Oi");
+    await page.getByRole("button", { name: "Carousel", exact: true }).click();
+    await expectSoon(() => received(service)[1]).toEqual({
+      ...INCOMING,
+      event: "message_postback",
+      content: "Carousel",
+      submitted_values: [{ title: "Carousel", payload: "carousel" }],
+    });
+    const position = page.getByTestId("carousel-position");
+    const next = page.getByRole("button", { name: "Next card" });
+    await next.click();
+    await expectSoon(() => position.innerText()).toBe("Card 2 of 3");
+    await next.click();
+    await expectSoon(() => position.innerText()).toBe("Card 3 of 3");
+    expect(await next.getAttribute("aria-disabled")).toBe("true");
+    await page.getByRole("button", { name: "Previous card" }).click();
+    await expectSoon(() => position.innerText()).toBe("Card 2 of 3");
+    await page.getByRole("button", { name: "Choose 2" }).click();
+    await page.getByText("You chose card 2.").first().waitFor();
+  });
+
+  test("sends media of every kind", async () => {
+    const { page, ...service } = await openService({}, { begun: true });
+    for (const kind of KINDS) {
+      const address = sampleOf(service, kind);
+      await page.getByTestId("contact-kind").selectOption(kind);
+      await page.getByTestId("contact-url").fill(address);
+      await page.getByTestId("contact-send").click();
+      const attachments = [{ file_type: kind, data_url: address }];
+      const body = { ...INCOMING, event: "message_created", content: "", attachments };
+      await expectSoon(() => received(service).at(-1)).toEqual(body);
+      const shown = ["contact", "media", ...(kind === "file" ? [address] : [address, address])];
+      await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shown);
+    }
+  });
+
+  test("sees what the endpoint received, in all seven kinds, each delivered with a valid signature", async () => {
+    const { page, ...service } = await openService({ flow: "menu" }, { begun: true });
+    await write(page, "Oi");
+    const menu = page.locator("article[data-kind=buttons]").first();
+    for (const [index, kind] of ["Text", "Carousel", "Image", "Audio", "Video", "File"].entries()) {
+      await menu.getByRole("button", { name: kind, exact: true }).click();
+      await expectSoon(() => service.endpoint.deliveries.length).toBe(index + 2);
+    }
+    const messages = service.endpoint.deliveries.map(({ message }) => message as OutboundMessage);
+    expect(new Set(messages.map(({ type }) => type))).toEqual(new Set(["text", ...KINDS]));
+    await expectSoon(() => shownFrom(page, "flow")).toEqual(
+      messages.map((message) => shownAs("flow", message)),
+    );
+    const delivered = exchangesOf(page, "delivery", "valid signature").and(
+      page.locator("[data-outcome=good]"),
+    );
+    await expectSoon(() => delivered.count()).toBe(messages.length);
+    await expectSoon(() =>
+      page.locator("article[data-from=flow]").getByText("delivered", { exact: true }).count(),
+    ).toBe(messages.length);
+    const players = page.locator("article audio, article video");
+    await expectSoon(() => players.evaluateAll((all) => all.map((one) => one.readyState > 0))).toEqual([
+      true,
+      true,
+    ]);
+    const pictures = page.locator("article img");
+    await expectSoon(() =>
+      pictures.evaluateAll((all) => all.every((one) => one.complete && one.naturalWidth > 0)),
+    ).toBe(true);
+    expect(await pictures.count()).toBeGreaterThan(2);
+  });
+});
+
+describe("an agent", () => {
+  /** Sends the form. The endpoint must receive these fields, and the page show them. */
+  async function expectReply(page: Page, { endpoint }: Service, fields: object): Promise<void> {
+    await page.getByTestId("agent-send").click();
+    await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual({ ...OUTGOING, ...fields });
+    const message = endpoint.deliveries.at(-1)?.message as OutboundMessage;
+    await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));
+    await page.locator("article").last().getByText("delivered").waitFor();
+  }
+
+  async function openAgent(): Promise<Service & { page: Page }> {
+    const opened = await openService({}, { begun: true });
+    await write(opened.page, "Preciso de ajuda");
+    await opened.page.getByTestId("as-agent").check();
+    return opened;
+  }
+
+  test("replies with texts and media", async () => {
+    const { page, ...service } = await openAgent();
+    await page.getByTestId("agent-text").fill("Como posso ajudar?");
+    await expectReply(page, service, { type: "text", text: "Como posso ajudar?" });
+    for (const type of KINDS) {
+      const url = sampleOf(service, type);
+      await page.getByTestId("agent-kind").selectOption(type);
+      await page.getByTestId("agent-url").fill(url);
+      await expectReply(page, service, { type, url });
+    }
+  });
+
+  test("replies with buttons, and the contact presses one", async () => {
+    const { page, ...service } = await openAgent();
+    await page.getByTestId("agent-kind").selectOption("button_template");
+    await page.getByTestId("agent-text").fill("Qual plano?");
+    await page.getByRole("button", { name: "Add button" }).click();
+    const titles = ["Básico", "Completo"];
+    for (const [index, title] of titles.entries()) {
+      await page.getByLabel(`Title of button ${index + 1}`).fill(title);
+      await page.getByLabel(`Payload of button ${index + 1}`).fill(`plan-${index + 1}`);
+    }
+    const text = "Qual plano?";
+    const buttons = titles.map((title, index) => ({
+      type: "postback",
+      title,
+      payload: `plan-${index + 1}`,
+    }));
+    const template = { content_type: "button_template", content_attributes: { text, buttons } };
+    await expectReply(page, service, { type: "text", text, ...template });
+    await page.getByRole("button", { name: "Básico" }).click();
+    await page.locator("article[data-kind=postback]").waitFor();
+    expect(received(service).at(-1)).toMatchObject({
+      submitted_values: [{ title: "Básico", payload: "plan-1" }],
+    });
+  });
+
+  test("replies with a carousel of two cards", async () => {
+    const { page, ...service } = await openAgent();
+    const picture = sampleOf(service, "image");
+    const link = sampleOf(service, "file");
+    await page.getByTestId("agent-kind").selectOption("generic_template");
+    await page.getByTestId("agent-text").fill("Nossos planos");
+    await page.getByRole("button", { name: "Add card" }).click();
+    const cardOf = (number: number) => page.getByRole("group", { name: `Card ${number}` });
+    for (const number of [1, 2]) {
+      await cardOf(number).getByLabel("Title", { exact: true }).fill(`Plano ${number}`);
+      await cardOf(number).getByLabel("Subtitle").fill(`R$ ${number},00`);
+      await cardOf(number).getByLabel("Picture URL").fill(picture);
+    }
+    await cardOf(2).getByLabel("Link URL").fill(link);
+    await cardOf(2).getByRole("button", { name: "Add button" }).click();
+    await cardOf(2).getByLabel("Title of button 1").fill("Quero");
+    await cardOf(2).getByLabel("Payload of button 1").fill("want-2");
+    const card = { image_url: picture, item_url: null, default_action: null, buttons: [] };
+    const button = { type: "postback", title: "Quero", payload: "want-2" };
+    const items = [
+      { ...card, title: "Plano 1", subtitle: "R$ 1,00" },
+      { ...card, title: "Plano 2", subtitle: "R$ 2,00", item_url: link, buttons: [button] },
+    ];
+    await expectReply(page, service, {
+      type: "text",
+      text: "Nossos planos",
+      content_type: "generic_template",
+      content_attributes: { ratio: "horizontal", items },
+    });
+  });
+});
+
+test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {
+  const { page, acme, emulator } = await openService({ flow: "echo" });
+  const other = await openInbox(emulator);
+  acme.remove();
+  const message = { ...INCOMING, event: "message_created" } as const;
+  await acme.send({ ...message, content: "Oi" });
+  for (const window of [page, other.page]) {
+    await window.getByTestId("conversations").getByRole("button").click();
+    await window.locator("article[data-from=flow]").getByText("not delivered").waitFor();
+  }
+  expect(acme.deliveries).toEqual([]);
+  await acme.send({ ...message, content: "E mais uma coisa" });
+  for (const window of [page, other.page]) {
+    await window.locator("article[data-from=contact]").getByText("E mais uma coisa").waitFor();
+  }
+});

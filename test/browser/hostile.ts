@@ -1,0 +1,97 @@
+import type { EmulatorOptions } from "pulumi-apichat/emulator";
+import type { Page } from "playwright-core";
+import { ALARM } from "./harness.ts";
+
+/** Each text would call the alarm if it became markup, an attribute, a template or an address that is followed. */
+const TEXTS = [
+  `<img src=x onerror="${ALARM}('img')">`,
+  `<script>${ALARM}('script')</script>`,
+  `"><svg onload="${ALARM}('svg')">`,
+  `' onfocus='${ALARM}(1)' autofocus='`,
+  `</textarea></title></style><iframe srcdoc="<script>parent.${ALARM}('iframe')</script>"></iframe>`,
+  `<a href="javascript:${ALARM}('link')">x</a>`,
+  `{{constructor.constructor('${ALARM}(1)')()}}`,
+  `\${${ALARM}('template')}`,
+];
+
+/** All of them in one text, for every place that takes any text. */
+export const HOSTILE = TEXTS.join(" ");
+
+/** Addresses that must stay text. */
+export const HOSTILE_ADDRESSES = [
+  `javascript:${ALARM}('address')`,
+  `JaVaScRiPt:${ALARM}('case')`,
+  `java\tscript:${ALARM}('tab')`,
+  ` javascript:${ALARM}('space')`,
+  `data:text/html,<script>parent.${ALARM}('data')</script>`,
+  `data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg" onload="${ALARM}('svg')"/>`,
+  `vbscript:${ALARM}(1)`,
+  "file:///etc/passwd",
+  "blob:http://127.0.0.1/0",
+  "//127.0.0.1/relative",
+  "/_emulator/relative",
+  "http:relative",
+];
+
+/** A valid address that would end an attribute. */
+export const hostilePath = (origin: string): string => `${origin}/"><svg/onload="${ALARM}('path')">.png`;
+
+type Flow = Exclude<NonNullable<EmulatorOptions["flow"]>, string>;
+
+/** Replies once with all seven kinds, every text hostile; to "fail" it throws, to "once more" it replies with a text. */
+export function hostileFlow(address: string): Flow {
+  const buttons = [{ type: "postback", title: HOSTILE, payload: HOSTILE }];
+  const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address, buttons };
+  const items = [{ ...card, default_action: { type: HOSTILE, url: HOSTILE } }, card];
+  const text = { type: "text", text: HOSTILE } as const;
+  return ({ message, messagesBefore }) => {
+    if (message.content === "fail") throw new Error(HOSTILE);
+    if (message.content === "once more") return [text];
+    if (messagesBefore > 0) return [];
+    return [
+      text,
+      { ...text, content_type: "button_template", content_attributes: { text: HOSTILE, buttons } },
+      { ...text, content_type: "generic_template", content_attributes: { ratio: HOSTILE, items } },
+      { type: "image", url: address },
+      { type: "audio", url: address },
+      { type: "video", url: address },
+      { type: "file", url: address },
+    ];
+  };
+}
+
+/** An address in every place that a message has for one, as the control API shows messages. */
+export function messagesWith(address: string, index: number): object[] {
+  const kinds = ["image", "audio", "video", "file"];
+  const card = { title: HOSTILE, subtitle: HOSTILE, image_url: address, item_url: address };
+  const button = { type: address, title: HOSTILE, payload: address, url: address };
+  const items = [{ ...card, default_action: { type: "web_url", url: address }, buttons: [button] }];
+  const incoming = { message_type: "incoming", event: "message_created", content: "" };
+  const bodies = [
+    ...kinds.map((type) => ({ type, url: address })),
+    ...kinds.map((file_type) => ({ ...incoming, attachments: [{ file_type, data_url: address }] })),
+    { type: "text", text: HOSTILE, content_type: "generic_template", content_attributes: { items } },
+  ];
+  const common = { at: new Date(0).toISOString(), workspace: "acme", conversation: "any", from: "flow" };
+  return bodies.map((body, place) => {
+    return { ...common, id: `${index}-${place}`, order: index * 100 + place, body, delivery: null };
+  });
+}
+
+const NEVER = "script, iframe, object, embed, style, link, base, meta, template, math";
+
+/** Elements, handlers and addresses of the page that it never makes itself: a text has become markup. */
+export function findIntruders(page: Page): Promise<string[]> {
+  return page.locator("body, body *").evaluateAll((elements, never) => {
+    const followed = ["href", "src", "action", "formaction", "srcdoc", "data", "xlink:href", "poster"];
+    return elements.flatMap((element) => {
+      const bad = [...element.attributes].filter(({ name, value }) => {
+        return name.startsWith("on") || (followed.includes(name) && !/^(https?:\/\/|#chat$)/.test(value));
+      });
+      const found = bad.map(({ name, value }) => `${element.localName} ${name}=${value}`);
+      if (element.matches(never)) found.push(element.localName);
+      if (element.matches("a[target=_blank]:not([rel='noopener noreferrer'])")) found.push("a rel");
+      return found;
+    });
+  }, NEVER);
+}
