@@ -32,29 +32,33 @@ test.each([
   ["dark", "pt-BR", 1280],
   ["light", "pt-BR", 360],
   ["dark", "en-US", 360],
-] as const)("axe finds nothing serious in %s, in %s, at %i pixels", async (colorScheme, locale, width) => {
-  const viewport = { width, height: 800 };
-  const { page } = await openInbox(service.emulator, { colorScheme, locale, viewport });
-  await showPanel(page, "workspaces");
-  await page.getByTestId("conversations").getByRole("button").click();
-  await page.getByTestId("carousel").waitFor();
-  await expectNoFindings(page, "a conversation");
-  await page.getByTestId("as-agent").check();
-  await page.getByTestId("agent-kind").selectOption("generic_template");
-  await expectNoFindings(page, "an agent writes a carousel");
-  await showPanel(page, "workspaces");
-  for (const fold of await page.locator("[data-testid=registration] summary").all()) await fold.click();
-  await expectNoFindings(page, "the registration, unfolded");
-  for (const dialog of ["new-workspace", "new-conversation", "open-faults", "open-reset"]) {
-    await expectNoFindingsIn(page, dialog);
-  }
-  await showPanel(page, "wire");
-  for (const place of [0, 1, 2]) await unfold(page.getByTestId("exchange").nth(place));
-  await expectNoFindings(page, "the wire, unfolded");
-  await page.getByTestId("edit").first().click();
-  await page.getByRole("dialog").waitFor();
-  await expectNoFindings(page, "another body", "dialog[open]");
-});
+] as const)(
+  "axe finds nothing serious in %s, in %s, at %i pixels",
+  { timeout: 240_000 },
+  async (colorScheme, locale, width) => {
+    const viewport = { width, height: 800 };
+    const { page } = await openInbox(service.emulator, { colorScheme, locale, viewport });
+    await showPanel(page, "workspaces");
+    await page.getByTestId("conversations").getByRole("button").click();
+    await page.getByTestId("carousel").waitFor();
+    await expectNoFindings(page, "a conversation");
+    await page.getByTestId("as-agent").check();
+    await page.getByTestId("agent-kind").selectOption("generic_template");
+    await expectNoFindings(page, "an agent writes a carousel");
+    await showPanel(page, "workspaces");
+    for (const fold of await page.locator("[data-testid=registration] summary").all()) await fold.click();
+    await expectNoFindings(page, "the registration, unfolded");
+    for (const dialog of ["new-workspace", "new-conversation", "open-faults", "open-reset"]) {
+      await expectNoFindingsIn(page, dialog);
+    }
+    await showPanel(page, "wire");
+    for (const place of [0, 1, 2]) await unfold(page.getByTestId("exchange").nth(place));
+    await expectNoFindings(page, "the wire, unfolded");
+    await page.getByTestId("edit").first().click();
+    await page.getByRole("dialog").waitFor();
+    await expectNoFindings(page, "another body", "dialog[open]");
+  },
+);
 
 test("nothing of the page is cut off at 360 pixels", async () => {
   const { page } = await openInbox(service.emulator, { viewport: { width: 360, height: 800 } });

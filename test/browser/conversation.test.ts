@@ -113,22 +113,6 @@ describe("a contact, with the flow menu", () => {
 });
 
 describe("an agent", () => {
-  /** Sends the form. The endpoint must receive these fields, and the page show them. */
-  async function expectReply(page: Page, { endpoint }: Service, fields: object): Promise<void> {
-    await page.getByTestId("agent-send").click();
-    await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual({ ...OUTGOING, ...fields });
-    const message = endpoint.deliveries.at(-1)?.message as OutboundMessage;
-    await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));
-    await page.locator("article").last().getByText("delivered").waitFor();
-  }
-
-  async function openAgent(): Promise<Service & { page: Page }> {
-    const opened = await openService({}, { begun: true });
-    await write(opened.page, "Preciso de ajuda");
-    await opened.page.getByTestId("as-agent").check();
-    return opened;
-  }
-
   test("replies with texts and media", async () => {
     const { page, ...service } = await openAgent();
     await page.getByTestId("agent-text").fill("Como posso ajudar?");
@@ -214,3 +198,19 @@ test("every window shows a message as it arrives, and a reply without a webhook 
     await window.locator("article[data-from=contact]").getByText("E mais uma coisa").waitFor();
   }
 });
+
+/** Sends the form. The endpoint must receive these fields, and the page show them. */
+async function expectReply(page: Page, { endpoint }: Service, fields: object): Promise<void> {
+  await page.getByTestId("agent-send").click();
+  await expectSoon(() => endpoint.deliveries.at(-1)?.message).toEqual({ ...OUTGOING, ...fields });
+  const message = endpoint.deliveries.at(-1)?.message as OutboundMessage;
+  await expectSoon(async () => (await shownMessages(page)).at(-1)).toEqual(shownAs("agent", message));
+  await page.locator("article").last().getByText("delivered").waitFor();
+}
+
+async function openAgent(): Promise<Service & { page: Page }> {
+  const opened = await openService({}, { begun: true });
+  await write(opened.page, "Preciso de ajuda");
+  await opened.page.getByTestId("as-agent").check();
+  return opened;
+}

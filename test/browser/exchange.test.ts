@@ -105,20 +105,6 @@ describe("one exchange", () => {
     expect(status).toBe(200);
     expect(endpoint.requests.length).toBe(received);
   });
-
-  async function save(page: Page, format: string): Promise<{ name: string; path: string; text: string }> {
-    const folder = await mkdtemp(join(tmpdir(), "apichat-saved-"));
-    afterTests(() => rm(folder, { recursive: true, force: true }));
-    const exchange = await unfold(exchangesOf(page, "delivery"));
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      exchange.getByRole("button", { name: `Save as ${format}` }).click(),
-    ]);
-    const name = download.suggestedFilename();
-    const path = join(folder, name);
-    await download.saveAs(path);
-    return { name, path, text: await readFile(path, "utf8") };
-  }
 });
 
 describe("a link", () => {
@@ -166,17 +152,6 @@ describe("a link", () => {
     // The browser itself reports the refusal.
     expect(problems.splice(0)).toEqual([expect.stringContaining("status of 404")]);
   });
-
-  async function expectOpen(page: Page, text: string): Promise<void> {
-    const exchange = page.locator("[data-testid=exchange][open]").filter({ hasText: text });
-    await exchange.locator("summary:focus").first().waitFor();
-    const isInView = () =>
-      exchange.evaluate((element) => {
-        const { top, height } = element.getBoundingClientRect();
-        return height > 0 && top >= 0 && top < 800;
-      });
-    await expectSoon(isInView).toBe(true);
-  }
 });
 
 test("the icon of the page is a picture that its policy allows", async () => {
@@ -189,3 +164,28 @@ test("the icon of the page is a picture that its policy allows", async () => {
   });
   expect(width).toBeGreaterThan(0);
 });
+
+async function save(page: Page, format: string): Promise<{ name: string; path: string; text: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-saved-"));
+  afterTests(() => rm(folder, { recursive: true, force: true }));
+  const exchange = await unfold(exchangesOf(page, "delivery"));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    exchange.getByRole("button", { name: `Save as ${format}` }).click(),
+  ]);
+  const name = download.suggestedFilename();
+  const path = join(folder, name);
+  await download.saveAs(path);
+  return { name, path, text: await readFile(path, "utf8") };
+}
+
+async function expectOpen(page: Page, text: string): Promise<void> {
+  const exchange = page.locator("[data-testid=exchange][open]").filter({ hasText: text });
+  await exchange.locator("summary:focus").first().waitFor();
+  const isInView = () =>
+    exchange.evaluate((element) => {
+      const { top, height } = element.getBoundingClientRect();
+      return height > 0 && top >= 0 && top < 800;
+    });
+  await expectSoon(isInView).toBe(true);
+}

@@ -14,7 +14,7 @@ if (root === null) throw new Error("index.html has no element #app");
 /** Computed, so that not every event changes the history: browsers allow few changes a minute. */
 const address = computed(() => writeAddress(data.value.scope, linked.value));
 
-followLanguage();
+followLanguage(document);
 data.value = emptyData(adoptAddress(location.hash));
 render(<App />, root);
 effect(adoptBegun);

@@ -1,11 +1,16 @@
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, read, routeOf, send } from "../../../provider/emulator/page/api.ts";
 
-/** Answers the next call with this text; the calls. */
+afterEach(() => void vi.unstubAllGlobals());
+
+/** Answers calls with this text. Returns the bodies of the calls. */
 function answerWith(status: number, text: string) {
-  const fetch = vi.fn(async (_route: string, _init: RequestInit) => new Response(text || null, { status }));
-  vi.stubGlobal("fetch", fetch);
-  return fetch;
+  const bodies: unknown[] = [];
+  vi.stubGlobal("fetch", async (_route: string, { body }: RequestInit) => {
+    bodies.push(body);
+    return new Response(text || null, { status });
+  });
+  return bodies;
 }
 
 it("encodes every segment, and skips what is undefined", () => {
@@ -15,13 +20,10 @@ it("encodes every segment, and skips what is undefined", () => {
 });
 
 it("sends an object as JSON, and a text as it is", async () => {
-  const fetch = answerWith(204, "");
+  const bodies = answerWith(204, "");
   expect(await send("POST", ["faults"], { times: 1 })).toBeUndefined();
   await send("POST", ["faults"], '{"conv_id":90071992547409931}');
-  expect(fetch.mock.calls.map(([, { body }]) => body)).toEqual([
-    '{"times":1}',
-    '{"conv_id":90071992547409931}',
-  ]);
+  expect(bodies).toEqual(['{"times":1}', '{"conv_id":90071992547409931}']);
 });
 
 it.each([

@@ -23,7 +23,7 @@ const STORAGE_KEY = "apichat-emulator:language";
 export const language = signal<Language>("en");
 
 /** Picks the language, and keeps language and title of the document up to date. */
-export function followLanguage(): void {
+export function followLanguage(document: { title: string; documentElement: { lang: string } }): void {
   const remembered = withStorage((storage) => storage.getItem(STORAGE_KEY));
   language.value = pickLanguage(remembered ?? null, navigator.languages);
   effect(() => {
