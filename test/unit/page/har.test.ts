@@ -5,7 +5,7 @@ import { view } from "./views.ts";
 const at = "2026-11-21T10:00:00.000Z";
 const answer = { status: 302, headers: { location: "/é", "content-type": "text/plain" }, body: "é" };
 
-it("writes each try of a delivery with all that HAR 1.2 asks for", () => {
+it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
   const sent = { headers: { "Content-Type": "application/json" }, body: "{}" };
   const attempts = [
     { at, durationMs: 20, received: null, reason: "no answer", fault: "" },
@@ -26,7 +26,18 @@ it("writes each try of a delivery with all that HAR 1.2 asks for", () => {
     bodySize: 2,
   };
   const entry = { startedDateTime: at, request, cache: {} };
-  const none = { size: 0, mimeType: "", text: "" };
+  const noContent = { size: 0, mimeType: "", text: "" };
+  const noAnswer = { ...common, status: 0, statusText: "", headers: [], content: noContent };
+  const answered = {
+    ...common,
+    status: 302,
+    statusText: "",
+    headers: [
+      { name: "location", value: "/é" },
+      { name: "content-type", value: "text/plain" },
+    ],
+    content: { size: 2, mimeType: "text/plain", text: "é" },
+  };
   expect(harOf({ kind: "delivery", record }, "1.2.3")).toEqual({
     log: {
       version: "1.2",
@@ -36,32 +47,13 @@ it("writes each try of a delivery with all that HAR 1.2 asks for", () => {
           ...entry,
           time: 20,
           timings: { send: 0, wait: 20, receive: 0 },
-          response: {
-            ...common,
-            status: 0,
-            statusText: "",
-            headers: [],
-            content: none,
-            redirectURL: "",
-            bodySize: 0,
-          },
+          response: { ...noAnswer, redirectURL: "", bodySize: 0 },
         },
         {
           ...entry,
           time: 5,
           timings: { send: 0, wait: 5, receive: 0 },
-          response: {
-            ...common,
-            status: 302,
-            statusText: "",
-            headers: [
-              { name: "location", value: "/é" },
-              { name: "content-type", value: "text/plain" },
-            ],
-            content: { size: 2, mimeType: "text/plain", text: "é" },
-            redirectURL: "/é",
-            bodySize: 2,
-          },
+          response: { ...answered, redirectURL: "/é", bodySize: 2 },
         },
       ],
     },

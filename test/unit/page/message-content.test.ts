@@ -11,6 +11,9 @@ import { inboundMessage, parseOutbound } from "../../../schema/index.ts";
 const party = { contactId: "u-1", contactName: "Ana", conversationId: "42" };
 const url = "https://example.test/a.png";
 
+const media = (["image", "audio", "video", "file"] as const).map((kind) => ({ kind, url }));
+const mediaShown = ({ kind }: { kind: string }) => ({ kind: "media", media: kind, url });
+
 it.each<[ContactInput, unknown]>([
   [
     { kind: "text", text: "Olá" },
@@ -20,11 +23,8 @@ it.each<[ContactInput, unknown]>([
     { kind: "postback", title: "Sim", payload: "yes" },
     { kind: "postback", title: "Sim", payload: "yes" },
   ],
-  ...(["image", "audio", "video", "file"] as const).map((kind): [ContactInput, unknown] => [
-    { kind, url },
-    { kind: "media", media: kind, url },
-  ]),
-])("writes %j as the specification says, and shows it so", (input, shown) => {
+  ...media.map((input): [ContactInput, unknown] => [input, mediaShown(input)]),
+])("writes %j as the specification requires, and shows it", (input, shown) => {
   const body: unknown = JSON.parse(contactBody(party, input));
   expect(inboundMessage.safeParse(body)).toMatchObject({ success: true });
   expect(body).toMatchObject({ conversation_id: 42, sender: { id: "u-1", name: "Ana", email: "" } });
@@ -34,26 +34,23 @@ it.each<[ContactInput, unknown]>([
 const buttons = [{ title: "Sim", payload: "yes" }];
 const card = { title: "Um", subtitle: "dois", imageUrl: url, itemUrl: "", buttons };
 
-it.each<[AgentInput, string, unknown]>([
-  [{ kind: "text", text: "Olá" }, "text", { kind: "text", text: "Olá" }],
+it.each<[AgentInput, unknown]>([
+  [
+    { kind: "text", text: "Olá" },
+    { kind: "text", text: "Olá" },
+  ],
   [
     { kind: "button_template", text: "?", buttons },
-    "button_template",
     { kind: "buttons", text: "?", buttons },
   ],
   [
     { kind: "generic_template", text: "", cards: [card] },
-    "generic_template",
     { kind: "cards", text: "", cards: [{ ...card, itemUrl: null }] },
   ],
-  ...(["image", "audio", "video", "file"] as const).map((kind): [AgentInput, string, unknown] => [
-    { kind, url },
-    kind,
-    { kind: "media", media: kind, url },
-  ]),
-])("answers %j as the specification says, and shows it so", (input, kind, shown) => {
+  ...media.map((input): [AgentInput, unknown] => [input, mediaShown(input)]),
+])("replies %j as the specification requires, and shows it", (input, shown) => {
   const text = agentBody(party, input);
-  expect(parseOutbound(text)).toMatchObject({ kind, message: { conv_id: 42, sender_id: "u-1" } });
+  expect(parseOutbound(text)).toMatchObject({ kind: input.kind, message: { conv_id: 42, sender_id: "u-1" } });
   expect(contentOf(JSON.parse(text))).toEqual(shown);
 });
 

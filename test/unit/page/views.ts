@@ -8,6 +8,7 @@ import type {
 } from "../../../provider/emulator/control/shapes.ts";
 
 const at = "2026-11-21T10:00:00.000Z";
+const http = { headers: {}, body: "" };
 
 /** Records as the control API gives them, for what a test says nothing of. */
 export const view = {
@@ -61,8 +62,8 @@ export const view = {
     encoding: "form",
     verdict: "passed",
     reason: "",
-    sent: { headers: {}, body: "" },
-    received: { status: 200, headers: {}, body: "" },
+    sent: http,
+    received: { ...http, status: 200 },
     durationMs: 1,
     ...given,
   }),
@@ -92,7 +93,7 @@ export const view = {
     method: "POST",
     url: "http://127.0.0.1:2/api/apichat/bot",
     sent: { headers: {}, body: "{}" },
-    received: { status: 200, headers: {}, body: "" },
+    received: { ...http, status: 200 },
     fault: "",
     durationMs: 1,
     ...given,
