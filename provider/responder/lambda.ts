@@ -49,6 +49,7 @@ export interface LambdaHttpResult {
   isBase64Encoded: boolean;
 }
 
+/** Answers one event of AWS Lambda. */
 export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
 
 /**

@@ -2,12 +2,50 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../engine/cache.ts";
+import { compareVersions } from "../engine/engine.ts";
 import { withLock } from "../setup/lock.mjs";
 import { CommandError, run } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
-import type { Python } from "./python.ts";
 
 const requirementsFile = new URL("requirements.txt", import.meta.url);
+
+/** The oldest that the packages in requirements.txt run on. */
+export const oldestPython = "3.11";
+
+/** A Python that can make virtual environments. */
+export interface Python {
+  command: string;
+  /** Such as `3.13`. */
+  version: string;
+}
+
+/** `python3` is often the system's own and old, while a newer one stands beside it. */
+const commands = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python"];
+
+/** On Debian `ensurepip` is what is missing without the package python3-venv. */
+const script = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])";
+
+/** The first Python on PATH that is new enough and has venv and pip; undefined if there is none. */
+export async function findPython(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Python | undefined> {
+  for (const command of commands) {
+    const version = await askVersion(command, env, signal);
+    if (version !== undefined && compareVersions(version, oldestPython) >= 0) return { command, version };
+  }
+  return undefined;
+}
+
+async function askVersion(
+  command: string,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await run(command, ["-c", script], { env, signal });
+  } catch (error) {
+    if (error instanceof CommandError) return undefined;
+    throw error;
+  }
+}
 
 /**
  * The Python of a virtual environment with schemathesis in it. Made once per machine, in the tools' cache as

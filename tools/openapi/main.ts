@@ -8,8 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { abortOnSignals, CommandError, Interrupted, run } from "../setup/run.mjs";
-import { prepareSchemathesis } from "./environment.ts";
-import { findPython, oldestPython } from "./python.ts";
+import { findPython, oldestPython, prepareSchemathesis } from "./environment.ts";
 import { listUnreached } from "./reached.ts";
 import { startService, type Service } from "./service.ts";
 

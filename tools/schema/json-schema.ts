@@ -11,41 +11,13 @@ interface SchemaFile {
 
 /** Every file, without `schema/openapi.json`. */
 export const schemaFiles: readonly SchemaFile[] = [
-  {
-    file: "registration-requests.schema.json",
-    type: "RegistrationRequest",
-    strict: true,
-  },
-  {
-    file: "registration-envelope.schema.json",
-    type: "RegistrationEnvelope",
-    strict: false,
-  },
-  {
-    file: "webhook-configuration.schema.json",
-    type: "WebhookConfiguration",
-    strict: false,
-  },
-  {
-    file: "handshake.schema.json",
-    type: "HandshakeParameters",
-    strict: false,
-  },
-  {
-    file: "inbound.schema.json",
-    type: "InboundMessage",
-    strict: true,
-  },
-  {
-    file: "outbound.schema.json",
-    type: "OutboundMessage",
-    strict: false,
-  },
-  {
-    file: "received-outbound.schema.json",
-    type: "ReceivedOutbound",
-    strict: false,
-  },
+  { file: "registration-requests.schema.json", type: "RegistrationRequest", strict: true },
+  { file: "registration-envelope.schema.json", type: "RegistrationEnvelope", strict: false },
+  { file: "webhook-configuration.schema.json", type: "WebhookConfiguration", strict: false },
+  { file: "handshake.schema.json", type: "HandshakeParameters", strict: false },
+  { file: "inbound.schema.json", type: "InboundMessage", strict: true },
+  { file: "outbound.schema.json", type: "OutboundMessage", strict: false },
+  { file: "received-outbound.schema.json", type: "ReceivedOutbound", strict: false },
 ];
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

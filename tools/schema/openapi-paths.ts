@@ -1,5 +1,11 @@
-import { refTo, type JsonSchema } from "./openapi-components.ts";
-import { examplesOf, jsonContent, refusals, tooManyCalls } from "./openapi-parts.ts";
+import {
+  examplesOf,
+  jsonContent,
+  refusals,
+  tooManyCalls,
+  refTo,
+  type JsonSchema,
+} from "./openapi-components.ts";
 import { emptyConfiguration, sampleAddress, samples } from "./samples.ts";
 
 /** The security scheme of the message interface. */

@@ -1,5 +1,4 @@
-import { refTo, type JsonSchema } from "./openapi-components.ts";
-import { examplesOf, jsonContent } from "./openapi-parts.ts";
+import { examplesOf, jsonContent, refTo, type JsonSchema } from "./openapi-components.ts";
 import { samples } from "./samples.ts";
 
 /** What the endpoint at `webhook_url` must take (section 4.3). */

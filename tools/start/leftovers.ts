@@ -1,9 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-
-const rounds = 50;
-const pauseMs = 100;
+import { signalProcess } from "../setup/run.mjs";
 
 /**
  * Ends every process that has this setting, `NAME=value`, in its environment. An engine that is ended while it starts a
@@ -11,33 +9,23 @@ const pauseMs = 100;
  * some minutes.
  */
 export async function endLeftovers(setting: string): Promise<void> {
-  if (process.platform !== "linux") return;
-  for (let round = 0; round < rounds; round += 1) {
-    const found = await findProcesses(setting);
+  let found: number[] = [];
+  for (let round = 0; round < 50; round += 1) {
+    found = await findProcesses(setting);
     if (found.length === 0) return;
-    for (const id of found) endProcess(id);
-    await delay(pauseMs);
+    for (const id of found) signalProcess(id, "SIGKILL");
+    await delay(100);
   }
-  throw new Error(`processes of this run do not end: ${(await findProcesses(setting)).join(", ")}`);
+  throw new Error(`processes of this run do not end: ${found.join(", ")}`);
 }
 
-/** The processes that have this setting, `NAME=value`, in their environment, but for this one. Linux only. */
+/** The processes that have this setting, `NAME=value`, in their environment, but for this one. None where there is no /proc. */
 export async function findProcesses(setting: string): Promise<number[]> {
+  if (process.platform !== "linux") return [];
   const ids = (await readdir("/proc")).map(Number).filter((id) => id > 0 && id !== process.pid);
-  const environments = await Promise.all(ids.map(readEnvironment));
-  return ids.filter((_, index) => environments[index]?.includes(setting));
-}
-
-/** Empty for a process that has ended in the meantime, or belongs to another user. */
-async function readEnvironment(id: number): Promise<string[]> {
-  const text = await readFile(`/proc/${id}/environ`, "utf8").catch(() => "");
-  return text.split("\0");
-}
-
-function endProcess(id: number): void {
-  try {
-    process.kill(id, "SIGKILL");
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
-  }
+  // Empty for a process that has ended in the meantime, or belongs to another user.
+  const environments = await Promise.all(
+    ids.map((id) => readFile(`/proc/${id}/environ`, "utf8").catch(() => "")),
+  );
+  return ids.filter((_, index) => environments[index]?.split("\0").includes(setting));
 }

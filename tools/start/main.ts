@@ -1,11 +1,11 @@
 /** `npm start`: the provider's main job, with real Pulumi commands against a service on this machine. */
+import { once } from "node:events";
+import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { abortOnSignals, Interrupted } from "../setup/run.mjs";
-import { lookAround } from "./look-around.ts";
-import { createShell, StepError } from "./shell.ts";
 import { withStage, type Stage } from "./stage.ts";
 import {
   exchangeMessages,
@@ -15,7 +15,7 @@ import {
   repairDrift,
   type Scene,
 } from "./story.ts";
-import { createTerminal } from "./terminal.ts";
+import { createShell, printFailure, printHeading, printPaste, printResult, StepError } from "./terminal.ts";
 
 const usage = `Usage: npm start [-- --keep]
 
@@ -23,10 +23,8 @@ Shows the provider's main job on this machine: an emulator of the service, a loc
 on a file backend. Registers three webhooks, sends a message and gets the reply, repairs a change made by somebody else, reads bot_url
 from another stack, and destroys everything. Takes less than a minute; nothing stays behind.
 
-  --keep   leave everything up at the end, say how to look around (a page in the browser too), and wait for Ctrl-C
+  --keep   leave everything up at the end, print how to look around (a page in the browser too), and wait for Ctrl-C
   --help   print this`;
-
-const terminal = createTerminal();
 
 /** Ends on a signal, and when nobody reads the output any more. */
 function endOfRun(): AbortSignal {
@@ -35,17 +33,49 @@ function endOfRun(): AbortSignal {
   return AbortSignal.any([abortOnSignals(), closed.signal]);
 }
 
-async function play(stage: Stage, options: { keep: boolean; signal: AbortSignal }): Promise<void> {
-  const { folder: root, environment: env, emulator, receiver } = stage;
-  const shell = createShell({ terminal, root, env, signal: options.signal });
-  const scene: Scene = { stage, shell, terminal };
-  terminal.result(`The service is an emulator at ${emulator.url}, the receiver is at ${receiver.url}`);
+async function play(stage: Stage, keep: boolean, signal: AbortSignal): Promise<void> {
+  const { emulator, webhookUrl } = stage;
+  const scene: Scene = { stage, shell: createShell(stage.folder, stage.environment, signal) };
+  printResult(`The service is an emulator at ${emulator.url}, the receiver is at ${webhookUrl}`);
   await registerWebhooks(scene);
   await exchangeMessages(scene);
   await repairDrift(scene);
   await readFromAnotherStack(scene);
-  if (options.keep) await lookAround(stage, terminal, options.signal);
+  if (keep) await lookAround(stage, signal);
   await destroyAll(scene);
+}
+
+/** Prints how to look around in another terminal, and waits until the run is ended. */
+async function lookAround(stage: Stage, signal: AbortSignal): Promise<never> {
+  const { emulator, webhookUrl, folder } = stage;
+  printHeading("All of it stays up until Ctrl-C. To look around, paste this into another terminal:");
+  for (const [name, value] of settings(stage)) printPaste(`export ${name}=${value}`);
+  printPaste(`cd ${join(folder, "workspaces")}`);
+  printPaste("pulumi stack");
+  printPaste("pulumi up");
+  printPaste(
+    `curl -s '${emulator.workspace("acme").baseUrl}?action=get-webhook' -H 'content-type: application/json' ` +
+      `-d "{\\"ChaveApi\\":\\"$(pulumi config get apichat:apiKey)\\"}"`,
+  );
+  printResult(
+    `the service is at ${emulator.url}, its bots at ${emulator.botUrl}, the receiver at ${webhookUrl}`,
+  );
+  printResult(`open ${emulator.url}/_emulator/ in a browser to play the contact, and see every request`);
+  // Timers and sockets of the emulator and the receiver keep the process alive.
+  if (!signal.aborted) await once(signal, "abort");
+  throw signal.reason;
+}
+
+/** What differs from the environment that this command was started with, as a shell reads it. */
+function settings({ environment }: Stage): [string, string][] {
+  const ownPath = `:${process.env["PATH"]}`;
+  return Object.entries(environment)
+    .filter(([name, value]) => value !== undefined && value !== process.env[name] && name !== "TMPDIR")
+    .map(([name, value = ""]) =>
+      name === "PATH" && value.endsWith(ownPath)
+        ? [name, `"${value.slice(0, -ownPath.length)}:$PATH"`]
+        : [name, `'${value}'`],
+    );
 }
 
 async function main(): Promise<number> {
@@ -61,23 +91,22 @@ async function main(): Promise<number> {
   }
   const signal = endOfRun();
   const engine = await resolveEngine({ signal });
-  await withStage(engine, (stage) => play(stage, { keep: values.keep, signal }));
+  await withStage(engine, (stage) => play(stage, values.keep, signal));
   if (engine.source !== "path") {
-    terminal.result("To have this pulumi in your terminal:");
-    terminal.paste(exportLine(engine));
+    printResult("To have this pulumi in your terminal:");
+    printPaste(exportLine(engine));
   }
   return 0;
 }
 
-/** Says what went wrong; the exit code of it. */
+/** Prints what went wrong, and gives its exit code. */
 function explain(error: unknown): number {
   if (error instanceof Interrupted) {
-    terminal.failure("Interrupted; everything is stopped and removed.");
+    printFailure("Interrupted; everything is stopped and removed.");
     return error.exitCode;
   }
-  if (error instanceof StepError && error.output !== "")
-    terminal.result(error.output.replaceAll("\n", "\n  "));
-  terminal.failure(error instanceof Error ? error.message : String(error));
+  if (error instanceof StepError && error.output !== "") printResult(error.output.replaceAll("\n", "\n  "));
+  printFailure(error instanceof Error ? error.message : String(error));
   return 1;
 }
 

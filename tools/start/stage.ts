@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { createResponder, type Delivery } from "pulumi-apichat/responder";
+import { toNodeListener } from "pulumi-apichat/responder/node";
 import { stringify } from "yaml";
 import type { Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { endLeftovers } from "./leftovers.ts";
-import { startReceiver, type Receiver } from "./receiver.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -20,7 +23,10 @@ export interface Stage {
   /** A temporary folder: both programs, the file backend, and Pulumi's own files. */
   folder: string;
   emulator: Emulator;
-  receiver: Receiver;
+  /** The webhook URL: an endpoint that answers handshakes and takes deliveries with any of the keys. */
+  webhookUrl: string;
+  /** What arrived there and had a good signature. */
+  deliveries: Delivery[];
   apiKey: string;
   keys: Record<WorkspaceName, string>;
   /** The whole environment of `pulumi`. */
@@ -32,17 +38,24 @@ export async function withStage(engine: Engine, play: (stage: Stage) => Promise<
   const apiKey = newSecret();
   const keys = { acme: newSecret(), globex: newSecret(), initech: newSecret() };
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-start-"));
+  const deliveries: Delivery[] = [];
+  const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
+  const respond = createResponder({ verificationKeys: Object.values(keys), onDelivery });
+  const receiver = createServer(toNodeListener(respond));
   let emulator: Emulator | undefined;
-  let receiver: Receiver | undefined;
   try {
     const workspaces = workspaceNames.map((name) => ({ name, apiKey }));
     emulator = await startEmulator({ workspaces, flow: "menu" });
-    receiver = await startReceiver(Object.values(keys));
+    await new Promise<void>((resolve, reject) => {
+      receiver.once("error", reject).listen(0, "127.0.0.1", resolve);
+    });
+    const webhookUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/webhooks/apichat`;
     const environment = await prepareFolder(engine, folder);
-    await writeFile(join(folder, "workspaces/workspaces.yaml"), listWorkspaces(emulator, receiver));
-    await play({ folder, emulator, receiver, apiKey, keys, environment });
+    await writeFile(join(folder, "workspaces/workspaces.yaml"), listWorkspaces(emulator, webhookUrl));
+    await play({ folder, emulator, webhookUrl, deliveries, apiKey, keys, environment });
   } finally {
-    await receiver?.close();
+    receiver.close();
+    receiver.closeAllConnections();
     await emulator?.close();
     await endLeftovers(`TMPDIR=${temporaryFolder(folder)}`);
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -76,13 +89,13 @@ function temporaryFolder(folder: string): string {
   return join(folder, "tmp");
 }
 
-function listWorkspaces(emulator: Emulator, receiver: Receiver): string {
-  return stringify({
-    webhookUrl: receiver.url,
-    workspaces: workspaceNames.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl })),
-  });
-}
-
 function newSecret(): string {
   return randomBytes(32).toString("hex");
+}
+
+function listWorkspaces(emulator: Emulator, webhookUrl: string): string {
+  return stringify({
+    webhookUrl,
+    workspaces: workspaceNames.map((name) => ({ name, baseUrl: emulator.workspace(name).baseUrl })),
+  });
 }

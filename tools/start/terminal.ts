@@ -1,59 +1,64 @@
+import { join, relative } from "node:path";
 import process from "node:process";
 import { styleText } from "node:util";
+import { withProgress } from "../setup/progress.mjs";
+import { CommandError, run } from "../setup/run.mjs";
 
-const moveEveryMs = 500;
-const quietMs = 2000;
-const logEveryMs = 15_000;
+/** How long `pulumi` may take to end in good order after Ctrl-C, in milliseconds. */
+const graceMs = 20_000;
+
+/** A command failed, or did not do what it should. `output` is what it printed. */
+export class StepError extends Error {
+  readonly output: string;
+
+  constructor(message: string, output: string) {
+    super(message);
+    this.name = "StepError";
+    this.output = output;
+  }
+}
 
 /** What `npm start` prints. Colours and moving lines only on a terminal; `NO_COLOR` is respected. */
-export interface Terminal {
-  heading(text: string): void;
-  /** A command, as a person would type it. */
-  command(line: string): void;
-  /** A line to copy into a shell. */
-  paste(line: string): void;
-  /** What came of it. */
-  result(line: string): void;
-  failure(text: string): void;
-  /** Does `work`, and shows that time passes if it takes longer than two seconds. */
-  wait<T>(work: (report: (detail: string) => void) => Promise<T>): Promise<T>;
+const stream = process.stdout;
+const print = (line: string): void => void stream.write(`${line}\n`);
+export const printHeading = (text: string): void => print(`\n${styleText("bold", text, { stream })}`);
+/** What came of a command. */
+export const printResult = (line: string): void => print(`  ${line}`);
+export const printFailure = (text: string): void => print(`\n${styleText("red", text, { stream })}`);
+/** A line to copy into a shell. */
+export const printPaste = (line: string): void => print(styleText("cyan", line, { stream }));
+/** A command, as a person would type it. */
+const printCommand = (line: string): void =>
+  print(`${styleText("dim", "$", { stream })} ${styleText("cyan", line, { stream })}`);
+
+/** Runs commands as a person at a terminal would, and prints each before it runs. */
+export interface Shell {
+  /** Goes to a folder of the stage. */
+  cd(folder: string): void;
+  /** Runs `pulumi` there and returns what it printed. `input` is what a person would type or paste when asked. */
+  pulumi(args: readonly string[], input?: string): Promise<string>;
 }
 
-export function createTerminal(stream: NodeJS.WriteStream = process.stdout): Terminal {
-  const print = (line: string): void => void stream.write(`${line}\n`);
+export function createShell(root: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Shell {
+  let cwd: string | undefined;
   return {
-    heading: (text) => print(`\n${styleText("bold", text, { stream })}`),
-    command: (line) => print(`${styleText("dim", "$", { stream })} ${styleText("cyan", line, { stream })}`),
-    paste: (line) => print(styleText("cyan", line, { stream })),
-    result: (line) => print(`  ${line}`),
-    failure: (text) => print(`\n${styleText("red", text, { stream })}`),
-    wait: (work) => waitOn(stream, work),
-  };
-}
-
-async function waitOn<T>(
-  stream: NodeJS.WriteStream,
-  work: (report: (detail: string) => void) => Promise<T>,
-): Promise<T> {
-  const startedMs = Date.now();
-  const clear = stream.isTTY ? "\r\u001b[K" : "";
-  const width = (stream.columns || 80) - 1;
-  let detail = "";
-  let isShown = false;
-  const timer = setInterval(
-    () => {
-      const elapsedMs = Date.now() - startedMs;
-      if (elapsedMs < quietMs) return;
-      const line = `  ${Math.round(elapsedMs / 1000)} s ${detail}`.trimEnd();
-      stream.write(stream.isTTY ? `${clear}${line.slice(0, width)}` : `${line}\n`);
-      isShown = true;
+    cd: (folder) => {
+      const target = join(root, folder);
+      printCommand(`cd ${cwd === undefined ? target : relative(cwd, target)}`);
+      cwd = target;
     },
-    stream.isTTY ? moveEveryMs : logEveryMs,
-  );
-  try {
-    return await work((next) => (detail = next.trim()));
-  } finally {
-    clearInterval(timer);
-    if (isShown) stream.write(clear);
-  }
+    pulumi: async (args, input = "") => {
+      const line = ["pulumi", ...args].join(" ");
+      printCommand(line);
+      const options = { cwd: cwd ?? root, env, signal, graceMs, input };
+      try {
+        const work = (onLine: (line: string) => void): Promise<string> =>
+          run("pulumi", args, { ...options, onLine });
+        return await withProgress("", work, stream);
+      } catch (error) {
+        if (error instanceof CommandError) throw new StepError(`${line}: ${error.message}`, error.output);
+        throw error;
+      }
+    },
+  };
 }

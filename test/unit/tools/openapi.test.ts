@@ -2,8 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RecordedRequest } from "../../../provider/emulator/index.js";
-import { prepareSchemathesis } from "../../../tools/openapi/environment.ts";
-import { findPython } from "../../../tools/openapi/python.ts";
+import { findPython, prepareSchemathesis } from "../../../tools/openapi/environment.ts";
 import { listUnreached } from "../../../tools/openapi/reached.ts";
 import { makeFolder, writeScript } from "./fixtures/fakes.ts";
 
