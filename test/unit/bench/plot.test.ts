@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { readFigures, resultFiles } from "../../../tools/bench/fleet/figures.ts";
-import { drawFleetPlot } from "../../../tools/bench/fleet/plot.ts";
+import { drawFleetPlot, readFigures, resultFiles } from "../../../tools/bench/fleet/plot.ts";
 
 const figures = await readFigures();
 

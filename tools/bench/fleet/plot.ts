@@ -1,3 +1,5 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import { SPLIT_NAMES, type FleetFigures, type SizeFigures } from "./figures.ts";
 
 const WIDTH = 340;
@@ -90,4 +92,24 @@ function line(split: keyof typeof STYLES, points: readonly (readonly [number, nu
 function stepFor(most: number): number {
   const power = 10 ** Math.floor(Math.log10(most / 5));
   return [1, 2, 2.5, 4, 5, 10].map((factor) => factor * power).find((step) => step * 5 >= most) ?? most;
+}
+
+const folder = new URL("../results/", import.meta.url);
+
+/** The numbers that docs/figures.md shows, and their plot. */
+export const resultFiles = {
+  figures: fileURLToPath(new URL("fleet.json", folder)),
+  plot: fileURLToPath(new URL("../../../docs/images/fleet.svg", import.meta.url)),
+};
+
+/** Keeps the numbers and draws them. Gives the files that it wrote. */
+export async function writeFigures(figures: FleetFigures): Promise<string[]> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(resultFiles.figures, `${JSON.stringify(figures, undefined, 2)}\n`);
+  await writeFile(resultFiles.plot, drawFleetPlot(figures));
+  return Object.values(resultFiles);
+}
+
+export async function readFigures(): Promise<FleetFigures> {
+  return JSON.parse(await readFile(resultFiles.figures, "utf8")) as FleetFigures;
 }
