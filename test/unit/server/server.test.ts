@@ -1,12 +1,10 @@
 import { once } from "node:events";
-import { mkdir, stat, writeFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { mkdir, stat } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { createDelivery, createHandshake, signBody } from "../../../provider/responder/index.js";
+import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
-import { openSpool } from "../../../provider/server/spool/spool.js";
 import { startReceiver } from "../../support/receiver.js";
 import { findSecrets } from "../../support/secrets.js";
 import { afterTests } from "../client/harness.js";
@@ -31,25 +29,6 @@ describe("a responder as a server", () => {
     const { workspaces: seen } = server.status();
     expect(seen["w7"]).toEqual({ path: "/w7", forwards: false, pending: 1, deadLetters: 0 });
     expect(Object.keys(seen)).toHaveLength(20);
-  });
-
-  it("has a delivery on disk when it is acknowledged", async () => {
-    const { dataDir, origin, stop } = await startTestServer();
-    const body = `{"type":"text","conv_id":12345678901234567890,"text":"Ol\\u00e1 \\/ ü"}`;
-    const answer = await fetch(`${origin()}/acme`, {
-      method: "POST",
-      headers: { "x-hub-signature-256": await signBody(KEY, body), "x-flow-ns": "f7" },
-      body,
-    });
-    expect(answer.status).toBe(200);
-    await stop();
-    const spool = openSpool(join(dataDir, "spool.sqlite"));
-    const [kept, ...others] = spool.list({ limit: 10 });
-    spool.close();
-    expect(others).toEqual([]);
-    expect(Buffer.from(kept?.body ?? []).toString()).toBe(body);
-    expect(kept).toMatchObject({ workspace: "acme", conversation: "12345678901234567890" });
-    expect(kept?.headers).toContainEqual(["x-flow-ns", "f7"]);
   });
 
   it("forwards, and forgets what it has forwarded", async () => {
@@ -98,18 +77,6 @@ describe("a responder as a server", () => {
     expect(await deliver(`${origin()}/acme`)).toBe(200);
     const { "responder.log": log = "" } = await readFolder(dataDir);
     expect(log).toMatch(/"level":"error","event":"not well".*no such table/);
-  });
-
-  it("keeps its files for the owner only", async () => {
-    const { dataDir, origin } = await startTestServer();
-    await deliver(`${origin()}/acme`);
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
-    const names = Object.keys(await readFolder(dataDir));
-    expect(names).toEqual(
-      expect.arrayContaining(["instance.json", "lock.sqlite", "responder.log", "spool.sqlite"]),
-    );
-    for (const name of names)
-      expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0]);
   });
 
   it("warns of a data folder that others can open, and leaves it as it is", async () => {
@@ -168,36 +135,9 @@ describe("the start of a responder", () => {
     server.stop();
     await server.stopped;
   });
-
-  it("puts its own announcement in the place of a dead one", async () => {
-    const folder = await makeFolder();
-    const first = await startTestServer({}, folder);
-    const dead = await first.announced();
-    await first.stop();
-    await writeFile(join(first.dataDir, "instance.json"), JSON.stringify({ ...dead, pid: 1 }));
-    const second = await startTestServer({}, folder);
-    expect(await second.announced()).toMatchObject({ pid: process.pid, port: second.server.status().port });
-  });
 });
 
 describe("the graceful stop of a responder", () => {
-  it("answers the request that is under way, and takes its announcement away", async () => {
-    const { origin, stop, dataDir } = await startTestServer();
-    const body = '{"type":"text"}';
-    const signature = await signBody(KEY, body);
-    const socket = connect(Number(new URL(origin()).port), "127.0.0.1");
-    socket.write(
-      `POST /acme HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\nx-hub-signature-256: ${signature}\r\n\r\n`,
-    );
-    await once(socket, "data");
-    const stopped = stop();
-    await expect(fetch(`${origin()}/healthz`)).rejects.toThrow("fetch failed");
-    socket.write(body);
-    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK/);
-    await stopped;
-    expect(Object.keys(await readFolder(dataDir))).not.toContain("instance.json");
-  });
-
   it("takes no other configuration on the way", async () => {
     const { server, stop } = await startTestServer();
     const stopped = stop();
