@@ -1,21 +1,23 @@
 /**
- * What the engine's provider process loads, by resource type. The line in provider/resource/provider-source.ts stands in every
+ * What the engine's provider process loads, by resource type. The line in provider/resource/program.ts is in every
  * state and names this module and its exports: neither is ever renamed.
  */
 import "./lib/require-node.js";
-import type { CheckResult } from "./resource/checks.js";
-import { endWithEngine } from "./resource/end-with-engine.js";
-import { report } from "./resource/report.js";
-import { check } from "./webhook/check.js";
-import { createWebhook } from "./webhook/create.js";
+import type { CheckResult, RawInputs } from "./lib/checks.js";
+import { endWithEngine, printLine, report, toFailures } from "./resource/process.js";
+import { checkWebhook } from "./webhook/check.js";
+import type { WebhookInputs } from "./webhook/contract.js";
 import { deleteWebhook } from "./webhook/delete.js";
-import { diffWebhook, type DiffResult } from "./webhook/diff.js";
-import type { WebhookInputs } from "./webhook/inputs.js";
-import { readWebhook, type ReadResult } from "./webhook/read.js";
-import { configure } from "./webhook/settings.js";
+import {
+  createWebhook,
+  diffWebhook,
+  readWebhook,
+  updateWebhook,
+  type DiffResult,
+  type ReadResult,
+} from "./webhook/lifecycle.js";
+import { configure, nameOf } from "./webhook/run.js";
 import { compactState, expandState, type StoredState } from "./webhook/state.js";
-import { nameOf } from "./webhook/managed.js";
-import { updateWebhook } from "./webhook/update.js";
 
 endWithEngine();
 
@@ -26,10 +28,12 @@ export { VerificationKey } from "./verification-key/lifecycle.js";
 export const ApiChatWebhook = {
   configure,
 
-  check: (
-    olds: unknown,
-    news: WebhookInputs & Record<string, unknown>,
-  ): Promise<CheckResult<WebhookInputs>> => report(news.name, async () => check(olds, news)),
+  check: (_olds: unknown, news: RawInputs): Promise<CheckResult<WebhookInputs>> =>
+    report(news.name, async () => {
+      const { inputs, problems, warnings } = checkWebhook(news);
+      for (const { field, text } of warnings) printLine(news.name, `warning: ${field} ${text}`);
+      return { inputs, failures: toFailures(problems, SECRET_INPUTS) };
+    }),
 
   diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
     report(news.name, async () => diffWebhook(expandState(olds), news)),
@@ -56,6 +60,9 @@ export const ApiChatWebhook = {
   delete: (_id: string, props: StoredState): Promise<void> =>
     report(nameInRun(props), () => deleteWebhook(expandState(props))),
 };
+
+/** Secrets, and URLs that may hold one. */
+const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
 
 /** A read by id gives the inputs alone. */
 const nameInRun = (props: StoredState): string => (props.applied ? nameOf(expandState(props)) : props.name);

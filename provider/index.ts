@@ -16,13 +16,13 @@ export {
   type HandshakeTranscript,
   type Hint,
 } from "./errors/index.js";
-export type { OnExisting, Preflight } from "./webhook/inputs.js";
+export type { OnExisting, Preflight } from "./webhook/contract.js";
 export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
 export {
   getApiChatWebhook,
   type GetApiChatWebhookArgs,
   type GetApiChatWebhookResult,
-} from "./webhook/get-webhook.js";
+} from "./webhook/webhook.js";
 export { HandshakeResponder } from "./handshake-responder/handshake-responder.js";
 export type {
   HandshakeResponderArgs,

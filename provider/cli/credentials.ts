@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { checkSecret, checkUrl } from "../resource/checks.js";
+import { checkSecret, checkUrl } from "../lib/checks.js";
 import { printUrl } from "../lib/url.js";
-import { botCodeOf, isSameUrl } from "../webhook/fence.js";
+import { botCodeOf, isSameUrl } from "../lib/url.js";
 import type { CredentialsFile } from "./credentials-file.js";
 import {
   ADDRESSES,

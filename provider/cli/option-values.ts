@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { checkUrl } from "../resource/checks.js";
+import { checkUrl } from "../lib/checks.js";
 
 /** A port to listen on. For commander, as the others here. */
 export function parsePort(text: string): number {

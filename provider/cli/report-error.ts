@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from "commander";
 import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
-import { showUrl } from "../resource/checks.js";
+import { showUrl } from "../lib/checks.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "./plain-text.js";
 import { UsageError } from "./usage-error.js";

@@ -1,10 +1,9 @@
-import { divertLines, tellIfSlow } from "../resource/progress.js";
-import { inFlagWords } from "./flag-words.js";
+import { noticeIfSlow, printLinesWith } from "../resource/process.js";
 import { note } from "./output.js";
 
 /** Runs `work`, and prints on stderr what is in progress if it takes longer than two seconds. */
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
-  tellIfSlow(() => note(describe()), work);
+  noticeIfSlow(() => note(describe()), work);
 
 /** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
-export const divertLinesToStderr = (): void => divertLines((_name, line) => note(inFlagWords(line)));
+export const divertLinesToStderr = (): void => printLinesWith((_name, line) => note(line));

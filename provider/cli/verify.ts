@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
 import { SLOW_MS } from "../diagnosis/warnings.js";
-import { checkUrl } from "../resource/checks.js";
+import { checkUrl } from "../lib/checks.js";
 import { printUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";

@@ -176,8 +176,8 @@ Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEn
 An entry may also have botUrl: another bot is then reported. Without apiKey the API key is that of the command.
 
 States: free (nothing registered), yours (the same URL), foreign (another URL), other-bot, same-bot (two entries reach one
-workspace), unauthorized, unreachable, unclear (the service answers otherwise; of HTTP 404 it is unknown whether nothing
-was ever registered, or baseUrl is wrong).
+workspace), unauthorized, unreachable, unclear (the service answers otherwise). HTTP 404 counts as free: the
+specification does not say what the service answers for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

@@ -11,7 +11,8 @@ export type {
   HandshakeStep,
   HandshakeTranscript,
 } from "./handshake.js";
-export { removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
+export { findWire, isReportRead, REPORT_VARIABLE, toWireLine, type Wire } from "./wire.js";
+export { fieldName, removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {

@@ -124,7 +124,8 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
 export const renderProblem = ({ field, text }: FieldProblem, audience: Audience = "program"): string =>
   field === "" ? text : `${fieldName(field, audience)}: ${text}`;
 
-const fieldName = (field: string, audience: Audience): string =>
+/** How an audience names a field of a program. */
+export const fieldName = (field: string, audience: Audience): string =>
   findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
 
 function renderHint(hint: Hint, context: { audience: Audience; failure: Failure }): string {

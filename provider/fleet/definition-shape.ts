@@ -1,6 +1,6 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import * as z from "zod";
-import { kindOf } from "../resource/checks.js";
+import { kindOf } from "../lib/checks.js";
 import { expected } from "../lib/validate.js";
 
 const DEFAULT_PROJECT = "apichat-fleet";

@@ -1,33 +1,33 @@
-import { inFleetWords } from "../cli/flag-words.js";
+import { renderFailure, type Failure as ErrorData } from "../errors/index.js";
 import type { Failure } from "./reports.js";
 
 /** What the first line says is all that a table or a live line has room for. */
 export const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
-/** The provider begins a message with the name of the resource, and the engine may say before it what it was at. */
-export function withoutName(failure: Failure): Failure {
-  const { workspace } = failure;
-  const message = inFleetWords(failure.message.replace(/^Preview failed: /, ""));
-  const prefix = `${workspace ?? ""}: `;
-  return workspace !== undefined && message.startsWith(prefix)
-    ? { ...failure, message: message.slice(prefix.length) }
-    : { ...failure, message };
+/** A failure that the provider, or a call of this process, has reported as data. */
+export const toFailure = (error: ErrorData, where: Pick<Failure, "stack" | "workspace">): Failure => {
+  const { subject: _, ...bare } = error;
+  return { ...where, message: renderFailure(bare, "fleet"), error: bare };
+};
+
+/** A failure in one line. Where the API key comes from is a sentence too long for a table. */
+export function lineOf({ message, error }: Failure): string {
+  if (error === undefined) return firstLine(message);
+  const hints = error.hints.filter(({ id }) => id !== "give_api_key");
+  return firstLine(renderFailure({ ...error, hints }, "fleet"));
 }
 
-/** What failures of one cause share: their first line without the workspace's name, paths of URLs and numbers of attempts. */
-export function commonText({ workspace, message }: Failure): string {
-  const text = firstLine(message)
-    .replace(URLS, "$1/…")
-    .replace(/\(after \d+ attempts\)/, "(after … attempts)");
-  return workspace === undefined ? text : text.replaceAll(nameWithin(workspace), "…");
+/** What failures of one cause share, without the workspace: such as "get-webhook at https://platform.example: HTTP 401". */
+export function describeCause({ message, error }: Failure): string {
+  if (error === undefined) return firstLine(message);
+  const { operation, code, httpStatus, facts, transcript } = error;
+  const origin = originOf(facts.at);
+  const what =
+    httpStatus === undefined ? (facts.connection ?? transcript?.cause ?? code) : `HTTP ${httpStatus}`;
+  return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
 }
 
-/** An origin, and what follows it up to a space, a quote, or the sign that ends a clause. */
-const URLS = /(https?:\/\/[^\s"'<>/?#]+)[/?#][^\s"'<>]*?(?=[.,:;)]*(?:[\s"'<>]|$))/g;
-
-/** Not as a part of a longer word. */
-const nameWithin = (name: string): RegExp =>
-  new RegExp(`(?<![\\w-])${name.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&")}(?![\\w-])`, "g");
+const originOf = (at = ""): string => (URL.canParse(at) ? new URL(at).origin : "");
 
 /** Why a run stops after so many failures. */
 export const describeTooMany = (failures: number): string =>
@@ -39,5 +39,8 @@ export const groupFailures = <F extends Failure>(failures: readonly F[]): F[][] 
 ];
 
 /** The same for failures of one cause. What concerns a whole stack is no failure of a workspace. */
-export const causeOf = (failure: Failure): string =>
-  JSON.stringify([failure.workspace === undefined, commonText(failure)]);
+export function causeOf(failure: Failure): string {
+  const { workspace, error } = failure;
+  const hints = error?.hints.map(({ id }) => id) ?? [];
+  return JSON.stringify([workspace === undefined, error?.code, describeCause(failure), hints]);
+}

@@ -1,8 +1,9 @@
 import { RegistrationClient, type Registration } from "../client/registration-client.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { printUrl } from "../lib/url.js";
-import { showsNothing } from "../webhook/ensure.js";
-import { isSameUrl } from "../webhook/fence.js";
+import { observeFirst } from "../webhook/observe.js";
+import { toFailure } from "./failure-texts.js";
+import { isSameUrl } from "../lib/url.js";
 import type { ListedWorkspace } from "../workspace-list/list.js";
 import type { Failure, WebhookReport } from "./reports.js";
 import type { RunContext } from "./run-context.js";
@@ -61,21 +62,25 @@ async function lookAt(
   const { workspace, apiKey } = create;
   try {
     const client = new RegistrationClient({ baseUrl: workspace.baseUrl, apiKey, ...options });
-    const seen = await client.getWebhook();
+    const seen = await observeFirst(client);
     return seen === undefined ? { state: "free" } : judge(seen, create);
   } catch (error) {
     if (options.signal.aborted) return NOT_LOOKED_AT;
     if (!(error instanceof ApiChatError)) throw error;
-    return showsNothing(error) ? { state: "free" } : explain(error, create);
+    return explain(error, create);
   }
 }
 
 /** A key that is refused now is refused by the `up` too; anything else may have passed by then. */
 function explain(error: ApiChatError, { stack, webhook }: Create): Look {
-  const { code, httpStatus, message } = error;
+  const { code, httpStatus } = error;
   const cause = { reason: httpStatus === undefined ? code : `${code} (HTTP ${httpStatus})`, code };
   if (code !== "unauthorized") return { state: "unknown", cause };
-  return { state: "unknown", cause, failure: { workspace: webhook.workspace, stack, message } };
+  return {
+    state: "unknown",
+    cause,
+    failure: toFailure(error.toJSON(), { workspace: webhook.workspace, stack }),
+  };
 }
 
 function judge(

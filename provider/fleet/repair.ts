@@ -1,3 +1,4 @@
+import type { Failure as ErrorData } from "../errors/index.js";
 import type { Drift, Failure } from "./reports.js";
 
 /** How a workspace differs. Not the service but the list has gone on: `not-deployed`, `to-be-removed`. */
@@ -34,28 +35,28 @@ const REPAIRS: Record<RepairKind, (command: string, removal: string) => string> 
 /** Adds what to do about a failure of a watch. */
 export const toHinted = (failure: Failure, command: string): HintedFailure => ({
   ...failure,
-  repair: hintFailure(failure.message, command),
+  repair: (failure.error ? hintOfError(failure.error) : hintOfEngine(failure.message))(command),
 });
 
-/** The first that fits. The messages are those of the client, the provider and the engine. */
-const HINTS: readonly [RegExp, (command: string) => string][] = [
-  [
-    /\bHTTP 40[13]\b/,
-    (command) =>
-      `give the workspace's API key of today (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then ${command} up`,
-  ],
-  [
-    /\bHTTP 429\b/,
-    (command) => `the service asks for fewer calls: later ${command} watch --calls-per-origin 2`,
-  ],
-  [
-    /\bno answer\b|\bHTTP 5\d\d\b/,
-    (command) => `the service could not be asked: ${command} watch, when it is up`,
-  ],
-  [
-    /\bnow reaches the bot\b/,
-    (command) => `fix baseUrl or API key of this workspace in the list, then ${command} watch`,
-  ],
+type Repair = (command: string) => string;
+
+const FIX_IT: Repair = (command) => `fix what the message says, then ${command} watch`;
+
+function hintOfError({ code, httpStatus, hints }: ErrorData): Repair {
+  if (hints.some(({ id }) => id === "other_workspace"))
+    return (command) => `fix baseUrl or API key of this workspace in the list, then ${command} watch`;
+  if (code === "unauthorized")
+    return (command) =>
+      `give the workspace's API key of today (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then ${command} up`;
+  if (httpStatus === 429)
+    return (command) => `the service asks for fewer calls: later ${command} watch --calls-per-origin 2`;
+  if (code === "unavailable" || code === "timeout")
+    return (command) => `the service could not be asked: ${command} watch, when it is up`;
+  return FIX_IT;
+}
+
+/** What the engine's own messages ask for: the first that fits. */
+const ENGINE_HINTS: readonly [RegExp, Repair][] = [
   [
     /passphrase/i,
     (command) => `set PULUMI_CONFIG_PASSPHRASE to the passphrase of the stacks, then ${command} watch`,
@@ -64,10 +65,8 @@ const HINTS: readonly [RegExp, (command: string) => string][] = [
     /PULUMI_ACCESS_TOKEN|pulumi login/,
     (command) => `log in to the backend (PULUMI_ACCESS_TOKEN, or pulumi login), then ${command} watch`,
   ],
-  [/npm install|could not read plugin/, (command) => `npm ci, then ${command} watch`],
+  [/Cannot find module|could not read plugin/, (command) => `npm ci, then ${command} watch`],
 ];
 
-function hintFailure(message: string, command: string): string {
-  const [, hint] = HINTS.find(([pattern]) => pattern.test(message)) ?? [];
-  return hint?.(command) ?? `fix what the message says, then ${command} watch`;
-}
+const hintOfEngine = (message: string): Repair =>
+  ENGINE_HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? FIX_IT;

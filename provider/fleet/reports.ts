@@ -1,3 +1,6 @@
+import type { Failure as ErrorData } from "../errors/index.js";
+import type { DriftedProperty } from "../webhook/contract.js";
+
 /** What was done with the stacks of a fleet. */
 export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
 
@@ -31,12 +34,7 @@ export interface Drift {
   properties: DriftedProperty[];
 }
 
-export interface DriftedProperty {
-  property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
-  /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
-  expected: string;
-  actual: string;
-}
+export type { DriftedProperty } from "../webhook/contract.js";
 
 /** Why something failed. No secret is in it. */
 export interface Failure {
@@ -45,6 +43,8 @@ export interface Failure {
   stack: string;
   /** The first line says everything. */
   message: string;
+  /** The failure as data, where it is one of this package. */
+  error?: ErrorData;
 }
 
 /** A resource that is no webhook, such as a `VerificationKey`, and what the engine does or would do with it. */

@@ -41,7 +41,13 @@ export type FleetEvent =
   | { type: "stack-ended"; report: StackReport }
   | { type: "webhook"; stack: string; webhook: WebhookReport }
   | { type: "failure"; failure: Failure }
-  | { type: "note"; stack: string; line: string }
+  | {
+      type: "note";
+      stack: string;
+      line: string;
+      /** The line without the name of its resource, where the provider has printed it. */
+      text?: string;
+    }
   | { type: "wave-started"; wave: number; waves: number; stacks: string[] }
   | { type: "wave-ended"; wave: number; waves: number; outcome: Outcome }
   | { type: "stopping"; why: string };

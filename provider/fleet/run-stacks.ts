@@ -1,5 +1,6 @@
+import { REPORT_VARIABLE } from "../errors/index.js";
 import type { StackEvent, StackTask } from "./engine/task.js";
-import { describeTooMany, withoutName } from "./failure-texts.js";
+import { describeTooMany } from "./failure-texts.js";
 import type { Journal } from "./journal.js";
 import type { Failure, FleetReport, Outcome, StackReport } from "./reports.js";
 import type { RunContext } from "./run-context.js";
@@ -97,12 +98,11 @@ class RunOfStacks {
     const { workers, gate } = this.#context;
     const told = new Set<string>();
     this.#emit({ type: "stack-started", stack, workspaces: this.#countWorkspaces(stack) });
-    const ended = await workers.run(task, {
+    const report = await workers.run(task, {
       signal: this.#stop.signal,
       onEvent: (event) => this.#pass(event, { stack, told }),
-      environment: gate.environment,
+      environment: { ...gate.environment, [REPORT_VARIABLE]: "json" },
     });
-    const report = { ...ended, failures: ended.failures.map(withoutName) };
     this.#reports.set(stack, report);
     for (const failure of report.failures) this.#noteFailure(failure, told);
     if (report.outcome === "done") await this.#options.journal?.note(task, report);
@@ -110,7 +110,7 @@ class RunOfStacks {
   }
 
   #pass(event: StackEvent, { stack, told }: { stack: string; told: Set<string> }): void {
-    if (event.type === "failure") this.#noteFailure(withoutName(event.failure), told);
+    if (event.type === "failure") this.#noteFailure(event.failure, told);
     else this.#emit({ ...event, stack });
   }
 

@@ -7,10 +7,10 @@ import {
   type CheckFailure,
   type CheckResult,
   type RawInputs,
-} from "../resource/checks.js";
-import { checkVerificationKey, warnOfShortKey } from "../resource/key-check.js";
-import { say } from "../resource/progress.js";
-import { UNKNOWN } from "../resource/unknown.js";
+} from "../lib/checks.js";
+import { checkVerificationKey, warningOfKey } from "../lib/checks.js";
+import { printLine } from "../resource/process.js";
+import { UNKNOWN } from "../lib/checks.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
 import { belongsTo, isWithin, stateFolder } from "./data-folder.js";
@@ -45,7 +45,10 @@ export async function check(olds: unknown, news: RawInputs): Promise<CheckResult
   ];
   const checked = inputs as unknown as ProcessInputs;
   if (failures.length > 0) return { inputs: checked, failures };
-  for (const [field, key] of keys) warnOfShortKey(checked.name, field, key as string);
+  for (const [field, key] of keys) {
+    const warning = warningOfKey(key as string);
+    if (warning !== undefined) printLine(checked.name, `warning: ${field} ${warning}`);
+  }
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
 
@@ -180,6 +183,6 @@ function printChangedKeys(state: ProcessState, { name, verificationKeys }: Proce
   for (const [workspace, keys] of Object.entries(verificationKeys)) {
     if (isDeepStrictEqual(state.verificationKeys[workspace], keys)) continue;
     const isUnknown = (keys as unknown) === UNKNOWN;
-    say(name, `verificationKeys of ${workspace} ${isUnknown ? "may change" : "change"}`);
+    printLine(name, `verificationKeys of ${workspace} ${isUnknown ? "may change" : "change"}`);
   }
 }

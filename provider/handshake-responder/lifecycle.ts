@@ -1,6 +1,6 @@
-import type { CheckResult, RawInputs } from "../resource/checks.js";
-import { say } from "../resource/progress.js";
-import { report } from "../resource/report.js";
+import type { CheckResult, RawInputs } from "../lib/checks.js";
+import { printLine } from "../resource/process.js";
+import { report } from "../resource/process.js";
 import { readInstance, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, portOfId } from "./addresses.js";
 import { applyInputs, moveProcess } from "./apply.js";
@@ -46,7 +46,7 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
   // Of a process that a refresh has found gone, or that this run has stopped.
   const former = configuredPort(dataDir) ?? rememberedPort(dataDir) ?? 0;
   const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
-  if (wasRunning) say(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
+  if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
 }
 
@@ -56,7 +56,7 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
  */
 async function readProcess(state: ProcessState): Promise<ProcessState | undefined> {
   if (state.machine !== thisMachine()) {
-    say(
+    printLine(
       state.name,
       "warning: the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
     );
@@ -83,7 +83,7 @@ async function updateProcess(
   if (state.machine !== thisMachine()) {
     const { status } = await applyInputs(inputs, () => port, state);
     const left = `the one there runs on until it is ended there (pid ${state.pid}, ${state.dataDir})`;
-    say(name, `warning: the responder was started on another machine, and now on this one; ${left}`);
+    printLine(name, `warning: the responder was started on another machine, and now on this one; ${left}`);
     return { outs: toState(inputs, status) };
   }
   if (state.dataDir !== inputs.dataDir) {
@@ -92,7 +92,7 @@ async function updateProcess(
     return { outs: toState(inputs, status) };
   }
   const { status, wasRunning } = await applyInputs(inputs, () => port, state);
-  if (!wasRunning) say(name, `the responder had ended; started again, pid ${status.pid}`);
+  if (!wasRunning) printLine(name, `the responder had ended; started again, pid ${status.pid}`);
   return { outs: toState(inputs, status) };
 }
 
@@ -103,14 +103,14 @@ async function updateProcess(
 async function deleteProcess(state: ProcessState): Promise<void> {
   const { name, dataDir, machine, pid, instance } = state;
   if (machine !== thisMachine()) {
-    return say(
+    return printLine(
       name,
       `warning: the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
     );
   }
   const other = otherNameOf(dataDir, name);
   if (other !== undefined) {
-    return say(name, `the responder stays: it is still managed by this program, as "${other}"`);
+    return printLine(name, `the responder stays: it is still managed by this program, as "${other}"`);
   }
   const announced = await readInstance(dataDir);
   if (announced?.instance === instance) {
@@ -120,7 +120,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
     const running = await findRunning(dataDir);
     if (running !== undefined) {
       const whose = `another responder runs on ${dataDir} now (pid ${running.status.pid})`;
-      return say(name, `warning: ${whose}; it is left alone`);
+      return printLine(name, `warning: ${whose}; it is left alone`);
     }
   }
   await leave(state);
@@ -128,7 +128,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
 
 async function leave(state: ProcessState): Promise<void> {
   const warning = await leaveDataDir(state);
-  if (warning !== undefined) say(state.name, warning);
+  if (warning !== undefined) printLine(state.name, warning);
 }
 
 const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState => ({

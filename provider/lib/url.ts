@@ -38,3 +38,30 @@ export function isLoopback(host: string): boolean {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   return URL.canParse(url) && LOOPBACK.test(new URL(url).hostname);
 }
+
+/**
+ * One spelling for every way to write a URL that reaches the same resource: host and scheme in lower case, no default
+ * port, unreserved characters not percent-encoded, no slash at the end. For comparing only.
+ */
+export function canonicalUrl(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { origin, pathname, search } = new URL(url);
+  return origin + decodeUnreserved(pathname).replace(/\/+$/, "") + decodeUnreserved(search);
+}
+
+function decodeUnreserved(text: string): string {
+  return text.replace(/%[0-9a-f]{2}/gi, (escape) => {
+    const char = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(char) ? char : escape.toUpperCase();
+  });
+}
+
+/** The last path segment of a bot URL, unique to the bot (section 2.1). */
+export function botCodeOf(botUrl: string): string {
+  const path = URL.canParse(botUrl) ? new URL(botUrl).pathname : botUrl;
+  return path.split("/").findLast((segment) => segment !== "") ?? botUrl;
+}
+
+export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === canonicalUrl(b);
+
+export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);

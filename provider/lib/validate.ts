@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { kindOf } from "../resource/checks.js";
+import { kindOf, problemOfUrl, problemsOfKey, UNKNOWN } from "./checks.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -49,7 +49,7 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
 export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {
   return ({ input }) => {
     const got =
-      typeof input === "string" || typeof input === "number" ? JSON.stringify(input) : kindOf(input);
+      typeof input === "string" ? JSON.stringify(input) : typeof input === "number" ? input : kindOf(input);
     return `must be ${accepted}, got ${got}; ${hint}`;
   };
 }
@@ -62,6 +62,28 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
   }
   if (origin === "array") return `must have ${bound} ${limit} ${limit === 1 ? "entry" : "entries"}`;
   return `must be ${bound} ${limit}`;
+}
+
+/** A value whose problems a function words. */
+export const worded = (problemsOf: (value: unknown) => string | undefined | readonly string[]): z.ZodType =>
+  z.unknown().superRefine((value, context) => {
+    for (const message of [problemsOf(value) ?? []].flat()) context.addIssue({ code: "custom", message });
+  });
+
+/** A URL that may be called, or the unknown value of a preview. */
+export const httpUrl = (example: string): z.ZodType => worded((value) => problemOfUrl(value, example));
+
+/** A verification key, or the unknown value of a preview. Nothing of it is shown. */
+export const verificationKey = (): z.ZodType => worded(problemsOfKey);
+
+/** A value that need not be given. The unknown value of a preview counts as not given. */
+export const orUnknown = (schema: z.ZodType): z.ZodType =>
+  z.preprocess((value) => (value === UNKNOWN ? undefined : value), schema.optional());
+
+/** Everything that is wrong with a value of a schema. */
+export function problemsOf(schema: z.ZodType, value: unknown): Problem[] {
+  const { error } = schema.safeParse(value, { error: inOurWords });
+  return problemsOfIssues(error?.issues ?? []);
 }
 
 /** Everything that is wrong, each with its field in front. */

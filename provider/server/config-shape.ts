@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import * as z from "zod";
 import { expected } from "../lib/validate.js";
-import { checkUrl, kindOf } from "../resource/checks.js";
+import { checkUrl, kindOf } from "../lib/checks.js";
 import { problemsOfLoops } from "./forward/loops.js";
 import { defaultPath, HEALTH_PATH, toWirePath, WORKSPACE_NAME } from "./names.js";
 

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { bytesOf, keepOf, type VerificationKeyInputs, type VerificationKeyState } from "./inputs.js";
+import { bytesOf, keepOf, type VerificationKeyInputs, type VerificationKeyState } from "./contract.js";
 
 /** Where the next current key comes from: it stays, it is `initial`, or it is made. */
 type NextKey = { from: "state" } | { from: "initial"; key: string } | { from: "random" };

@@ -1,6 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { refuseImport, refuseUnknownArgs } from "../resource/args.js";
-import { providerSource } from "../resource/provider-source.js";
+import { providerSource, refuseImport, refuseUnknownArgs } from "../resource/program.js";
 
 export interface VerificationKeyArgs {
   /**
@@ -70,7 +69,7 @@ function toProperties(name: string, { rotation, keep, bytes, initial }: Verifica
     keep,
     bytes,
     initial: live,
-    // Named, so that the SDK makes outputs of them. With a live key, check leaves or drops them: see check.ts.
+    // Named, so that the SDK makes outputs of them. With a live key, check leaves or drops them: see lifecycle.ts.
     current: live,
     keys: live?.apply((key) => [key]),
   };

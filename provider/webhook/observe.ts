@@ -1,5 +1,4 @@
 import type { RegistrationAction } from "../../schema/index.js";
-import type { ApiKeyAs } from "../client/options.js";
 import {
   RegistrationClient,
   mayMeanWrongKey,
@@ -7,45 +6,38 @@ import {
   type Registration,
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
-import { ApiChatError } from "../errors/index.js";
-import { printUrl } from "../lib/url.js";
-import { botCodeOf, isLastApiKey, isSameBot } from "./fence.js";
-import type { Timeouts, WebhookState } from "./inputs.js";
-import { sayIfSlow } from "../resource/progress.js";
-import { apiKeyCandidates } from "./settings.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
+import { botCodeOf, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
+import { printIfSlow } from "../resource/process.js";
+import { DEFAULT_ON_EXISTING, type WebhookInputs, type WebhookState } from "./contract.js";
+import { apiKeyCandidates } from "./run.js";
+import { isLastApiKey } from "./state.js";
 
-/** A client for one workspace that says what it waits for. set-webhook is announced where it is repeated: register.ts. */
-export function createClient(
-  {
-    name,
-    baseUrl,
-    timeouts,
-    apiKeyAs,
-  }: { name: string; baseUrl: string; timeouts?: Timeouts; apiKeyAs?: ApiKeyAs },
-  apiKey: string,
-): RegistrationClient {
+type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
+  Pick<RegistrationClientOptions, "apiKeyAs">;
+
+/** A client for one workspace that prints what it waits for. set-webhook is announced where it is repeated: register.ts. */
+export function createClient(settings: ClientSettings, apiKey: string): RegistrationClient {
+  const { name, baseUrl, timeouts, apiKeyAs } = settings;
+  const { requestSeconds } = timeouts ?? {};
   return new AnnouncedClient(name, {
     baseUrl,
     apiKey,
     ...(apiKeyAs === undefined ? {} : { apiKeyAs }),
-    ...(timeouts?.requestSeconds === undefined ? {} : { requestSeconds: timeouts.requestSeconds }),
+    ...(requestSeconds === undefined ? {} : { requestSeconds }),
   });
 }
 
 class AnnouncedClient extends RegistrationClient {
-  readonly #announce: <T>(action: RegistrationAction, call: () => Promise<T>) => Promise<T>;
+  readonly #name: string;
+  readonly #at: string;
+  /** Of the call in progress. */
+  #attempt = 1;
 
   constructor(name: string, options: RegistrationClientOptions) {
-    let attempt = 1;
-    super({ ...options, onRetry: (retry) => (attempt = retry.attempt + 1) });
-    this.#announce = (action, call) => {
-      attempt = 1;
-      return sayIfSlow(
-        name,
-        () => `waiting for ${action} at ${printUrl(options.baseUrl)}, attempt ${attempt}`,
-        call,
-      );
-    };
+    super({ ...options, onRetry: ({ attempt }) => (this.#attempt = attempt + 1) });
+    this.#name = name;
+    this.#at = printUrl(options.baseUrl);
   }
 
   override getWebhook(options?: CallOptions): Promise<Registration | undefined> {
@@ -55,36 +47,89 @@ class AnnouncedClient extends RegistrationClient {
   override deleteWebhook(options?: CallOptions): Promise<Registration | undefined> {
     return this.#announce("delete-webhook", () => super.deleteWebhook(options));
   }
+
+  #announce<T>(action: RegistrationAction, call: () => Promise<T>): Promise<T> {
+    this.#attempt = 1;
+    const describe = (): string => `waiting for ${action} at ${this.#at}, attempt ${this.#attempt}`;
+    return printIfSlow(this.#name, describe, call);
+  }
 }
+
+type Reader = Pick<RegistrationClient, "getWebhook">;
+
+/**
+ * What is registered at a workspace that may never have had a webhook; undefined if nothing is. The specification does not
+ * show what the service answers then, so HTTP 404 counts as nothing too.
+ */
+export async function observeFirst(client: Reader): Promise<Registration | undefined> {
+  try {
+    return await client.getWebhook();
+  } catch (error) {
+    const is404 = error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
+    if (!is404) throw error;
+    return undefined;
+  }
+}
+
+/** As {@link observeFirst}. Where the service gives no usable answer, `onExisting: "replace"` goes on as if there were nothing. */
+export async function observeBeforeSet(
+  client: Reader,
+  { onExisting = DEFAULT_ON_EXISTING }: Pick<WebhookInputs, "onExisting">,
+): Promise<Registration | undefined> {
+  try {
+    return await observeFirst(client);
+  } catch (error) {
+    if (!(error instanceof ApiChatError) || (error.code !== "rejected" && error.code !== "protocol"))
+      throw error;
+    if (onExisting === "replace") return undefined;
+    throw error.with({
+      summary: `${error.summary}. Nothing was written, because it is not known what is registered`,
+      hints: [...error.hints, { id: "allow_replace" }],
+    });
+  }
+}
+
+/** Throws `conflict` if another URL is registered, unless `onExisting` is "replace". */
+export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
+  const { baseUrl, webhookUrl, onExisting = DEFAULT_ON_EXISTING } = inputs;
+  if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
+  const at = printUrl(baseUrl);
+  const registered = printUrl(seen.webhookUrl);
+  throw new ApiChatError("conflict", `${at} has a webhook already, ${registered}, and nothing was written`, {
+    operation: "set-webhook",
+    facts: { at, registered },
+    hints: [removeOther(baseUrl, seen.webhookUrl)],
+  });
+}
+
+/** How to remove somebody else's webhook. */
+export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
+  id: "remove_other",
+  baseUrl: printUrl(baseUrl),
+  webhookUrl: printUrl(webhookUrl),
+});
 
 export interface Observed {
   seen: Registration | undefined;
   client: RegistrationClient;
+  /** The key that the service accepted. */
   apiKey: string;
 }
 
-/** Reads a resource's workspace with the first API key that the service takes: after a rotation that is not the recorded one. */
+/** Reads a resource's workspace with the first API key that the service accepts: after a rotation that is not the recorded one. */
 export async function observe(state: WebhookState): Promise<Observed> {
-  const [first = "", ...others] = apiKeyCandidates(state);
-  let observed = await tryKey(state, first);
-  for (const apiKey of others) {
-    if (!(observed instanceof ApiChatError)) break;
-    const next = await tryKey(state, apiKey);
-    // The refusal of the first key is the one to report.
-    if (!(next instanceof ApiChatError)) observed = next;
+  let refusal: ApiChatError | undefined;
+  for (const apiKey of apiKeyCandidates(state)) {
+    const client = createClient(state, apiKey);
+    try {
+      return { seen: await client.getWebhook(), client, apiKey };
+    } catch (error) {
+      if (!(error instanceof ApiChatError) || !mayMeanWrongKey(error)) throw error;
+      // The refusal of the first key is the one to report.
+      refusal ??= error;
+    }
   }
-  if (!(observed instanceof ApiChatError)) return observed;
-  throw observed.with({ hints: [...observed.hints, { id: "rotated_api_key" }] });
-}
-
-async function tryKey(state: WebhookState, apiKey: string): Promise<Observed | ApiChatError> {
-  const client = createClient(state, apiKey);
-  try {
-    return { seen: await client.getWebhook(), client, apiKey };
-  } catch (error) {
-    if (error instanceof ApiChatError && mayMeanWrongKey(error)) return error;
-    throw error;
-  }
+  throw refusal?.with({ hints: [...refusal.hints, { id: "rotated_api_key" }] });
 }
 
 /**
@@ -97,32 +142,21 @@ export function requireSameWorkspace(
   { baseUrl, operation }: { baseUrl: string; operation: "get-webhook" | "set-webhook" },
 ): void {
   const at = printUrl(baseUrl);
-  const ours = botCodeOf(state.applied.botUrl);
+  const expectedBot = botCodeOf(state.applied.botUrl);
+  const hints: Hint[] = [{ id: "other_workspace" }];
   if (seen?.botUrl === "") {
-    throw new ApiChatError(
-      "protocol",
-      `${at} shows a webhook without bot_url, so nothing tells whose it is`,
-      {
-        operation,
-      },
-    );
+    const summary = `${at} shows a webhook without bot_url, so nothing tells whose it is`;
+    throw new ApiChatError("protocol", summary, { operation, facts: { at } });
   }
   if (seen && !isSameBot(seen.botUrl, state.applied.botUrl)) {
-    throw new ApiChatError(
-      "conflict",
-      `${at} now reaches the bot ${botCodeOf(seen.botUrl)}, not ${ours}: nothing was written`,
-      {
-        operation,
-        facts: { at, bot: botCodeOf(seen.botUrl), expectedBot: ours },
-        hints: [{ id: "other_workspace" }],
-      },
-    );
+    const bot = botCodeOf(seen.botUrl);
+    const summary = `${at} now reaches the bot ${bot}, not ${expectedBot}: nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, bot, expectedBot }, hints });
   }
   if (!seen && (baseUrl !== state.baseUrl || !isLastApiKey(apiKey, state))) {
-    throw new ApiChatError(
-      "conflict",
-      `${at} shows nothing registered, and the address or the API key is another one than the last used: nothing tells whether this is still the workspace of the bot ${ours}, so nothing was written`,
-      { operation, facts: { at, expectedBot: ours }, hints: [{ id: "other_workspace" }] },
-    );
+    const summary =
+      `${at} shows nothing registered, and the address or the API key is another one than the last used: ` +
+      `nothing tells whether this is still the workspace of the bot ${expectedBot}, so nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, expectedBot }, hints });
   }
 }

@@ -4,9 +4,9 @@ import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
-import { say, sayIfSlow } from "../resource/progress.js";
+import { printIfSlow, printLine } from "../resource/process.js";
 import { isLoopback, printUrl } from "../lib/url.js";
-import type { Preflight } from "./inputs.js";
+import type { Preflight } from "./contract.js";
 
 export interface PreflightOptions {
   /** The webhook URL. */
@@ -34,16 +34,16 @@ const NOBODY_LISTENS_MS = 10_000;
 /**
  * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
  * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
- * transcript. Under "warn" one round is made and its failure said: the service may see what this machine cannot.
+ * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
  */
 export async function preflight(options: PreflightOptions): Promise<void> {
   const { name, mode } = options;
   if (mode === "off") return;
   const diagnosis = await waitForHandshake(options);
-  for (const { text } of diagnosis.warnings) say(name, text);
+  for (const { text } of diagnosis.warnings) printLine(name, text);
   if (diagnosis.passed) return;
   const error = handshakeFailed(diagnosis, options);
-  if (mode === "warn") return say(name, `warning: ${error.message}`);
+  if (mode === "warn") return printLine(name, `warning: ${error.message}`);
   throw error;
 }
 
@@ -55,7 +55,7 @@ async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDia
   let end = deadline;
   let rounds = 1;
   let seen = "";
-  return sayIfSlow(
+  return printIfSlow(
     name,
     () =>
       `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`,

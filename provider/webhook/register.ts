@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backOffMs } from "../lib/retry.js";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError, type Failure } from "../errors/index.js";
-import { printUrl } from "../lib/url.js";
-import { expectedUrl, isSameUrl } from "./fence.js";
-import { DEFAULT_PREFLIGHT, VERIFIED, readySecondsOf, type Applied, type WebhookInputs } from "./inputs.js";
+import { ApiChatError, type Failure, type Hint } from "../errors/index.js";
+import { looksMasked } from "../lib/checks.js";
+import { backOffMs } from "../lib/retry.js";
+import { isSameUrl, printUrl } from "../lib/url.js";
+import { printIfSlow } from "../resource/process.js";
+import { VERIFIED, readySecondsOf, type WebhookInputs, type WebhookState } from "./contract.js";
 import { preflight } from "./preflight.js";
-import { looksMasked } from "../resource/mask.js";
-import { sayIfSlow } from "../resource/progress.js";
+import { expectedUrl } from "./state.js";
 
-/** What stood in the workspace before, and what is needed to put it back. */
+// Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it.
+
+/** What was registered before, and what is needed to put it back. */
 export interface Before {
   url: string;
   /** Undefined if nobody knows it: the service masks keys. */
@@ -29,41 +31,69 @@ export class UnconfirmedError extends ApiChatError {
   /** What is registered now, of our URL and with a bot URL; undefined if that is not known. */
   readonly seen: Registration | undefined;
 
-  constructor(failure: ApiChatError, changes: Pick<Failure, "summary" | "hints">, seen?: Registration) {
+  constructor(failure: ApiChatError, changes: Partial<Failure>, seen?: Registration) {
     const { code, summary, ...details } = { ...failure.toJSON(), ...changes };
     super(code, summary, { ...details, cause: failure.cause });
     this.seen = seen;
   }
 }
 
-/**
- * Preflight, set-webhook, and a get-webhook that confirms it; gives what is registered then. Everything within
- * `readySeconds`. Throws `UnconfirmedError` where the webhook may be registered all the same.
- */
+/** Registers the webhook; gives what is registered then. Throws `UnconfirmedError` where it may be registered nevertheless. */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const deadline = deadlineOf(options.inputs);
   await tryEndpoint(options, deadline);
-  return confirm(options, await setUntilAccepted(options, deadline), deadline);
+  const answer = await setUntilAccepted(options, deadline);
+  return confirmUntilVerified(options, answer, deadline);
+}
+
+/** As {@link register}, unless what was seen is as wanted: a lost answer of an earlier run, or an import. */
+export async function registerIfNeeded({
+  seen,
+  ...options
+}: Omit<RegisterOptions, "before"> & { seen: Registration | undefined }): Promise<{
+  registration: Registration;
+  wasSet: boolean;
+}> {
+  if (seen && isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
+  return { registration: await register({ ...options, before: rememberBefore(seen) }), wasSet: true };
+}
+
+/** Nothing is left to set: our URL, our key in clear, verified, and a bot URL. */
+const isAsWanted = (seen: Registration, inputs: WebhookInputs): boolean =>
+  isSameUrl(seen.webhookUrl, inputs.webhookUrl) &&
+  seen.webhookVerificationKey === inputs.webhookVerificationKey &&
+  seen.status === VERIFIED &&
+  seen.botUrl !== "";
+
+/** What to put back if set-webhook takes it away: with the key that the service shows, or with ours. */
+export function rememberBefore(seen: Registration | undefined, state?: WebhookState): Before | undefined {
+  if (!seen) return undefined;
+  const shown = seen.webhookVerificationKey;
+  const isOurUrl = state !== undefined && seen.webhookUrl === expectedUrl(state.applied);
+  const ours = isOurUrl ? state.webhookVerificationKey : undefined;
+  return {
+    url: isOurUrl ? state.applied.url : seen.webhookUrl,
+    key: shown === "" || looksMasked(shown) ? ours : shown,
+  };
 }
 
 /** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
 const deadlineOf = (inputs: WebhookInputs): number => performance.now() + readySecondsOf(inputs) * 1000;
 
 /** Performs the handshake as the inputs ask for it. */
-export function tryEndpoint(
+export const tryEndpoint = (
   { inputs, refusedRounds }: Pick<RegisterOptions, "inputs" | "refusedRounds">,
   deadline = deadlineOf(inputs),
-): Promise<void> {
-  return preflight({
+): Promise<void> =>
+  preflight({
     name: inputs.name,
     url: inputs.webhookUrl,
     verificationKey: inputs.webhookVerificationKey,
-    mode: inputs.preflight ?? DEFAULT_PREFLIGHT,
+    mode: inputs.preflight ?? "require",
     baseUrl: inputs.baseUrl,
     deadline,
     ...(refusedRounds === undefined ? {} : { refusedRounds }),
   });
-}
 
 /** Refusals of the address or the form of a request: repeating it changes nothing. */
 const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
@@ -71,53 +101,52 @@ const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
 const mayBeAccepted = ({ code, httpStatus = 0 }: ApiChatError): boolean =>
   code === "rejected" && !LASTING_REFUSALS.has(httpStatus);
 
-/** The service may see the endpoint later than we do, so its refusal is waited out too. */
+/** Calls set-webhook. The service may see the endpoint later than we do, so its refusal is waited out too. */
 async function setUntilAccepted(
   options: RegisterOptions,
   deadline: number,
 ): Promise<Registration | undefined> {
   const { client, inputs } = options;
   let attempt = 1;
-  return sayIfSlow(
-    inputs.name,
-    () =>
-      `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`,
-    async () => {
-      for (; ; attempt += 1) {
-        try {
-          return await client.setWebhook(inputs);
-        } catch (error) {
-          if (!(error instanceof ApiChatError)) throw error;
-          if (mayHaveTakenEffect(error)) return await recoverAnswer(options, error);
-          if (!mayBeAccepted(error)) throw error;
-          const pauseMs = backOffMs(attempt);
-          if (performance.now() + pauseMs > deadline) throw await refusedForGood(options, error, attempt);
-          await sleep(pauseMs);
-        }
-      }
-    },
-  );
+  const describe = (): string =>
+    `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
+  return printIfSlow(inputs.name, describe, async () => {
+    for (; ; attempt += 1) {
+      const result = await client.setWebhook(inputs).then((answer) => ({ answer }), toFailure);
+      if ("answer" in result) return result.answer;
+      const { error } = result;
+      if (mayHaveTakenEffect(error)) return observeEffect(options, error);
+      if (!mayBeAccepted(error)) throw error;
+      const pauseMs = backOffMs(attempt);
+      if (performance.now() + pauseMs > deadline) throw await undo(options, error, attempt);
+      await sleep(pauseMs);
+    }
+  });
 }
 
 /** Whether a call that writes may have written: without an answer nobody knows. */
 export const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
   attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol");
 
-/** Looks for the effect of a set-webhook whose answer is lost; gives what is registered if it is ours. */
-async function recoverAnswer(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
-  const now = await options.client.getWebhook().catch(ignoreFailure);
+/** The failure of a call; throws what is a bug. */
+function toFailure(error: unknown): { error: ApiChatError } {
+  if (error instanceof ApiChatError) return { error };
+  throw error;
+}
+
+/** After a set-webhook whose answer is lost: gives what is registered if that is its effect. */
+async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
+  const result = await options.client.getWebhook().then((now) => ({ now }), toFailure);
+  const now = "now" in result ? result.now : undefined;
   if (now && showsEffect(now, options)) return now;
   const soFar = now ? `, although ${describe(now)} is registered so far` : "";
   throw new UnconfirmedError(lost, {
     summary: `${lost.summary}. The change may have been made nevertheless${soFar}`,
-    hints: [...lost.hints, { id: "run_again" }],
+    hints: [...lost.hints, RUN_AGAIN],
   });
 }
 
-/** The failure to report is that of set-webhook. */
-function ignoreFailure(error: unknown): undefined {
-  if (!(error instanceof ApiChatError)) throw error;
-}
+const RUN_AGAIN: Hint = { id: "run_again" };
 
 function showsEffect(now: Registration, { inputs, before }: RegisterOptions): boolean {
   if (!isSameUrl(now.webhookUrl, inputs.webhookUrl) || now.botUrl === "") return false;
@@ -125,85 +154,84 @@ function showsEffect(now: Registration, { inputs, before }: RegisterOptions): bo
   return !hadOurUrl || now.webhookVerificationKey === inputs.webhookVerificationKey;
 }
 
-async function refusedForGood(
+/** After the last refusal: puts back what was registered before, if it is gone. Gives the failure, with what is registered now. */
+async function undo(
   options: RegisterOptions,
   refusal: ApiChatError,
   attempts: number,
 ): Promise<ApiChatError> {
-  const { preflight: mode = DEFAULT_PREFLIGHT } = options.inputs;
-  const passed = mode === "require" ? ", although the preflight passed" : "";
-  const { text, isOurs, seen } = await restore(options);
-  const summary = `${refusal.summary}; the service refused the webhook ${attempts} times${passed}. ${text}`;
-  const error = new ApiChatError("rejected", summary, { ...refusal.toJSON(), attempts, cause: refusal });
-  return isOurs ? new UnconfirmedError(error, error, seen) : error;
+  const passed =
+    (options.inputs.preflight ?? "require") === "require" ? ", although the preflight passed" : "";
+  const left = await restore(options).catch((error: unknown): Leftover => {
+    const reason = error instanceof ApiChatError ? error.summary : String(error);
+    return { text: `What is registered now is not known: ${reason}`, mayBeOurs: true };
+  });
+  const failure = new ApiChatError(
+    "rejected",
+    `${refusal.summary}; the service refused the webhook ${attempts} times${passed}. ${left.text}`,
+    { ...refusal.toJSON(), attempts, cause: refusal },
+  );
+  return left.mayBeOurs ? new UnconfirmedError(failure, {}, left.seen) : failure;
 }
 
 /** What a refused set-webhook has left behind. */
 interface Leftover {
   text: string;
-  /** It is, or may be, what we tried to set. */
-  isOurs: boolean;
+  /** What we tried to set is registered, or may be. */
+  mayBeOurs: boolean;
   /** What is registered now, if it is ours. */
   seen?: Registration;
 }
 
 /** Puts back what was registered before, once, if the refused set-webhook took it away. */
 async function restore({ client, inputs, before }: RegisterOptions): Promise<Leftover> {
-  try {
-    const now = await client.getWebhook();
-    const isLeftOver = now === undefined || isSameUrl(now.webhookUrl, inputs.webhookUrl);
-    const isIntact =
-      before !== undefined &&
-      now !== undefined &&
-      isSameUrl(now.webhookUrl, before.url) &&
-      now.status === VERIFIED;
-    const text = `Registered now: ${describe(now)}`;
-    if (isIntact || !isLeftOver) return { text, isOurs: false };
-    const left = now && now.botUrl !== "" ? { isOurs: true, seen: now } : { isOurs: false };
-    if (!before) return { text, ...left };
-    if (before.key === undefined) {
-      const was = `${printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
-      return { text: `${text}. ${was}`, ...left };
-    }
-    const restored = await client.setWebhook({ webhookUrl: before.url, webhookVerificationKey: before.key });
-    return { text: `Put back: ${describe(restored)}`, isOurs: false };
-  } catch (error) {
-    const reason = error instanceof ApiChatError ? error.summary : String(error);
-    return { text: `What is registered now is not known: ${reason}`, isOurs: true };
+  const now = await client.getWebhook();
+  const text = `Registered now: ${describe(now)}`;
+  const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
+  const isIntact = now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.url);
+  // Another URL than ours is as it was before, or somebody else's.
+  if (isIntact || (now && !isOurUrl)) return { text, mayBeOurs: false };
+  const left: Omit<Leftover, "text"> =
+    now && now.botUrl !== "" ? { mayBeOurs: true, seen: now } : { mayBeOurs: false };
+  if (!before) return { text, ...left };
+  if (before.key === undefined) {
+    const lost = `${printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
+    return { text: `${text}. ${lost}`, ...left };
   }
+  const restored = await client.setWebhook({ webhookUrl: before.url, webhookVerificationKey: before.key });
+  return { text: `Put back: ${describe(restored)}`, mayBeOurs: false };
 }
 
-function describe(seen: Registration | undefined): string {
-  return seen ? `${printUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
-}
+const describe = (seen: Registration | undefined): string =>
+  seen ? `${printUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
 
-/** Looks until the service says `verified`. Each look must show our URL and a bot URL. */
-async function confirm(
+/** Reads the registration until its status is `verified`. Each answer must show our URL and a bot URL. */
+async function confirmUntilVerified(
   options: RegisterOptions,
   answer: Registration | undefined,
   deadline: number,
 ): Promise<Registration> {
   const { inputs } = options;
-  let seen = await confirmOnce(options, answer);
-  await sayIfSlow(
-    inputs.name,
-    () => `waiting for status "${VERIFIED}", now "${seen.status}"`,
-    async () => {
-      for (let look = 1; seen.status !== VERIFIED && performance.now() < deadline; look += 1) {
-        await sleep(Math.min(backOffMs(look), Math.max(0, deadline - performance.now())));
-        seen = await confirmOnce(options, seen);
-      }
-    },
-  );
+  let seen = await confirm(options, answer);
+  const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
+  await printIfSlow(inputs.name, describeWait, async () => {
+    for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
+      await sleep(Math.min(backOffMs(attempt), Math.max(0, deadline - performance.now())));
+      seen = await confirm(options, seen);
+    }
+  });
   if (seen.status === VERIFIED) return seen;
   const summary = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
-  const hints = [{ id: "raise_ready_seconds" }, { id: "run_again" }] as const;
-  const error = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
-  throw new UnconfirmedError(error, error, seen);
+  const hints: Hint[] = [{ id: "raise_ready_seconds" }, RUN_AGAIN];
+  throw new UnconfirmedError(
+    new ApiChatError("timeout", summary, { operation: "get-webhook", hints }),
+    {},
+    seen,
+  );
 }
 
-/** One look. Where it fails, what the service showed last is what there is to keep. */
-async function confirmOnce(
+/** Reads the registration once. Where that fails, what the service showed last is what there is to keep. */
+async function confirm(
   { client, inputs }: RegisterOptions,
   shown: Registration | undefined,
 ): Promise<Registration> {
@@ -211,47 +239,34 @@ async function confirmOnce(
     return requireOurs(await client.getWebhook(), shown, inputs);
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
-    const known = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
+    const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
     const summary = `set-webhook succeeded, and could not be confirmed: ${error.summary}`;
-    const hints = [...error.hints, { id: "run_again" } as const];
-    throw new UnconfirmedError(error, { summary, hints }, known ? shown : undefined);
+    throw new UnconfirmedError(
+      error,
+      { summary, hints: [...error.hints, RUN_AGAIN] },
+      isKnown ? shown : undefined,
+    );
   }
 }
 
 function requireOurs(
   seen: Registration | undefined,
-  answer: Registration | undefined,
+  shown: Registration | undefined,
   { webhookUrl, baseUrl }: WebhookInputs,
 ): Registration {
   const at = printUrl(baseUrl);
-  if (seen === undefined) {
-    throw new ApiChatError("protocol", `${at} shows nothing registered`, { operation: "get-webhook" });
-  }
+  const operation = "get-webhook";
+  if (seen === undefined) throw new ApiChatError("protocol", `${at} shows nothing registered`, { operation });
   // The service may write the URL in a way of its own; its answer to set-webhook shows how.
-  if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== answer?.webhookUrl) {
+  if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
+    const registered = printUrl(seen.webhookUrl);
     throw new ApiChatError(
       "conflict",
-      `${at} shows ${printUrl(seen.webhookUrl)} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`,
-      { operation: "set-webhook" },
+      `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`,
+      { operation: "set-webhook", facts: { at, registered } },
     );
   }
-  if (seen.botUrl === "") {
-    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url`, {
-      operation: "get-webhook",
-    });
-  }
+  if (seen.botUrl === "")
+    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url`, { operation });
   return seen;
-}
-
-/** What to put back if set-webhook takes it away: with the key that the service shows, or with ours. */
-export function rememberBefore(
-  seen: Registration | undefined,
-  state?: { webhookVerificationKey: string; applied: Applied },
-): Before | undefined {
-  if (!seen) return undefined;
-  const shown = seen.webhookVerificationKey;
-  const isOurUrl = state !== undefined && seen.webhookUrl === expectedUrl(state.applied);
-  const showsMask = shown === "" || looksMasked(shown);
-  const key = showsMask ? (isOurUrl ? state.webhookVerificationKey : undefined) : shown;
-  return { url: isOurUrl ? state.applied.url : seen.webhookUrl, key };
 }

@@ -1,8 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
-import { SETTINGS, type OnExisting, type Preflight } from "./inputs.js";
-import { refuseImport, refuseUnknownArgs } from "../resource/args.js";
-import { providerSource } from "../resource/provider-source.js";
-import { keepQuerySecret, mayHoldQuery } from "../resource/secret-url.js";
+import { SETTINGS, type OnExisting, type Preflight } from "./contract.js";
+import { ApiChatError } from "../errors/index.js";
+import { hideQuery } from "../lib/url.js";
+import {
+  keepQuerySecret,
+  mayHoldQuery,
+  providerSource,
+  refuseImport,
+  refuseUnknownArgs,
+} from "../resource/program.js";
 
 export interface ApiChatWebhookArgs {
   /**
@@ -26,7 +32,7 @@ export interface ApiChatWebhookArgs {
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
    * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass. "warn": a
-   * failure is only said, for an endpoint that this machine cannot reach. "off": not tried.
+   * failure is only printed, for an endpoint that this machine cannot reach. "off": not tried.
    */
   preflight?: pulumi.Input<Preflight | undefined>;
   timeouts?: pulumi.Input<
@@ -129,3 +135,54 @@ const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {
   preflight: true,
   timeouts: true,
 };
+
+export interface GetApiChatWebhookArgs {
+  /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
+  baseUrl?: pulumi.Input<string | undefined>;
+  /** The API key. Default: `APICHAT_API_KEY`, then `apichat:apiKey`. */
+  apiKey?: pulumi.Input<string | undefined>;
+}
+
+/** A registration as the service shows it, less the key and the values of a query. All empty strings if nothing is registered. */
+export interface GetApiChatWebhookResult {
+  webhookUrl: string;
+  status: string;
+  botUrl: string;
+}
+
+/**
+ * Reads the registration of a workspace with get-webhook (section 4.1), in previews too, and before the same `up` writes
+ * anything. Registers and changes nothing.
+ * Fails with an `ApiChatError`.
+ */
+export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
+  const config = new pulumi.Config("apichat");
+  const baseUrl = pulumi
+    .output(args.baseUrl)
+    .apply((given) => given || config.get("baseUrl") || process.env["APICHAT_BASE_URL"]);
+  const apiKey = pulumi
+    .output(args.apiKey)
+    .apply((given) => given || process.env["APICHAT_API_KEY"] || config.getSecret("apiKey"));
+  const read = pulumi.all([baseUrl, apiKey]).apply(([url, key]) => readRegistration(url, key));
+  // The API key makes the output a secret; what it opens is none.
+  return pulumi.unsecret(read);
+}
+
+async function readRegistration(baseUrl = "", apiKey = ""): Promise<GetApiChatWebhookResult> {
+  requireSetting("baseUrl", baseUrl, "APICHAT_BASE_URL");
+  requireSetting("apiKey", apiKey, "APICHAT_API_KEY");
+  // Loaded on use: a program that only declares webhooks needs no HTTP client.
+  const { RegistrationClient } = await import("../client/registration-client.js");
+  const seen = await new RegistrationClient({ baseUrl, apiKey }).getWebhook();
+  const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
+  return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
+}
+
+function requireSetting(name: string, value: string, variable: string): void {
+  if (value !== "") return;
+  const text = `is missing; give it as the argument ${name}, as the configuration apichat:${name}, or as the environment variable ${variable}`;
+  throw new ApiChatError("invalid_config", "getApiChatWebhook", {
+    operation: "check",
+    problems: [{ field: name, text }],
+  });
+}

@@ -1,5 +1,5 @@
 import { WORKSPACE_NAME } from "../server/names.js";
-import { canonicalUrl } from "../webhook/fence.js";
+import { canonicalUrl } from "../lib/url.js";
 import { apiKeyOf, type KeySource } from "./entry-shape.js";
 
 /** What two entries may not have in common. No value but a sound name is in it. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkSecret, checkUrl } from "../resource/checks.js";
+import { checkSecret, checkUrl } from "../lib/checks.js";
 import { WORKSPACE_NAME } from "../server/names.js";
 
 /**

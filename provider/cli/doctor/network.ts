@@ -1,11 +1,11 @@
 import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
-import { isClearText } from "../../resource/checks.js";
+import { isClearText } from "../../lib/checks.js";
 import { connectionCode, sharedDispatcher } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
-import { isSameBot, isSameUrl } from "../../webhook/fence.js";
+import { isSameBot, isSameUrl } from "../../lib/url.js";
 import { ADDRESSES } from "../credential-options.js";
 import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
 import { findBaseUrl } from "./configuration.js";

@@ -3,7 +3,7 @@ import { parse } from "node:path";
 import type { EmulatorOptions } from "../../emulator/index.js";
 import { scenario } from "../../emulator/flows/scenario.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
-import { checkSecret } from "../../resource/checks.js";
+import { checkSecret } from "../../lib/checks.js";
 import { readYamlFile } from "../../lib/yaml-file.js";
 import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";

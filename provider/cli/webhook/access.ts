@@ -1,6 +1,6 @@
 import { ApiChatError, type Registration, type RegistrationClient } from "../../client/index.js";
-import { checkUrl } from "../../resource/checks.js";
-import { botCodeOf, isSameBot } from "../../webhook/fence.js";
+import { checkUrl } from "../../lib/checks.js";
+import { botCodeOf, isSameBot } from "../../lib/url.js";
 import { createClient } from "../../webhook/observe.js";
 import { openCredentials, type Credentials } from "../credentials.js";
 import type { Interruption } from "../run-command.js";

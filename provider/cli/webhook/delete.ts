@@ -1,8 +1,8 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { hideQuery, printUrl } from "../../lib/url.js";
-import { isSameBot, isSameUrl } from "../../webhook/fence.js";
-import { removeOther } from "../../webhook/ensure.js";
-import { removeRegistration } from "../../webhook/remove.js";
+import { isSameBot, isSameUrl } from "../../lib/url.js";
+import { removeOther } from "../../webhook/observe.js";
+import { removeRegistration } from "../../webhook/delete.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import type { DeleteOptions } from "../webhook.js";

@@ -1,7 +1,6 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { printUrl } from "../../lib/url.js";
-import { showsNothing } from "../../webhook/ensure.js";
-import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../webhook/fence.js";
+import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";
 import { renderFailure } from "../../errors/index.js";
 
@@ -49,10 +48,6 @@ export function rowOfFailure(
 ): AskedWorkspace {
   if (!(error instanceof ApiChatError)) throw error;
   const base = baseOf(workspace);
-  if (showsNothing(error)) {
-    const detail = "HTTP 404: either nothing was ever registered there, or baseUrl is wrong; look at baseUrl";
-    return { ...base, state: "unclear", detail };
-  }
   return { ...base, state: stateOf(error), detail: renderFailure(error, "list") };
 }
 

@@ -1,6 +1,7 @@
 import { RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
+import { observeFirst } from "../../webhook/observe.js";
 import { openCredentials } from "../credentials.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
@@ -41,7 +42,7 @@ async function askAll(
   const ask = async (workspace: Keyed) => {
     const { baseUrl, apiKey } = workspace;
     const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, requestSeconds, signal });
-    const row = await client.getWebhook().then(
+    const row = await observeFirst(client).then(
       (seen) => rowOfAnswer(workspace, seen),
       (error: unknown) => rowOfFailure(workspace, error),
     );

@@ -1,5 +1,5 @@
 import type { Registration } from "../../client/index.js";
-import { looksMasked } from "../../resource/mask.js";
+import { looksMasked } from "../../lib/checks.js";
 import { hideQuery } from "../../lib/url.js";
 import { toPlainText } from "../plain-text.js";
 

@@ -1,11 +1,12 @@
 import type { Registration } from "../../client/index.js";
+import { fieldName, renderProblem } from "../../errors/index.js";
 import { hideQuery, printUrl } from "../../lib/url.js";
-import { check } from "../../webhook/check.js";
-import { firstLook, refuseForeign, registerIfNeeded } from "../../webhook/ensure.js";
-import { isSameUrl } from "../../webhook/fence.js";
-import type { WebhookInputs } from "../../webhook/inputs.js";
-import { inFlagWords } from "../flag-words.js";
-import { EXIT, print, printJson } from "../output.js";
+import { checkWebhook } from "../../webhook/check.js";
+import { observeBeforeSet, refuseForeign } from "../../webhook/observe.js";
+import { registerIfNeeded } from "../../webhook/register.js";
+import { isSameUrl } from "../../lib/url.js";
+import type { WebhookInputs } from "../../webhook/contract.js";
+import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 import type { SetOptions } from "../webhook.js";
@@ -27,7 +28,7 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     isLooked = true;
     return seen;
   };
-  const before = await firstLook(inputs, look);
+  const before = await observeBeforeSet({ getWebhook: look }, inputs);
   if (before !== undefined) {
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs);
@@ -50,7 +51,7 @@ const REFUSED_ROUNDS = 3;
 
 async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
   const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
-  const { inputs, failures } = check(undefined, {
+  const { inputs, problems, warnings } = checkWebhook({
     name: "webhook",
     baseUrl: access.baseUrl,
     apiKey: access.apiKey,
@@ -60,7 +61,9 @@ async function readInputs(options: SetOptions, { credentials, ...access }: Acces
     preflight,
     timeouts: { readySeconds, requestSeconds },
   });
-  if (failures.length > 0) throw new UsageError(failures.map(({ reason }) => inFlagWords(reason)).join("\n"));
+  if (problems.length > 0)
+    throw new UsageError(problems.map((problem) => renderProblem(problem, "command_line")).join("\n"));
+  for (const { field, text } of warnings) warn(`${fieldName(field, "command_line")} ${text}`);
   return inputs;
 }
 

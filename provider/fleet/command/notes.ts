@@ -10,8 +10,8 @@ export class NoteBook {
     this.#say = say;
   }
 
-  take(line: string): void {
-    const text = withoutName(line);
+  /** `text` is the line without the name of its resource. */
+  take(line: string, text = line): void {
     const times = this.#times.get(text) ?? 0;
     this.#times.set(text, times + 1);
     if (times === 0) this.#say(line);
@@ -25,6 +25,3 @@ export class NoteBook {
     this.#times.clear();
   }
 }
-
-/** The provider's lines begin with the name of the resource. */
-const withoutName = (line: string): string => line.replace(/^(?!warning:)[\w.-]+: /, "");

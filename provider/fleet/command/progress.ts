@@ -1,4 +1,4 @@
-import { causeOf, firstLine } from "../failure-texts.js";
+import { causeOf, lineOf } from "../failure-texts.js";
 import { count, duration } from "../render/wording.js";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookChange } from "../reports.js";
 import type { FleetEvent } from "../run-options.js";
@@ -62,7 +62,7 @@ export class FleetProgress {
         this.#fail(event.failure);
         break;
       case "note":
-        this.#notes.take(event.line);
+        this.#notes.take(event.line, event.text);
         break;
       case "wave-started":
         this.#wave = `, wave ${event.wave} of ${event.waves}`;
@@ -97,7 +97,7 @@ export class FleetProgress {
     const cause = causeOf(failure);
     const first = this.#causes.get(cause);
     this.#causes.set(cause, first ?? failure);
-    const why = first ? `the same as ${first.workspace ?? first.stack}` : firstLine(failure.message);
+    const why = first ? `the same as ${first.workspace ?? first.stack}` : lineOf(failure);
     this.#screen.say(`failed: ${whoOf(failure)}: ${why}`);
   }
 

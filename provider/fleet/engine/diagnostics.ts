@@ -1,5 +1,3 @@
-import { parseHiddenUrl, type HiddenUrlChange } from "../../webhook/hidden-url.js";
-
 /** Lines with marks for colours, which the engine puts into some texts. */
 const COLOR_MARK = /<\{%.*?%\}>/g;
 
@@ -14,14 +12,9 @@ export const linesOf = (text: string): string[] =>
 /** The text of an error, without what the engine puts around the message of a check. */
 export function cleanError(text: string): string {
   const message = linesOf(text).join("\n");
-  return message.replace(/^(?:error: )?pulumi-nodejs:\S+ resource '[^']*' has a problem: /, "");
-}
-
-/** What the provider says of a workspace's secret URL, and of which workspace. */
-export function readHiddenUrl(line: string): { workspace: string; change: HiddenUrlChange } | undefined {
-  const [, workspace, rest] = /^([^:\s]+): (.*)$/.exec(line) ?? [];
-  const change = rest === undefined ? undefined : parseHiddenUrl(rest);
-  return workspace !== undefined && change?.property === "webhookUrl" ? { workspace, change } : undefined;
+  return message
+    .replace(/^Preview failed: /, "")
+    .replace(/^(?:error: )?pulumi-nodejs:\S+ resource '[^']*' has a problem: /, "");
 }
 
 /** The engine's warning that an earlier run was ended in the middle. */

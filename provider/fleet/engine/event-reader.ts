@@ -1,9 +1,10 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
-import type { HiddenUrlChange } from "../../webhook/hidden-url.js";
-import { UNKNOWN } from "../../resource/unknown.js";
+import { findWire } from "../../errors/index.js";
+import { toFailure } from "../failure-texts.js";
+import { UNKNOWN } from "../../lib/checks.js";
 import { hideQuery } from "../../lib/url.js";
 import type { Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "../reports.js";
-import { cleanError, linesOf, readHiddenUrl, saysPending } from "./diagnostics.js";
+import { cleanError, linesOf, saysPending } from "./diagnostics.js";
 import { readDrift, textOf, type ShownWebhook } from "./drift.js";
 import type { StackEvent, StackTask } from "./task.js";
 
@@ -41,18 +42,16 @@ export function createEventReader(
 ): EventReader {
   const refreshed = new Map<string, Refreshed>();
   const reports = new Map<string, WebhookReport>();
-  const hiddenUrls = new Map<string, HiddenUrlChange>();
   const rotated = new Map<string, boolean>();
   const others = new Map<string, OtherChange>();
   const failures = new Map<string, Failure>();
   const general: string[] = [];
   const notes = new Set<string>();
-  let isRefreshing = true;
   let isPending = false;
 
   const driftOf = (workspace: string): Pick<WebhookReport, "drift"> => {
     const seen = refreshed.get(workspace);
-    const drift = seen && readDrift({ ...seen, hiddenUrl: hiddenUrls.get(workspace) });
+    const drift = seen && readDrift(seen);
     return drift ? { drift } : {};
   };
 
@@ -105,18 +104,25 @@ export function createEventReader(
     }
     const id = `${workspace} ${text}`;
     if (failures.has(id)) return [];
-    const failure: Failure = { workspace, stack: task.stack, message: text };
+    const where = { workspace, stack: task.stack };
+    const wire = findWire(text);
+    const isData = wire !== undefined && "failure" in wire;
+    const failure = isData ? toFailure(wire.failure, where) : { ...where, message: text };
     failures.set(id, failure);
     return [{ type: "failure", failure }];
   };
 
   const readLine = (line: string): StackEvent[] => {
-    const hidden = readHiddenUrl(line);
-    if (hidden && isRefreshing) hiddenUrls.set(hidden.workspace, hidden.change);
+    const wire = findWire(line);
     // The SDK prints the error of a read too, which comes as an error of its own.
-    if (notes.has(line) || line.startsWith("ApiChatError: ")) return [];
-    notes.add(line);
-    return [{ type: "note", line }];
+    if (line.startsWith("ApiChatError: ")) return [];
+    const isData = wire !== undefined && "note" in wire;
+    const note = isData
+      ? { line: `${wire.note.subject}: ${wire.note.text}`, text: wire.note.text }
+      : { line };
+    if (notes.has(note.line)) return [];
+    notes.add(note.line);
+    return [{ type: "note", ...note }];
   };
 
   const readDiagnostic = (event: DiagnosticEvent): StackEvent[] => {
@@ -131,22 +137,16 @@ export function createEventReader(
 
   return {
     read: (event) => {
-      const before = event.resourcePreEvent;
-      if (before && before.metadata.op !== "refresh") isRefreshing = false;
       const step = event.resOutputsEvent;
       if (step) return readStep(step.metadata, (step as { planning?: boolean }).planning === true);
       return event.diagnosticEvent ? readDiagnostic(event.diagnosticEvent) : [];
     },
     result: () => {
-      // A line of the provider may come after the event that it belongs to, so drift is read once more.
       const left = [...refreshed.keys()].filter(
         (name) =>
           !reports.has(name) && (task.action === "refresh" || refreshed.get(name)?.after === undefined),
       );
-      const webhooks = [
-        ...[...reports.values()].map((report) => ({ ...report, ...driftOf(report.workspace) })),
-        ...left.map(describeRefreshed),
-      ];
+      const webhooks = [...reports.values(), ...left.map(describeRefreshed)];
       const named = [...failures.values()];
       return {
         webhooks: webhooks.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),

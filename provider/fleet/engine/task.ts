@@ -34,7 +34,12 @@ export interface DestroyTask extends StackPlace {
 export type StackEvent =
   | { type: "webhook"; webhook: WebhookReport }
   | { type: "failure"; failure: Failure }
-  | { type: "note"; line: string };
+  | {
+      type: "note";
+      line: string;
+      /** The line without the name of its resource, where the provider has printed it. */
+      text?: string;
+    };
 
 export interface TaskOptions {
   signal: AbortSignal;

@@ -1,6 +1,5 @@
-import { inFleetWords } from "../../cli/flag-words.js";
 import { code, line, tableOf, type Block, type Piece } from "./document.js";
-import { commonText, firstLine, groupFailures } from "../failure-texts.js";
+import { describeCause, groupFailures, lineOf } from "../failure-texts.js";
 import type { FleetPlan } from "../plan.js";
 import type { Failure, FleetReport } from "../reports.js";
 
@@ -54,10 +53,10 @@ export function describeFailures(failures: readonly (Failure & { repair?: string
 
 /** Whole if it is the same for all; else what they share. */
 function whyOf(group: readonly Failure[]): string {
-  const texts = new Set(group.map(({ message }) => firstLine(message)));
+  const texts = new Set(group.map(lineOf));
   const [first] = group;
   if (first === undefined) return "";
-  return texts.size === 1 ? firstLine(first.message) : commonText(first);
+  return texts.size === 1 ? lineOf(first) : describeCause(first);
 }
 
 /** Such as "12 keys, 3 responders to create; 1 key to delete". */
@@ -72,7 +71,7 @@ export function listOthers(others: FleetPlan["others"]): string {
 
 /** Why a run ended early, and what it did not begin. */
 export function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
-  const why = stoppedBy === undefined ? [] : [line(`Stopped: ${inFleetWords(stoppedBy)}.`)];
+  const why = stoppedBy === undefined ? [] : [line(`Stopped: ${stoppedBy}.`)];
   const left = skipped.filter((one) => one.why === "stopped");
   if (left.length === 0) return why;
   const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);

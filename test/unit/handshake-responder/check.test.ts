@@ -4,8 +4,8 @@ import { describe, expect, test, vi } from "vitest";
 import { check as checkRaw } from "../../../provider/handshake-responder/check.js";
 import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import type { ProcessInputs } from "../../../provider/handshake-responder/inputs.js";
-import type { CheckResult } from "../../../provider/resource/checks.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import type { CheckResult } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
 
 const run = isolateRuns(forgetDeclared);

@@ -1,6 +1,6 @@
 import { expect, describe, test } from "vitest";
 import { VerificationKey } from "../../../provider/dynamic.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { catchLines, checked, LIVE_KEY, OTHER_KEY, type Args } from "./harness.js";
 
 const lines = catchLines();
@@ -54,12 +54,12 @@ describe("the keys that a preview may know", () => {
 
 describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
   test.each<[Args, string, RegExp]>([
-    [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got an empty string; write/],
-    [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got a number; write/],
+    [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; write/],
+    [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; write/],
     [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; leave it out for 2$/],
     [{ keep: 11 }, "keep", /got 11;/],
     [{ keep: 1.5 }, "keep", /got 1\.5;/],
-    [{ keep: "2" }, "keep", /got a string;/],
+    [{ keep: "2" }, "keep", /got "2";/],
     [{ bytes: 15 }, "bytes", /^bytes: must be a whole number from 16 to 64, got 15; leave it out for 32$/],
     [{ bytes: 65 }, "bytes", /got 65;/],
     [{ bytes: true }, "bytes", /got a boolean;/],

@@ -3,7 +3,7 @@ import { VerificationKey } from "../../../provider/dynamic.js";
 import type {
   VerificationKeyInputs,
   VerificationKeyState,
-} from "../../../provider/verification-key/inputs.js";
+} from "../../../provider/verification-key/contract.js";
 
 export type Args = Record<string, unknown>;
 

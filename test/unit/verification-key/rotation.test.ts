@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VerificationKey } from "../../../provider/dynamic.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { catchLines, checked, create, diff, LIVE_KEY, OTHER_KEY, up, type Args } from "./harness.js";
 
 const lines = catchLines();

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
-import type { CheckResult } from "../../../provider/resource/checks.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
-import type { WebhookInputs } from "../../../provider/webhook/inputs.js";
+import type { CheckResult } from "../../../provider/lib/checks.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
+import type { WebhookInputs } from "../../../provider/webhook/contract.js";
 import { API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
 
 const lines = isolateRuns();
@@ -151,16 +151,20 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     ],
     [{ onExisting: true }, "onExisting", /got a boolean/],
     [{ preflight: "REQUIRE" }, "preflight", /one of "require", "warn", "off", got "REQUIRE"; leave it out/],
-    [{ timeouts: 30 }, "timeouts", /must be an object, got a number; write \{ requestSeconds: 30/],
+    [{ timeouts: 30 }, "timeouts", /must be an object, got 30; write \{ requestSeconds: 30/],
     [{ timeouts: null }, "timeouts", /got null/],
     [{ timeouts: [1] }, "timeouts", /got a list/],
     [{ timeouts: { requestSeconds: 0 } }, "timeouts.requestSeconds", /from 1 to 3600, got 0; leave it out/],
     [{ timeouts: { requestSeconds: 3601 } }, "timeouts.requestSeconds", /from 1 to 3600, got 3601/],
-    [{ timeouts: { requestSeconds: "30" } }, "timeouts.requestSeconds", /got a string/],
+    [{ timeouts: { requestSeconds: "30" } }, "timeouts.requestSeconds", /got "30"/],
     [{ timeouts: { requestSeconds: Number.NaN } }, "timeouts.requestSeconds", /got NaN/],
     [{ timeouts: { readySeconds: -1 } }, "timeouts.readySeconds", /from 0 to 3600, got -1/],
     [{ timeouts: { readyMs: 1 } }, "timeouts.readyMs", /is not known; write requestSeconds or readySeconds/],
-    [{ timeouts: { readySecond: 1 } }, "timeouts.readySecond", /not known \(did you mean readySeconds\?\)/],
+    [
+      { timeouts: { readySecond: 1 } },
+      "timeouts.readySecond",
+      /is not known; write requestSeconds or readySeconds/,
+    ],
     [
       { timeouts: { toString: 1 } },
       "timeouts.toString",

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { BeforeFirstSet, Fault } from "../../../provider/emulator/index.js";
-import type { OnExisting, WebhookState } from "../../../provider/webhook/inputs.js";
+import type { OnExisting, WebhookState } from "../../../provider/webhook/contract.js";
 import { removalCommand } from "../../../provider/errors/index.js";
-import { UnfinishedError, expandState } from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, UnfinishedError, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
 import {
   API_KEY,
@@ -201,7 +201,7 @@ describe("a service that shows things in its own way:", () => {
     const { outs } = await create(started.args);
     started.acme.change({ webhook_verification_key: "zz-another-key-0123456789" });
     const refreshed = await refresh(outs);
-    expect(refreshed).toMatchObject({ keyDrifted: true, webhookVerificationKey: VERIFICATION_KEY });
+    expect(refreshed).toMatchObject({ drift: [DRIFTED_KEY], webhookVerificationKey: VERIFICATION_KEY });
     startRun();
     const updated = await update(refreshed, started.args);
     expect(started.acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);

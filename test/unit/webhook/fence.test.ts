@@ -1,28 +1,27 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
 import { isPublicAddress } from "../../../provider/diagnosis/addresses.js";
-import { diffWebhook } from "../../../provider/webhook/diff.js";
-import {
-  botCodeOf,
-  canonicalUrl,
-  expectedUrl,
-  isLastApiKey,
-  isOurs,
-  isSameBot,
-  isSameUrl,
-  rememberApplied,
-  showsOurKey,
-} from "../../../provider/webhook/fence.js";
+import { diffWebhook } from "../../../provider/webhook/lifecycle.js";
+import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../../provider/lib/url.js";
 import {
   INPUT_NAMES,
   inputsOf,
   type WebhookInputs,
   type WebhookState,
-} from "../../../provider/webhook/inputs.js";
-import { declare } from "../../../provider/webhook/managed.js";
-import { compactState, expandState } from "../../../provider/webhook/state.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
-import { providerSource } from "../../../provider/resource/provider-source.js";
+} from "../../../provider/webhook/contract.js";
+import { declare } from "../../../provider/webhook/run.js";
+import {
+  DRIFTED_KEY,
+  compactState,
+  expandState,
+  expectedUrl,
+  isLastApiKey,
+  isOurs,
+  rememberApplied,
+  showsOurKey,
+} from "../../../provider/webhook/state.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { providerSource } from "../../../provider/resource/program.js";
 import { API_KEY, VERIFICATION_KEY, isolateRuns } from "./harness.js";
 
 const lines = isolateRuns();
@@ -44,7 +43,7 @@ const INPUTS: WebhookInputs = {
 };
 
 const remember = (seen = SEEN, wanted: Partial<WebhookInputs> = {}): WebhookState["applied"] =>
-  rememberApplied(seen, { ...INPUTS, ...wanted, apiKey: API_KEY, since: "s1" });
+  rememberApplied(seen, { ...INPUTS, ...wanted, apiKey: API_KEY, claimId: "c1" });
 
 const stateAfter = (seen = SEEN, wanted: Partial<WebhookInputs> = {}): WebhookState => ({
   ...INPUTS,
@@ -106,7 +105,7 @@ describe("what is remembered of a registration", () => {
       url: SEEN.webhookUrl,
       botUrl: SEEN.botUrl,
       apiKey: expect.stringMatching(/^[\w-]{12}$/) as string,
-      since: "s1",
+      claimId: "c1",
     });
     expect(JSON.stringify(remember())).not.toContain("0123456789");
   });
@@ -172,7 +171,7 @@ describe("diff", () => {
 
   test.each<[string, Partial<WebhookState>]>([
     ["a status that is not verified", { status: "failed" }],
-    ["a key that drifted", { keyDrifted: true }],
+    ["a key that drifted", { drift: [DRIFTED_KEY] }],
     ["a bot URL that moved", { botUrl: "https://new-bots.example/api/apichat/f1" }],
     ["a URL that drifted", { webhookUrl: "https://drifted.example/" }],
   ])("sees %s", (_, drift) => {
@@ -181,7 +180,7 @@ describe("diff", () => {
 
   test("names a key that changes or drifted in a line of its own, without the key", () => {
     diffWebhook(stateAfter(), { ...INPUTS, webhookVerificationKey: "another-key-0123456" });
-    diffWebhook({ ...stateAfter(), keyDrifted: true }, INPUTS);
+    diffWebhook({ ...stateAfter(), drift: [DRIFTED_KEY] }, INPUTS);
     diffWebhook(stateAfter(), { ...INPUTS, apiKey: API_KEY });
     expect(lines).toHaveLength(3);
     for (const line of lines) expect(line).toMatch(/^acme: (webhookVerificationKey|apiKey)/);

@@ -6,9 +6,9 @@ import {
   type Workspace,
 } from "../../../provider/emulator/index.js";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inputs.js";
-import { forgetManaged } from "../../../provider/webhook/managed.js";
-import type { ReadResult } from "../../../provider/webhook/read.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
+import { forgetManaged } from "../../../provider/webhook/run.js";
+import type { ReadResult } from "../../../provider/webhook/lifecycle.js";
 import { expandState } from "../../../provider/webhook/state.js";
 import { readParts } from "../../support/read-parts.js";
 import {

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
-import { diffWebhook } from "../../../provider/webhook/diff.js";
-import type { WebhookState } from "../../../provider/webhook/inputs.js";
+import { diffWebhook } from "../../../provider/webhook/lifecycle.js";
+import type { WebhookState } from "../../../provider/webhook/contract.js";
 import {
   checked,
   create,

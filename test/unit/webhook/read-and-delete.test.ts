@@ -1,13 +1,14 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { UNKNOWN } from "../../../provider/resource/unknown.js";
+import { DRIFTED_KEY } from "../../../provider/webhook/state.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
   KEY_DRIFTED,
   inputsOf,
   type WebhookInputs,
   type WebhookState,
-} from "../../../provider/webhook/inputs.js";
+} from "../../../provider/webhook/contract.js";
 import { compactState } from "../../../provider/webhook/state.js";
 import {
   API_KEY,
@@ -67,6 +68,11 @@ describe("read", () => {
       webhookUrl: FOREIGN.webhook_url,
       status: "failed",
       botUrl: acme.botUrl,
+      drift: [
+        { property: "webhookUrl", expected: state.webhookUrl, actual: FOREIGN.webhook_url },
+        { property: "status", expected: "verified", actual: "failed" },
+        { property: "botUrl", expected: state.botUrl, actual: acme.botUrl },
+      ],
     });
     expect(result.inputs).toEqual({ ...inputsOf(state), webhookUrl: FOREIGN.webhook_url, status: "failed" });
   });
@@ -75,7 +81,7 @@ describe("read", () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
     const { props, inputs } = await read(state);
-    expect(props).toEqual({ ...state, keyDrifted: true });
+    expect(props).toEqual({ ...state, drift: [DRIFTED_KEY] });
     expect(inputs?.webhookVerificationKey).toBe(KEY_DRIFTED);
     expect(JSON.stringify([props, inputs, lines])).not.toContain("foreign-key");
     acme.change({ webhook_verification_key: VERIFICATION_KEY });
@@ -224,7 +230,7 @@ describe("delete within a run of the program", () => {
   test("does nothing for an old state of the same name: a replacement that was created first", async () => {
     const { state, args, acme } = await startCreated();
     const { outs } = await create(args);
-    expect(outs.applied.since).not.toBe(state.applied.since);
+    expect(outs.applied.claimId).not.toBe(state.applied.claimId);
     await remove(state);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
     await remove(outs);

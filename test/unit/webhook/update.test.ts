@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/inputs.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
 import { removalCommand } from "../../../provider/errors/index.js";
 import { UnfinishedError, compactState, expandState } from "../../../provider/webhook/state.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -59,7 +59,7 @@ describe("a change of", () => {
     expect(acme.registration?.webhook_url).toBe(moved.url);
     expect(after).toMatchObject({
       webhookUrl: moved.url,
-      applied: { url: moved.url, since: state.applied.since },
+      applied: { url: moved.url, claimId: state.applied.claimId },
     });
   });
 

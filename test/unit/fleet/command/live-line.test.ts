@@ -52,13 +52,13 @@ test("a run on a terminal is shown in one line with stacks, workspaces and failu
 test("a note that comes for many workspaces is said once, and then how often it came again", () => {
   const said: string[] = [];
   const notes = new NoteBook((line) => said.push(line));
-  notes.take("acme: the certificate ends soon");
-  notes.take("globex: the certificate ends soon");
-  notes.take("acme: something else");
+  notes.take("acme: the certificate ends soon", "the certificate ends soon");
+  notes.take("globex: the certificate ends soon", "the certificate ends soon");
+  notes.take("something else");
   notes.end();
   expect(said).toEqual([
     "acme: the certificate ends soon",
-    "acme: something else",
+    "something else",
     "1 more time: the certificate ends soon",
   ]);
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { describe, expect, test } from "vitest";
+import { renderFailure, toWireLine, type Failure as ErrorData } from "../../../../provider/errors/index.ts";
 import { createEventReader, type EventReader } from "../../../../provider/fleet/engine/event-reader.ts";
 import type { StackEvent } from "../../../../provider/fleet/engine/task.ts";
 import type { WebhookReport } from "../../../../provider/fleet/reports.ts";
@@ -50,11 +51,6 @@ const step = (
       planning,
     },
   });
-
-const LINE = "acme: webhookUrl changes: https://a.example/x?token=*** => https://a.example/acme?token=***";
-const programBegins = event({
-  resourcePreEvent: { metadata: { op: "same", urn: "urn", type: "pulumi:pulumi:Stack" } },
-});
 
 describe("reading the events of an up", () => {
   const reader = createEventReader({ stack: "s1", action: "up", rotation: "2026-12" });
@@ -148,32 +144,49 @@ describe("other resources", () => {
   });
 });
 
-describe("a URL that is secret", () => {
-  const declared = { ...secretWebhook, outputs: { webhookUrl: SECRET } };
-  const refresh = step("refresh", "acme", { old: secretWebhook, new: secretWebhook });
-  const update = step("update", "acme", { old: secretWebhook, new: declared });
-  const drift = {
-    kind: "changed",
-    properties: [
-      {
-        property: "webhookUrl",
-        expected: "https://a.example/acme?token=***",
-        actual: "https://a.example/x?token=***",
-      },
-    ],
-  };
+test("a URL that is secret has drifted as the refresh found it", () => {
+  const properties = [
+    {
+      property: "webhookUrl",
+      expected: "https://a.example/acme?token=***",
+      actual: "https://a.example/x?token=***",
+    },
+  ];
+  const drifted = { ...secretWebhook, outputs: { ...secretWebhook.outputs, drift: properties } };
+  const events = [
+    step("refresh", "acme", { old: secretWebhook, new: drifted }),
+    step("update", "acme", { old: drifted, new: secretWebhook }),
+  ];
+  const drift = { kind: "changed", properties };
+  expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
+});
 
-  test.each([
-    ["before", [diagnostic("info", LINE), refresh, programBegins, update]],
-    ["after", [refresh, diagnostic("info", `${LINE}\n\n`), programBegins, update]],
-  ])("has drifted if the refresh says so %s its event", (_, events) => {
-    expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
+describe("what the provider reports as data", () => {
+  test("is a failure without the name of its resource, and with its data", () => {
+    const error: ErrorData = {
+      code: "unauthorized",
+      operation: "get-webhook",
+      subject: "acme",
+      summary: "get-webhook at https://platform.example/acme: HTTP 401",
+      facts: { at: "https://platform.example/acme" },
+      hints: [{ id: "give_api_key" }],
+      attempts: 1,
+      httpStatus: 401,
+    };
+    const text = `<{%reset%}>acme: refused\n${toWireLine({ failure: error })}<{%reset%}>\n\n`;
+    const { subject: _, ...bare } = error;
+    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toEqual([
+      { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },
+    ]);
   });
 
-  test("that only the program changes has not drifted", () => {
-    const [webhook] = read([refresh, programBegins, diagnostic("info", LINE), update]).webhooks;
-    expect(webhook).toMatchObject({ change: "update" });
-    expect(webhook).not.toHaveProperty("drift");
+  test("is a line with its text beside it", () => {
+    const reader = createEventReader({ stack: "s1", action: "up" });
+    const line = toWireLine({ note: { subject: "acme", text: "the key is short" } });
+    expect(reader.read(diagnostic("info", `${line}\n`))).toEqual([
+      { type: "note", line: "acme: the key is short", text: "the key is short" },
+    ]);
+    expect(reader.result().notes).toEqual(["acme: the key is short"]);
   });
 });
 

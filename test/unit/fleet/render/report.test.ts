@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { toFailure } from "../../../../provider/fleet/failure-texts.js";
+import type { Failure } from "../../../../provider/fleet/reports.js";
 import { renderReport } from "../../../../provider/fleet/render/report.js";
 import { fleetReport, stackReport } from "../../../support/fleet-reports.js";
 
 const stopped = fleetReport({
   outcome: "stopped",
-  stoppedBy: "2 failures, the most allowed; raise stopAfterFailures to go further",
+  stoppedBy: "2 failures, the most allowed; raise --stop-after-failures to go further",
   failures: [
     { workspace: "acme", stack: "production-0-of-2", message: "HTTP 401\nsecond line" },
     { workspace: "globex", stack: "production-0-of-2", message: "HTTP 401\nanother second line" },
@@ -52,23 +54,33 @@ When it is fixed, this does what is left: node my-fleet.ts up --resume
   });
 
   test("makes one row of failures that differ in the name and the path alone, in whatever stack, and cuts the names", () => {
-    const failures = Array.from({ length: 23 }, (_, index) => ({
-      workspace: `w${index}`,
-      stack: `s${index % 5}`,
-      message: `get-webhook at https://platform.example/w${index}/apichat: HTTP 401. See w${index}`,
-    }));
-    const other = {
-      workspace: "w0",
-      stack: "s0",
-      message: "get-webhook at https://other.example/w0: HTTP 401",
-    };
+    const failAt = (at: string, where: { workspace: string; stack: string }): Failure =>
+      toFailure(
+        {
+          code: "unauthorized",
+          operation: "get-webhook",
+          summary: `get-webhook at ${at}: HTTP 401`,
+          facts: { at },
+          hints: [{ id: "give_api_key" }],
+          attempts: 1,
+          httpStatus: 401,
+        },
+        where,
+      );
+    const failures = Array.from({ length: 23 }, (_, index) =>
+      failAt(`https://platform.example/w${index}/apichat`, {
+        workspace: `w${index}`,
+        stack: `s${index % 5}`,
+      }),
+    );
+    const other = failAt("https://other.example/w0", { workspace: "w0", stack: "s0" });
     const shown = renderReport(fleetReport({ outcome: "failed", failures: [...failures, other] }), "text");
     const rows = shown.split("\n").filter((line) => line.includes("HTTP 401"));
     expect(rows).toHaveLength(2);
     expect(rows[0]).toMatch(
-      /^w0, w1, .*, w19 and 3 more +s0, s1, s2 and 2 more +get-webhook at https:\/\/platform\.example\/…: HTTP 401\. See …$/,
+      /^w0, w1, .*, w19 and 3 more +s0, s1, s2 and 2 more +get-webhook at https:\/\/platform\.example: HTTP 401 \(unauthorized\)$/,
     );
-    expect(rows[1]).toContain("https://other.example/w0: HTTP 401");
+    expect(rows[1]?.trimEnd()).toMatch(/get-webhook at https:\/\/other\.example\/w0: HTTP 401$/);
   });
 
   test.each([

@@ -57,8 +57,16 @@ export interface Applied {
   attempted?: string[];
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
-  /** Tells this state apart from another one of the same workspace: see managed.ts. */
-  since: string;
+  /** Tells this state apart from another one of the same workspace: see run.ts. `since` in states of version 0.1. */
+  claimId: string;
+}
+
+/** One difference between the service and what was last applied. No secret is in it. */
+export interface DriftedProperty {
+  property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
+  /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
+  expected: string;
+  actual: string;
 }
 
 /** The outputs in the state. */
@@ -66,9 +74,13 @@ export interface WebhookState extends WebhookInputs {
   botUrl: string;
   stateVersion: 1;
   applied: Applied;
-  /** A refresh saw another key; what was ours is kept in webhookVerificationKey. */
-  keyDrifted?: boolean;
+  /** What the last refresh saw that differs; absent if nothing does. */
+  drift?: DriftedProperty[];
 }
+
+/** Whether the last refresh saw another key; what was ours is kept in webhookVerificationKey. */
+export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
+  drift.some(({ property }) => property === "webhookVerificationKey");
 
 /** The names of the inputs, in the order of the documentation. */
 export const INPUT_NAMES = [

@@ -1,7 +1,8 @@
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
-import { botCodeOf, canonicalUrl, isOurs } from "./fence.js";
-import type { Applied, WebhookInputs, WebhookState } from "./inputs.js";
+import { botCodeOf, canonicalUrl } from "../lib/url.js";
+import { SETTINGS, type Applied, type WebhookInputs, type WebhookState } from "./contract.js";
+import { isOurs } from "./state.js";
 
 /**
  * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these
@@ -17,7 +18,7 @@ interface Declared {
 
 interface Claim {
   name: string;
-  since: string;
+  claimId: string;
 }
 
 const declaredByName = new Map<string, Declared>();
@@ -66,7 +67,7 @@ export const quoteNames = (names: readonly string[]): string =>
 /** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
 export function nameOf({ name, applied }: WebhookState): string {
   const claim = claimsByBotCode.get(botCodeOf(applied.botUrl));
-  return claim?.since === applied.since ? claim.name : name;
+  return claim?.claimId === applied.claimId ? claim.name : name;
 }
 
 /** What the program of this run declares under the name of a state; undefined for one that it has dropped, and in a destroy. */
@@ -79,11 +80,13 @@ interface Manager {
 }
 
 /** Who of the program still manages the registration of a resource that is about to be deleted. */
-export function managerOf(state: WebhookState, apiKeys: () => readonly string[]): Manager | undefined {
+export function managerOf(state: WebhookState): Manager | undefined {
   const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
-  if (claim && claim.since !== state.applied.since) return { name: claim.name };
+  if (claim && claim.claimId !== state.applied.claimId) return { name: claim.name };
   if (declaredFor(state)) return undefined;
-  const names = apiKeys().map((apiKey) => otherNameAt(addressOf(state.baseUrl, apiKey), state.name));
+  const names = apiKeyCandidates(state).map((apiKey) =>
+    otherNameAt(addressOf(state.baseUrl, apiKey), state.name),
+  );
   const name = names.find((found) => found !== undefined);
   return name === undefined ? undefined : { name, toCreate: declaredByName.get(name)?.inputs };
 }
@@ -105,3 +108,67 @@ export function forgetManaged(): void {
   claimsByBotCode.clear();
   handedOver.clear();
 }
+
+/** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
+export interface ConfigureRequest {
+  config: { get(key: string): string | undefined };
+}
+
+let config: ConfigureRequest["config"] | undefined;
+
+/**
+ * Takes the stack's configuration. One assignment, because the SDK hands out the provider before it waits for this, and a
+ * read may come first.
+ */
+export function configure(request: ConfigureRequest): void {
+  config = request.config;
+}
+
+const fromConfig = (key: string): string | undefined => config?.get(key) || undefined;
+
+/** The base URL of a resource that names none: from the stack's configuration, then from the environment. */
+export function defaultBaseUrl(): string | undefined {
+  return fromConfig(SETTINGS.baseUrl.config) ?? (process.env[SETTINGS.baseUrl.environment] || undefined);
+}
+
+/** The API key of a resource that names none: from the environment, then from the stack's configuration. */
+export function defaultApiKey(): string | undefined {
+  return (process.env[SETTINGS.apiKey.environment] || undefined) ?? fromConfig(SETTINGS.apiKey.config);
+}
+
+/** The one API key to write with: the program's, or the default. */
+export function apiKeyFor(apiKey: string | undefined): string {
+  const key = apiKey ?? defaultApiKey();
+  if (key === undefined) throw apiKeyMissing();
+  return key;
+}
+
+/**
+ * The API keys to read and delete with, most likely first: the recorded one, the environment's, the configuration's, and
+ * the one that the program of this run declares. After a rotation only some of them are good.
+ */
+export function apiKeyCandidates(state: WebhookState): string[] {
+  const declared = declaredFor(state);
+  const isHere =
+    declared !== undefined && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
+  const keys = [
+    state.apiKey,
+    process.env[SETTINGS.apiKey.environment],
+    fromConfig(SETTINGS.apiKey.config),
+    isHere ? declared.apiKey : undefined,
+  ];
+  const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
+  if (found.length === 0) throw apiKeyMissing();
+  return found;
+}
+
+/** What is wrong where nothing gives an API key, and how to give one. */
+export const API_KEY_MISSING =
+  "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
+  "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
+
+const apiKeyMissing = (): ApiChatError =>
+  new ApiChatError("invalid_config", "", {
+    operation: "check",
+    problems: [{ field: "apiKey", text: API_KEY_MISSING }],
+  });

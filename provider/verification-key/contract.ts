@@ -1,4 +1,5 @@
-import { UNKNOWN } from "../resource/unknown.js";
+import { ApiChatError } from "../errors/index.js";
+import { UNKNOWN } from "../lib/checks.js";
 
 export const DEFAULT_KEEP = 2;
 export const MOST_KEPT = 10;
@@ -15,7 +16,7 @@ export interface VerificationKeyInputs {
   keep?: number;
   bytes?: number;
   initial?: string;
-  /** Only in the inputs of a create, where check foresees it: see check.ts. */
+  /** Only in the inputs of a create, where check foresees it: see lifecycle.ts. */
   current?: string;
   /** The same. */
   keys?: string[];
@@ -44,3 +45,22 @@ export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): numbe
 /** How many earlier keys stay. While that is unknown, all may go. */
 export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
+
+/** The outputs after a create or an update. What the program no longer says of `rotation` and `initial` stays on record. */
+export function toState(
+  inputs: VerificationKeyInputs,
+  keys: Pick<VerificationKeyState, "current" | "keys">,
+  before?: VerificationKeyState,
+): VerificationKeyState {
+  return { ...before, ...inputs, keep: keepOf(inputs), bytes: bytesOf(inputs), ...keys, stateVersion: 1 };
+}
+
+/** Gives a stored state. Throws `invalid_config` for what is none of ours: a read by id gives the inputs alone. */
+export function requireState(stored: Partial<VerificationKeyState>): VerificationKeyState {
+  if (stored.stateVersion !== undefined) return stored as VerificationKeyState;
+  throw new ApiChatError(
+    "invalid_config",
+    "a verification key cannot be read by its id alone: it stands in the state of its stack only; give a live key to a new VerificationKey as initial",
+    { operation: "check" },
+  );
+}

@@ -1,0 +1,124 @@
+import { isLoopback, printUrl } from "./url.js";
+
+/** Stands in an input whose value a preview does not know yet. */
+export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
+export interface CheckFailure {
+  property: string;
+  reason: string;
+}
+
+/** What `check` gives back: the inputs with their defaults, and everything that is wrong with them. */
+export interface CheckResult<Inputs> {
+  inputs: Inputs;
+  failures: CheckFailure[];
+}
+
+/** Inputs as the engine hands them over: anything. */
+export type RawInputs = Record<string, unknown> & { name: string };
+
+const CONTROL_CHARACTER = /\p{Cc}/u;
+const MASK = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
+
+/** Whether a text looks like what services show in place of a key, and not like a key. */
+export const looksMasked = (text: string): boolean => MASK.test(text);
+
+/** Keys shorter than this can be guessed, in characters. */
+const SHORT_KEY_CHARACTERS = 16;
+const KEY_HINT = "make one with: openssl rand -hex 32";
+
+/** What is wrong with a URL that is to be called, and how to fix it. Values that a preview does not know pass. */
+export function problemOfUrl(value: unknown, example: string): string | undefined {
+  if (value === UNKNOWN) return undefined;
+  const hint = `write for example "${example}"`;
+  if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
+  const accepted = acceptedUrl(value);
+  return accepted === undefined ? undefined : `must be ${accepted}, got "${showUrl(value)}"; ${hint}`;
+}
+
+/** What a text lacks to be a URL that may be called. */
+function acceptedUrl(value: string): string | undefined {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
+  if (/\s/.test(value)) return "a URL without white space";
+  if (url.username !== "" || url.password !== "") return "a URL without user name and password";
+  if (value.includes("#")) return "a URL without fragment";
+  return undefined;
+}
+
+/** What is wrong with a secret text, and how to fix it. Nothing of it is shown. */
+export function problemOfSecret(value: unknown, hint: string): string | undefined {
+  if (value === UNKNOWN) return undefined;
+  const accepted = acceptedSecret(value);
+  return accepted === undefined ? undefined : `must be ${accepted}; ${hint}`;
+}
+
+function acceptedSecret(value: unknown): string | undefined {
+  if (typeof value !== "string") return `a string, got ${kindOf(value)}`;
+  if (value === "") return "non-empty, got an empty string";
+  if (value.trim() !== value) {
+    return `without white space around it, got ${value.length} characters, ${value.trim().length} after trimming`;
+  }
+  return CONTROL_CHARACTER.test(value)
+    ? `without control characters, got ${value.length} characters with some`
+    : undefined;
+}
+
+/** Everything that is wrong with a verification key. Nothing of it is shown. */
+export function problemsOfKey(value: unknown): string[] {
+  const problem = problemOfSecret(value, KEY_HINT);
+  const isMask = typeof value === "string" && value !== UNKNOWN && looksMasked(value);
+  const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from an answer of the service; ${KEY_HINT}`;
+  return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
+}
+
+/** What to warn of where a key is short enough to be guessed: follows the name of the key. */
+export const warningOfKey = (key: string): string | undefined =>
+  key === UNKNOWN || key.length >= SHORT_KEY_CHARACTERS
+    ? undefined
+    : `has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_HINT}`;
+
+/** What to warn of where a URL leaves this machine without encryption: follows the name of the URL. */
+export const warningOfUrl = (url: string): string | undefined =>
+  url !== UNKNOWN && isClearText(url) ? "is http, so keys travel in clear; use https" : undefined;
+
+/** Whether a URL leaves this machine without encryption. */
+export function isClearText(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "http:" && !isLoopback(hostname);
+}
+
+/** As {@link problemOfUrl}, as a failure of check. */
+export const checkUrl = (name: string, value: unknown, example: string): CheckFailure[] =>
+  toFailures(name, problemOfUrl(value, example));
+
+/** As {@link problemOfSecret}, as a failure of check. */
+export const checkSecret = (name: string, value: unknown, hint: string): CheckFailure[] =>
+  toFailures(name, problemOfSecret(value, hint));
+
+/** As {@link problemsOfKey}, as failures of check. */
+export const checkVerificationKey = (name: string, value: unknown): CheckFailure[] =>
+  problemsOfKey(value).flatMap((problem) => toFailures(name, problem));
+
+const toFailures = (name: string, problem: string | undefined): CheckFailure[] =>
+  problem === undefined ? [] : [fail(`${name}: ${problem}`)];
+
+/** One failure. */
+export const fail = (reason: string, property = ""): CheckFailure => ({ property, reason });
+
+/** A URL as given, less what may be secret in it: also of text that is no URL. */
+export function showUrl(value: unknown): string {
+  const text = String(value);
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return printUrl(text);
+  const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
+  return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
+}
+
+/** Names what was given, without its value. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

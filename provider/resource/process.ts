@@ -1,0 +1,85 @@
+import { fstatSync } from "node:fs";
+import { ApiChatError, isReportRead, renderProblem, toWireLine, type FieldProblem } from "../errors/index.js";
+import type { CheckFailure } from "../lib/checks.js";
+
+// What the lifecycles of all resources share in the engine's provider process.
+
+/** What takes longer than this is worth a line, in milliseconds. */
+const WORTH_A_LINE_MS = 2_000;
+
+let print = (name: string, text: string): void =>
+  console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
+
+/** Prints one line of the run, starting with the resource's name: the engine shows it under no resource. */
+export const printLine = (name: string, text: string): void => print(name, text);
+
+/** Prints the lines of the run in another way from now on: stdout of a command is for its result. */
+export function printLinesWith(printer: (name: string, text: string) => void): void {
+  print = printer;
+}
+
+/** Runs `work`, and prints once what is in progress if it takes longer than two seconds. */
+export const printIfSlow = <T>(name: string, describe: () => string, work: () => Promise<T>): Promise<T> =>
+  noticeIfSlow(() => printLine(name, describe()), work);
+
+/** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
+export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {
+  const timer = setTimeout(notice, WORTH_A_LINE_MS);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The text of a resource's failure for the engine, with its data on a line of its own where a program reads that. */
+export function describeFailure(name: string, error: ApiChatError): string {
+  const named = error.with({ subject: name });
+  return isReportRead() ? `${named.message}\n${toWireLine({ failure: named.toJSON() })}` : named.message;
+}
+
+/** The problems of a check as the engine takes them. It prints the value of a named property, so a secret one is not named. */
+export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
+  problems.map((problem) => ({
+    property: secret.includes(problem.field) ? "" : problem.field,
+    reason: renderProblem(problem),
+  }));
+
+/**
+ * Starts a deliberate failure with the resource's name. Of check, diff, read and delete the SDK prints `${error}: ${stack}` too,
+ * beside the message that the engine shows: that becomes one short line, such as "ApiChatError: acme: unauthorized".
+ */
+export async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    const named = error.with({ subject: name });
+    throw Object.assign(named, {
+      message: describeFailure(name, error),
+      stack: `${name}: ${error.code}`,
+      toString: () => named.name,
+    });
+  }
+}
+
+/** The SDK's script that the engine starts. Every other process that loads this module is somebody's own. */
+const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;
+
+/**
+ * Ends the provider process when its stdin ends, which is a pipe of the engine. Without this it outlives an engine that is
+ * killed: its calls reach the service beside those of the next run, and each line that it prints fails with EPIPE, which the
+ * SDK's script prints, without end.
+ */
+export function endWithEngine(): void {
+  if (!PROVIDER_SCRIPT.test(process.argv[1] ?? "") || !isPipe(0)) return;
+  process.stdin
+    .once("close", () => process.exit())
+    .resume()
+    .unref();
+}
+
+function isPipe(fd: number): boolean {
+  const stats = fstatSync(fd);
+  return stats.isFIFO() || stats.isSocket();
+}

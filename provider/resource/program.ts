@@ -1,0 +1,57 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatError } from "../errors/index.js";
+import { didYouMean } from "../lib/did-you-mean.js";
+
+// What the resource classes share in a Pulumi program.
+
+/** The resource types that provider/dynamic.ts exports. The names stand in every state: never renamed. */
+export type DynamicType = "ApiChatWebhook" | "VerificationKey" | "ResponderProcess";
+
+/**
+ * The source of a dynamic provider, the same for every resource of a type, every program and every version. It stands in
+ * each resource's state, so delete and refresh run the installed package and not the code of the day of creation. Where
+ * the package is missing, or Node too old for it, it says so without a stack.
+ */
+export const providerSource = (type: DynamicType): string =>
+  `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
+  'catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}';
+
+/** Throws `invalid_config` for a misspelt argument, which would be a setting that does nothing. */
+export function refuseUnknownArgs<T extends object>(
+  name: string,
+  args: T,
+  known: Record<keyof T, true>,
+): void {
+  const names = Object.keys(known);
+  const unknown = Object.keys(args).filter((key) => !names.includes(key));
+  if (unknown.length === 0) return;
+  const shown = unknown.map((key) => key + didYouMean(key, names)).join(", ");
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: no such argument: ${shown}; the arguments are ${names.join(", ")}`,
+    { operation: "check" },
+  );
+}
+
+/** Throws `invalid_config` for the options of an import: the engine has no source of the provider to run then. */
+export function refuseImport(name: string, opts: pulumi.CustomResourceOptions, hint: string): void {
+  if (opts.import === undefined && opts.id === undefined) return;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: the options import and id cannot work for a dynamic resource; ${hint}`,
+    { operation: "check" },
+  );
+}
+
+/** A query may hold a token, so a URL that has one is kept as a secret. */
+export function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.Input<string | undefined> {
+  if (url === undefined) return undefined;
+  // Without an Output in between, which a program of hundreds of webhooks would feel.
+  if (typeof url === "string") return mayHoldQuery(url) ? pulumi.secret(url) : url;
+  return pulumi
+    .output(url)
+    .apply((known) => (mayHoldQuery(known) ? pulumi.secret(known) : pulumi.output(known)));
+}
+
+/** Whether a URL has a query, or is not known yet. */
+export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
