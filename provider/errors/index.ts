@@ -11,7 +11,6 @@ export type {
   HandshakeStep,
   HandshakeTranscript,
 } from "./handshake.js";
-export { findWire, isReportRead, REPORT_VARIABLE, toWireLine, type Wire } from "./wire.js";
 export { fieldName, removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */

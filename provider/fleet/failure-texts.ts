@@ -2,7 +2,7 @@ import { renderFailure, type Failure as ErrorData } from "../errors/index.js";
 import type { Failure } from "./reports.js";
 
 /** What the first line says is all that a table or a live line has room for. */
-export const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
+const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? "";
 
 /** A failure that the provider, or a call of this process, has reported as data. */
 export const toFailure = (error: ErrorData, where: Pick<Failure, "stack" | "workspace">): Failure => {

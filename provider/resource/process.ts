@@ -1,8 +1,40 @@
 import { fstatSync } from "node:fs";
-import { ApiChatError, isReportRead, renderProblem, toWireLine, type FieldProblem } from "../errors/index.js";
+import { ApiChatError, renderProblem, type Failure, type FieldProblem } from "../errors/index.js";
 import type { CheckFailure } from "../lib/checks.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
+
+/** What the provider process reports to a program that started its engine: a failure, or a line for people. */
+type Wire = { failure: Failure } | { note: { subject: string; text: string } };
+
+/** Set to "json" by who reads the reports of the provider process, else they are text alone. */
+export const REPORT_VARIABLE = "APICHAT_REPORT";
+
+const START = '{"apichat":';
+
+/** Whether the reports of this process are read by a program. */
+const isReportRead = (): boolean => process.env[REPORT_VARIABLE] === "json";
+
+/** One line of JSON. */
+export const toWireLine = (wire: Wire): string => JSON.stringify({ apichat: wire });
+
+/** Reads the line of a text that {@link toWireLine} made, whatever the engine puts before it; undefined if there is none. */
+export function findWire(text: string): Wire | undefined {
+  for (const line of text.split("\n")) {
+    const start = line.indexOf(START);
+    const wire = start < 0 ? undefined : parse(line.slice(start));
+    if (wire !== undefined) return wire;
+  }
+  return undefined;
+}
+
+function parse(json: string): Wire | undefined {
+  try {
+    return (JSON.parse(json) as { apichat: Wire }).apichat;
+  } catch {
+    return undefined;
+  }
+}
 
 /** What takes longer than this is worth a line, in milliseconds. */
 const WORTH_A_LINE_MS = 2_000;

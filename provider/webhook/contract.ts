@@ -4,7 +4,7 @@ export type OnExisting = "fail" | "replace";
 /** Whether the provider performs the handshake itself before set-webhook. */
 export type Preflight = "require" | "warn" | "off";
 
-export interface Timeouts {
+interface Timeouts {
   /** The time limit of one call to the service with its retries, in seconds. Default 30. */
   requestSeconds?: number;
   /** How long the webhook URL may take until it answers the handshake, and the service until it says `verified`. Default 60. */

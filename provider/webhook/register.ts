@@ -5,7 +5,13 @@ import { looksMasked } from "../lib/checks.js";
 import { backOffMs } from "../lib/retry.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
 import { printIfSlow } from "../resource/process.js";
-import { VERIFIED, readySecondsOf, type WebhookInputs, type WebhookState } from "./contract.js";
+import {
+  DEFAULT_PREFLIGHT,
+  VERIFIED,
+  readySecondsOf,
+  type WebhookInputs,
+  type WebhookState,
+} from "./contract.js";
 import { preflight } from "./preflight.js";
 import { expectedUrl } from "./state.js";
 
@@ -89,7 +95,7 @@ export const tryEndpoint = (
     name: inputs.name,
     url: inputs.webhookUrl,
     verificationKey: inputs.webhookVerificationKey,
-    mode: inputs.preflight ?? "require",
+    mode: inputs.preflight ?? DEFAULT_PREFLIGHT,
     baseUrl: inputs.baseUrl,
     deadline,
     ...(refusedRounds === undefined ? {} : { refusedRounds }),
@@ -161,7 +167,7 @@ async function undo(
   attempts: number,
 ): Promise<ApiChatError> {
   const passed =
-    (options.inputs.preflight ?? "require") === "require" ? ", although the preflight passed" : "";
+    (options.inputs.preflight ?? DEFAULT_PREFLIGHT) === "require" ? ", although the preflight passed" : "";
   const left = await restore(options).catch((error: unknown): Leftover => {
     const reason = error instanceof ApiChatError ? error.summary : String(error);
     return { text: `What is registered now is not known: ${reason}`, mayBeOurs: true };
