@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { checkSecret, checkUrl } from "../lib/checks.js";
-import { printUrl } from "../lib/url.js";
-import { botCodeOf, isSameUrl } from "../lib/url.js";
+import { printUrl, botCodeOf, isSameUrl } from "../lib/url.js";
 import type { CredentialsFile } from "./credentials-file.js";
 import {
   ADDRESSES,

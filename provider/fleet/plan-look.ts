@@ -1,9 +1,8 @@
 import { RegistrationClient, type Registration } from "../client/registration-client.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
-import { printUrl } from "../lib/url.js";
+import { printUrl, isSameUrl } from "../lib/url.js";
 import { observeFirst } from "../webhook/observe.js";
 import { toFailure } from "./failure-texts.js";
-import { isSameUrl } from "../lib/url.js";
 import type { ListedWorkspace } from "../workspace-list/list.js";
 import type { Failure, WebhookReport } from "./reports.js";
 import type { RunContext } from "./run-context.js";

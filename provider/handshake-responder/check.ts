@@ -7,10 +7,11 @@ import {
   type CheckFailure,
   type CheckResult,
   type RawInputs,
+  checkVerificationKey,
+  warningOfKey,
+  UNKNOWN,
 } from "../lib/checks.js";
-import { checkVerificationKey, warningOfKey } from "../lib/checks.js";
 import { printLine } from "../resource/process.js";
-import { UNKNOWN } from "../lib/checks.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
 import { belongsTo, isWithin, stateFolder } from "./data-folder.js";

@@ -1,7 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { providerSource } from "../resource/program.js";
-import { keepQuerySecret } from "../resource/program.js";
+import { providerSource, keepQuerySecret } from "../resource/program.js";
 import { HEALTH_PATH, toWirePath } from "../server/names.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 import {

@@ -4,8 +4,7 @@ import { dirname, resolve } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { printUrl } from "../lib/url.js";
-import { isClearText } from "../lib/checks.js";
-import { checkVerificationKey } from "../lib/checks.js";
+import { isClearText, checkVerificationKey } from "../lib/checks.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "./names.js";
 

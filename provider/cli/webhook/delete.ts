@@ -1,6 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { hideQuery, printUrl } from "../../lib/url.js";
-import { isSameBot, isSameUrl } from "../../lib/url.js";
+import { hideQuery, printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { removeOther } from "../../webhook/observe.js";
 import { removeRegistration } from "../../webhook/delete.js";
 import { EXIT, print, printJson } from "../output.js";

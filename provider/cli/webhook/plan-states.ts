@@ -1,6 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { printUrl } from "../../lib/url.js";
-import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../lib/url.js";
+import { printUrl, botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";
 import { renderFailure } from "../../errors/index.js";
 

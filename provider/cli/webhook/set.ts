@@ -1,10 +1,9 @@
 import type { Registration } from "../../client/index.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
-import { hideQuery, printUrl } from "../../lib/url.js";
+import { hideQuery, printUrl, isSameUrl } from "../../lib/url.js";
 import { checkWebhook } from "../../webhook/check.js";
 import { observeBeforeSet, refuseForeign } from "../../webhook/observe.js";
 import { registerIfNeeded } from "../../webhook/register.js";
-import { isSameUrl } from "../../lib/url.js";
 import type { WebhookInputs } from "../../webhook/contract.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";

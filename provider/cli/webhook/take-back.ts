@@ -1,6 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { printUrl } from "../../lib/url.js";
-import { isSameBot, isSameUrl } from "../../lib/url.js";
+import { printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { removeRegistration } from "../../webhook/delete.js";
 import { textOf } from "../report-error.js";
 import { describeOtherBot, type Access } from "./access.js";

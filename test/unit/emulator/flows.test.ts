@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { EmulatorEvent } from "../../../provider/emulator/control/shapes.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
-import { MEDIA_KINDS } from "../../../schema/index.js";
+import {
+  MEDIA_KINDS,
+  outboundKindOf,
+  parseOutbound,
+  type OutboundButtonTemplate,
+} from "../../../schema/index.js";
 import { samples } from "../../../provider/emulator/flows/samples.js";
-import { outboundKindOf, parseOutbound, type OutboundButtonTemplate } from "../../../schema/index.js";
 import { attach, press, say, startScene, waitForDeliveries } from "./delivery-harness.js";
 
 const bodyOf = (delivery: { body: string } | undefined): Record<string, unknown> =>

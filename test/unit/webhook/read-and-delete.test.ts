@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { DRIFTED_KEY } from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, compactState } from "../../../provider/webhook/state.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
   KEY_DRIFTED,
@@ -9,7 +9,6 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
-import { compactState } from "../../../provider/webhook/state.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
