@@ -65,9 +65,9 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 }
 
 /** A value whose problems a function words. */
-export const worded = (problemsOf: (value: unknown) => string | undefined | readonly string[]): z.ZodType =>
+export const worded = (wordsOf: (value: unknown) => string | undefined | readonly string[]): z.ZodType =>
   z.unknown().superRefine((value, context) => {
-    for (const message of [problemsOf(value) ?? []].flat()) context.addIssue({ code: "custom", message });
+    for (const message of [wordsOf(value) ?? []].flat()) context.addIssue({ code: "custom", message });
   });
 
 /** A URL that may be called, or the unknown value of a preview. */

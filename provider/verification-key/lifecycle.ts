@@ -120,7 +120,7 @@ function describeChange(state: VerificationKeyState, inputs: VerificationKeyInpu
   ];
 }
 
-const describeDropped = (count: number): string =>
-  count === 1
+const describeDropped = (dropped: number): string =>
+  dropped === 1
     ? "1 of the earlier keys is dropped: what is signed with it is refused"
-    : `${count} of the earlier keys are dropped: what is signed with them is refused`;
+    : `${dropped} of the earlier keys are dropped: what is signed with them is refused`;

@@ -18,6 +18,20 @@ const stopped = fleetReport({
   ],
 });
 
+const failAt = (at: string, where: { workspace: string; stack: string }): Failure =>
+  toFailure(
+    {
+      code: "unauthorized",
+      operation: "get-webhook",
+      summary: `get-webhook at ${at}: HTTP 401`,
+      facts: { at },
+      hints: [{ id: "give_api_key" }],
+      attempts: 1,
+      httpStatus: 401,
+    },
+    where,
+  );
+
 describe("the summary of a run", () => {
   test("is a table of stacks with the sum, and the calls to the service", () => {
     expect(renderReport(fleetReport(), "text")).toBe(`Fleet production, up: done in 12 s
@@ -54,19 +68,6 @@ When it is fixed, this does what is left: node my-fleet.ts up --resume
   });
 
   test("makes one row of failures that differ in the name and the path alone, in whatever stack, and cuts the names", () => {
-    const failAt = (at: string, where: { workspace: string; stack: string }): Failure =>
-      toFailure(
-        {
-          code: "unauthorized",
-          operation: "get-webhook",
-          summary: `get-webhook at ${at}: HTTP 401`,
-          facts: { at },
-          hints: [{ id: "give_api_key" }],
-          attempts: 1,
-          httpStatus: 401,
-        },
-        where,
-      );
     const failures = Array.from({ length: 23 }, (_, index) =>
       failAt(`https://platform.example/w${index}/apichat`, {
         workspace: `w${index}`,
