@@ -116,7 +116,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     });
     await declare();
     expect(await project.run("refresh", "--yes", "--diff")).toMatch(/argument: .*URL.* key/);
-    await project.run("up", "--yes", "--diff");
+    await project.run("preview", "--diff");
     await expectClean();
   });
 
@@ -132,6 +132,10 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
   });
 
   test("not in the arguments of destroy", async () => {
+    scene.emulator.workspace("argument").change({
+      webhook_url: `${scene.endpoint.url}/argument?token=${QUERY_VALUE}`,
+      webhook_verification_key: VERIFICATION_KEY,
+    });
     await watch("destroy", "--yes", "--skip-preview");
     expect(registeredWorkspaces(scene)).toEqual([]);
     await expectClean();

@@ -25,12 +25,14 @@ describe("a run that goes on where another ended, on a fake of the worker proces
   it("does not do again what was done when the process was killed, and the index has all bot URLs", async () => {
     const first = await openTestFleet();
     // Killed: it is left where it is, with one stack that never ends and an index that was not written.
-    const killed = Promise.withResolvers<void>();
+    const [begun, killed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     first.workers.scripts.set(stackAt(2), async () => {
+      begun.resolve();
       await killed.promise;
       return { outcome: "stopped", webhooks: [] };
     });
     const abandoned = upFleet(first.context, { stacksAtOnce: 1 });
+    await begun.promise;
     await expect.poll(() => readJournal(first).catch(() => "")).toContain(stackAt(1));
     first.workers.takeBegun();
     first.workers.scripts.clear();
