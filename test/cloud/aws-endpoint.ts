@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
+import { startServer } from "../support/http.ts";
 
 /** What a queue was given by SendMessage. */
 export interface SentMessage {
@@ -34,7 +32,6 @@ export interface AwsEndpoint {
   failWith: { status: number; type: string; times?: number } | undefined;
   /** Forgets messages and changes, and answers as it should again. */
   reset(): void;
-  close(): Promise<void>;
 }
 
 const SERVICES = ["SQS", "SSM"];
@@ -42,9 +39,11 @@ const MESSAGE_LIMIT_BYTES = 1024 * 1024;
 
 /** Speaks the JSON protocol of both services: the operation in `x-amz-target`, the input and the output as JSON. */
 export async function startAwsEndpoint(): Promise<AwsEndpoint> {
-  const server = createServer((request, response) => void answerCall(endpoint, request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url } = await startServer(({ headers, body: input }, response) => {
+    const target = String(headers["x-amz-target"]);
+    const { status, body } = performCall(endpoint, target, JSON.parse(input));
+    response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(body));
+  });
   const endpoint: AwsEndpoint = {
     environment: Object.fromEntries(SERVICES.map((service) => [`AWS_ENDPOINT_URL_${service}`, url])),
     queueUrl: (name) => `${url}/123456789012/${name}.fifo`,
@@ -58,11 +57,6 @@ export async function startAwsEndpoint(): Promise<AwsEndpoint> {
       endpoint.visibilityChanges.length = 0;
       endpoint.failWith = undefined;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
   return endpoint;
 }
@@ -70,17 +64,6 @@ export async function startAwsEndpoint(): Promise<AwsEndpoint> {
 interface CallAnswer {
   status: number;
   body: object;
-}
-
-async function answerCall(
-  endpoint: AwsEndpoint,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const input = JSON.parse(await text(request));
-  const target = String(request.headers["x-amz-target"]);
-  const { status, body } = performCall(endpoint, target, input);
-  response.writeHead(status, { "content-type": "application/x-amz-json-1.0" }).end(JSON.stringify(body));
 }
 
 function performCall(endpoint: AwsEndpoint, target: string, input: unknown): CallAnswer {

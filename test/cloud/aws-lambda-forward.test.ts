@@ -27,11 +27,6 @@ beforeAll(async () => {
   target = await startTarget();
 });
 
-afterAll(async () => {
-  await aws?.close();
-  await target?.close();
-});
-
 beforeEach(() => {
   aws.reset();
   target.reset();

@@ -27,8 +27,6 @@ beforeAll(async () => {
   aws = await startAwsEndpoint();
 });
 
-afterAll(() => aws.close());
-
 beforeEach(() => {
   aws.reset();
   aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { startServer, type Listening, type Received } from "../support/http.ts";
 
 export const KEYS = { acme: ["acme-key-of-today", "acme-key-of-yesterday"], globex: ["globex-key-of-today"] };
 
@@ -80,46 +79,22 @@ async function bundleWorker(): Promise<string> {
   return bundle.bundleWorker();
 }
 
-/** A request as it arrived at the target. */
-export interface Arrival {
-  method: string | undefined;
-  url: string | undefined;
-  headers: IncomingMessage["headers"];
-  body: Buffer;
-  atMs: number;
-}
-
-export interface Target {
-  url: string;
-  arrivals: Arrival[];
+export interface Target extends Listening {
+  arrivals: Received[];
   /** What is answered next, in this order; afterwards 200. */
   answers: { status: number; headers?: Record<string, string> }[];
-  close(): Promise<void>;
 }
 
 /** A real HTTP server that takes what is forwarded, on a free port unless one is given. */
-export async function startTarget(port = 0): Promise<Target> {
-  const target: Pick<Target, "arrivals" | "answers"> = { arrivals: [], answers: [] };
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const { method, url, headers } = request;
-      target.arrivals.push({ method, url, headers, body: Buffer.concat(chunks), atMs: performance.now() });
-      const isDeadLetter = url === "/dead-letters";
-      const { status, headers: answered } = (isDeadLetter ? undefined : target.answers.shift()) ?? {
-        status: 200,
-      };
-      response.writeHead(status, answered).end("the target's answer");
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
-  return Object.assign(target, {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
+export async function startTarget(port?: number): Promise<Target> {
+  const answers: Target["answers"] = [];
+  const server = await startServer(
+    ({ path }, response) => {
+      const next = path === "/dead-letters" ? undefined : answers.shift();
+      const { status, headers } = next ?? { status: 200 };
+      response.writeHead(status, headers).end("the target's answer");
+    },
+    port === undefined ? {} : { port },
+  );
+  return { ...server, arrivals: server.requests, answers };
 }

@@ -1,11 +1,10 @@
 import { createDelivery, createHandshake, signBody } from "pulumi-apichat/responder";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { freePort } from "../support/http.ts";
+import { freePort, type Received } from "../support/http.ts";
 import {
   KEYS,
   startTarget,
   startWorker,
-  type Arrival,
   type RunningWorker,
   type Target,
 } from "./cloudflare-worker-harness.ts";
@@ -19,21 +18,19 @@ beforeAll(async () => {
   target = await startTarget();
 });
 
-afterAll(() => target.close());
-
 beforeEach(() => {
   target.arrivals.length = 0;
   target.answers.length = 0;
 });
 
 /** Waits until so many requests have come to a path of the target. */
-async function arrivalsAt(path: string, count: number): Promise<Arrival[]> {
-  const at = (): Arrival[] => target.arrivals.filter(({ url }) => url === path);
+async function arrivalsAt(path: string, count: number): Promise<Received[]> {
+  const at = (): Received[] => target.arrivals.filter((one) => one.path === path);
   await vi.waitFor(() => expect(at()).toHaveLength(count), { timeout: 15_000, interval: 50 });
   return at();
 }
 
-const idOf = (arrival: Arrival | undefined): string => String(arrival?.headers["x-apichat-delivery-id"]);
+const idOf = (arrival: Received | undefined): string => String(arrival?.headers["x-apichat-delivery-id"]);
 
 const jsonOf = (bytes: number): string => JSON.stringify("x".repeat(bytes - 2));
 
@@ -99,7 +96,7 @@ describe("the bundle in workerd", () => {
 
     const [arrival] = await arrivalsAt("/acme", 1);
     expect(arrival?.method).toBe("POST");
-    expect(arrival?.body.toString("utf8")).toBe(body);
+    expect(arrival?.body).toBe(body);
     expect(arrival?.headers).toMatchObject({
       "content-type": "application/json",
       "content-length": String(Buffer.byteLength(body)),
@@ -118,7 +115,7 @@ describe("the bundle in workerd", () => {
     const body = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xff, 0xc3]), Buffer.from('"}')]);
     expect((await deliver(body)).status).toBe(200);
     const [arrival] = await arrivalsAt("/acme", 1);
-    expect(arrival?.body.equals(body)).toBe(true);
+    expect(arrival?.bytes.equals(body)).toBe(true);
   });
 
   test("forwards each workspace's deliveries to its own target", async () => {
@@ -135,7 +132,7 @@ describe("the bundle in workerd", () => {
     const answers = await Promise.all(texts.map((text) => deliver(text)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     const arrivals = await arrivalsAt("/acme", texts.length);
-    expect(arrivals.map(({ body }) => body.toString()).toSorted()).toEqual(texts.toSorted());
+    expect(arrivals.map(({ body }) => body).toSorted()).toEqual(texts.toSorted());
     expect(new Set(arrivals.map(idOf)).size).toBe(texts.length);
   });
 
@@ -145,7 +142,7 @@ describe("the bundle in workerd", () => {
     expect(await codeOf(response)).toBe("invalid_signature");
     await deliver('{"text":"the next one"}');
     const [arrival] = await arrivalsAt("/acme", 1);
-    expect(arrival?.body.toString()).toBe('{"text":"the next one"}');
+    expect(arrival?.body).toBe('{"text":"the next one"}');
   });
 
   test("takes a body of 64 KiB, and refuses a larger one with 413", async () => {
@@ -198,7 +195,7 @@ describe("the bundle in workerd", () => {
     expect(worker.logs.filter((line) => line.endsWith("answered 500")).slice(-3)).toEqual(
       [1, 2, 3].map((attempt) => `acme: delivery ${idOf(attempts[0])}, attempt ${attempt}: answered 500`),
     );
-    expect(JSON.parse(letter?.body.toString() ?? "")).toMatchObject({
+    expect(JSON.parse(letter?.body ?? "")).toMatchObject({
       id: idOf(attempts[0]),
       workspace: "acme",
       bodyBase64: Buffer.from('{"text":"unlucky"}').toString("base64"),
@@ -209,7 +206,7 @@ describe("the bundle in workerd", () => {
     target.answers.push({ status });
     expect((await deliver("{}")).status).toBe(200);
     await arrivalsAt("/dead-letters", 1);
-    expect(target.arrivals.filter(({ url }) => url === "/acme")).toHaveLength(1);
+    expect(target.arrivals.filter(({ path }) => path === "/acme")).toHaveLength(1);
   });
 });
 

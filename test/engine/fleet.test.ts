@@ -9,7 +9,7 @@ import { QUERY_VALUE, registeredWorkspaces, writesSince } from "../support/scene
 import { findSecrets } from "../support/secrets.ts";
 import { createStack } from "../support/stack.ts";
 
-const NAMES = Array.from({ length: 24 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
+const NAMES = Array.from({ length: 30 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
 /** In the first list only, and from the second on. */
 const LEAVER = "leaver";
 const NEWCOMER = NAMES[0] ?? "";
@@ -87,18 +87,18 @@ const refusal = (text: string) => ({
   message: expect.stringContaining(text) as string,
 });
 
-describe("24 workspaces in 4 stacks", () => {
+describe("30 workspaces in 4 stacks", () => {
   test("plan finds all to create, what is occupied by somebody else, and leaves nothing behind", async () => {
     for (const names of split) expect(names.length).toBeGreaterThan(2);
     scene.emulator.workspace(OCCUPIED).takeOver(STRANGER);
     const plan = await scene.run([...FIRST, OCCUPIED], (fleet, told) => fleet.plan(told));
     expect(plan).toMatchObject({
       outcome: "done",
-      totals: { create: 25, update: 0, delete: 0, same: 0 },
-      creates: { free: 24, adopted: 0, taken: 1, unknown: 0 },
+      totals: { create: 31, update: 0, delete: 0, same: 0 },
+      creates: { free: 30, adopted: 0, taken: 1, unknown: 0 },
       removals: [],
       failures: [],
-      calls: { "get-webhook": 25 },
+      calls: { "get-webhook": 31 },
     });
     expect(plan.stacks.map(({ stack }) => stack)).toEqual(STACKS);
     expect(JSON.stringify(plan)).not.toContain("somebody.example");
@@ -112,13 +112,13 @@ describe("24 workspaces in 4 stacks", () => {
       outcome: "done",
       failures: [],
       skipped: [],
-      calls: { "set-webhook": 24 },
+      calls: { "set-webhook": 30 },
       answers429: 0,
     });
     expect(report.stacks.map(({ stack }) => stack)).toEqual(STACKS);
     expect(registeredWorkspaces(scene).toSorted()).toEqual([...FIRST, OCCUPIED].toSorted());
     expectSharedKeys(FIRST);
-    expect(keys.size).toBe(24);
+    expect(keys.size).toBe(30);
     expect(Object.keys(await scene.stackFiles())).toEqual(
       [...STACKS, "production-index"].map((stack) => `${stack}.json`),
     );
@@ -145,7 +145,7 @@ describe("24 workspaces in 4 stacks", () => {
     const report = await scene.run(NAMES, (fleet, told) => fleet.up(told));
     expect(report).toMatchObject({ outcome: "done", failures: [] });
     const changes = report.stacks.flatMap(({ webhooks }) => webhooks.map(({ change }) => change));
-    expect(changes.filter((change) => change === "same")).toHaveLength(23);
+    expect(changes.filter((change) => change === "same")).toHaveLength(29);
     expect(writesSince(scene, count)).toEqual([`delete-webhook ${LEAVER}`, `set-webhook ${NEWCOMER}`]);
     const touched = scene.emulator.requests.slice(count).map(({ workspace }) => workspace);
     expect(new Set(touched)).toEqual(new Set([LEAVER, NEWCOMER]));
@@ -193,7 +193,7 @@ describe("the service changes behind the fleet's back", () => {
     const before = await scene.stackFiles();
     const count = requestCount();
     const report = await scene.run(NAMES, (fleet, told) => fleet.watch(told));
-    expect(report).toMatchObject({ outcome: "drift", checked: 24, failures: [] });
+    expect(report).toMatchObject({ outcome: "drift", checked: 30, failures: [] });
     const found = new Map(report.workspaces.map(({ workspace, ...rest }) => [workspace, rest]));
     expect([...found.keys()].toSorted()).toEqual([drifted, down, gone, taken].toSorted());
     const url = { property: "webhookUrl", expected: `${scene.endpoint.url}/${drifted}`, actual: changedUrl };
@@ -310,7 +310,7 @@ describe("the keys of all are rotated", () => {
 
   test("afterwards watch finds no drift", async () => {
     const report = await scene.run(NAMES, (fleet, told) => fleet.watch(told));
-    expect(report).toMatchObject({ outcome: "no-drift", checked: 24, workspaces: [], failures: [] });
+    expect(report).toMatchObject({ outcome: "no-drift", checked: 30, workspaces: [], failures: [] });
   });
 });
 

@@ -1,5 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { startListener } from "../support/http.ts";
 import { vi } from "vitest";
 import {
   startEmulator,
@@ -232,19 +231,10 @@ interface Endpoint {
 async function startEndpoint(): Promise<Endpoint> {
   const verificationKeys = Array.from({ length: KEYS }, (_, number) => SECRETS.key(number));
   const answer = toNodeListener(createResponder({ verificationKeys, onDelivery: () => {} }));
-  const server = createServer((request, response) => {
+  const { url, close } = await startListener((request, response) => {
     if (endpoint.isUp) answer(request, response);
     else response.writeHead(503).end();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const endpoint: Endpoint = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    isUp: true,
-    close: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const endpoint: Endpoint = { origin: url, isUp: true, close };
   return endpoint;
 }

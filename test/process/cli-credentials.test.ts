@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
-import { closeServers, listen } from "../support/node-server.ts";
-import { API_KEY, closeAfterTests, errorOf, makeFolder, runCli } from "./cli-harness.ts";
+import { startServer } from "../support/http.ts";
+import { API_KEY, errorOf, makeFolder, runCli } from "./cli-harness.ts";
 import { startService } from "./cli-service.ts";
 import { startProgram, type Said } from "./program.ts";
 
@@ -84,8 +84,7 @@ describe("a credential", () => {
 
 describe("a service that is slow", () => {
   test("is told of on stderr after two seconds, and Ctrl-C ends the command at once with 130", async () => {
-    closeAfterTests(closeServers);
-    const slow = `http://127.0.0.1:${await listen(() => undefined)}/`;
+    const slow = `${(await startServer(() => undefined)).url}/`;
     const environment = { APICHAT_API_KEY: API_KEY };
     for (const [json, end] of [
       [[], "interrupted\n"],

@@ -1,12 +1,10 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
-import { startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
+import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
+import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";
@@ -25,15 +23,6 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "apichat-emulator-"));
 });
 afterAll(() => rm(folder, { recursive: true }));
-
-const endpoints: Endpoint[] = [];
-afterEach(() => Promise.all(endpoints.splice(0).map((endpoint) => endpoint.close())));
-
-async function receive(): Promise<Endpoint> {
-  const endpoint = await startEndpoint();
-  endpoints.push(endpoint);
-  return endpoint;
-}
 
 async function writeText(name: string, text: string): Promise<string> {
   const file = join(folder, name);
@@ -87,7 +76,7 @@ const send = (botUrl: string, flowApiKey: string, text: string): Promise<Respons
 
 describe("apichat emulator", () => {
   it("starts with a workspace and its keys, shows what happens, and ends with 0 at Ctrl-C", async () => {
-    const endpoint = await receive();
+    const endpoint = await startEndpoint();
     const program = start();
     const [, url = ""] = await program.waitFor(/^registration {2}(http\S+)$/m);
     expect((await program.waitFor(/^page +(\S+)$/m))[1]).toBe(`${url}/_emulator/`);
@@ -111,7 +100,7 @@ describe("apichat emulator", () => {
   });
 
   it("prints one JSON object a line with --json, without keys but those that it made", async () => {
-    const endpoint = await receive();
+    const endpoint = await startEndpoint();
     const { program, started } = await startWithJson("--workspace", "acme", "--workspace", "globex");
     expect(started.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
       ["acme", "acme-api-key"],
@@ -201,7 +190,7 @@ faults:
   });
 
   it("keeps its workspaces with --data, so that the next run with the same words has them", async () => {
-    const endpoint = await receive();
+    const endpoint = await startEndpoint();
     const words = ["--data", join(folder, "emulator.db"), "--workspace", "acme"];
     const first = await startWithJson(...words);
     const [acme] = first.started.workspaces;
@@ -295,9 +284,7 @@ describe("apichat emulator, used wrongly", () => {
   });
 
   it("ends with 1 where a port is taken, and says how to find who has it", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as AddressInfo;
+    const { port } = await startServer();
     for (const parameters of [
       ["--port", String(port), "--bot-port", "0"],
       ["--port", "0", "--bot-port", String(port)],
@@ -309,7 +296,6 @@ describe("apichat emulator, used wrongly", () => {
       );
       expect(said.stderr).toContain(`ss -ltnp 'sport = :${port}'`);
     }
-    taken.close();
   });
 
   it("names every open point, with examples and exit codes, in its help", async () => {

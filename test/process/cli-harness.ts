@@ -1,26 +1,20 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
+import { afterTests } from "../support/http.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { startProgram, type Said } from "./program.ts";
 
 export { API_KEY, VERIFICATION_KEY };
-
-const closings: (() => Promise<unknown>)[] = [];
-/** Runs `close` after the tests of the file. */
-export const closeAfterTests = (close: () => Promise<unknown>): void => void closings.push(close);
-afterAll(async () => {
-  await Promise.all(closings.map((close) => close()));
-});
 
 /** A folder that is gone after the tests; writes a file for its owner only, and gives its path. */
 export async function makeFolder(): Promise<
   (name: string, content: string, mode?: number) => Promise<string>
 > {
   const folder = await mkdtemp(join(tmpdir(), "apichat-cli-"));
-  closeAfterTests(() => rm(folder, { recursive: true, force: true }));
+  afterTests(() => rm(folder, { recursive: true, force: true }));
   return async (name, content, mode = 0o600) => {
     const path = join(folder, name);
     await writeFile(path, content, { mode });

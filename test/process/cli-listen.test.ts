@@ -1,11 +1,8 @@
-import { createServer } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { diagnoseHandshake } from "pulumi-apichat/diagnosis";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
-import { freePort } from "../support/http.ts";
-import { startReceiver, type Receiver } from "../support/receiver.ts";
+import { freePort, startServer } from "../support/http.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";
 import { KEY, run, startProgram } from "./program.ts";
@@ -15,15 +12,6 @@ interface Line extends Record<string, unknown> {
   id: number;
   url: string;
   headers: [string, string][];
-}
-
-const receivers: Receiver[] = [];
-afterEach(() => Promise.all(receivers.splice(0).map((receiver) => receiver.close())));
-
-async function receive(): Promise<Receiver> {
-  const receiver = await startReceiver();
-  receivers.push(receiver);
-  return receiver;
 }
 
 async function listen(...parameters: string[]): Promise<{ program: LiveProgram; url: string }> {
@@ -89,7 +77,7 @@ describe("apichat listen", () => {
   });
 
   it("forwards what is accepted, byte for byte, with its headers and without those of the connection", async () => {
-    const receiver = await receive();
+    const receiver = await startReceiver();
     const { program, url } = await listen(
       "--forward",
       `${receiver.url}?token=secret-of-the-target`,
@@ -122,7 +110,7 @@ describe("apichat listen", () => {
   });
 
   it("acknowledges what its target does not take, tells why, and keeps the order of a conversation", async () => {
-    const receiver = await receive();
+    const receiver = await startReceiver();
     receiver.answerWith(500);
     const { program, url } = await listen("--forward", receiver.url, "--json");
     for (const text of ["one", "two", "three"]) {
@@ -146,18 +134,11 @@ describe("apichat listen", () => {
   });
 
   it("ends at Ctrl-C while its target does not answer", async () => {
-    let isAsked = false;
-    const deaf = createServer(() => (isAsked = true)).listen(0, "127.0.0.1");
-    await once(deaf, "listening");
-    const { program, url } = await listen(
-      "--forward",
-      `http://127.0.0.1:${(deaf.address() as AddressInfo).port}/`,
-    );
+    const deaf = await startServer(() => undefined);
+    const { program, url } = await listen("--forward", deaf.url);
     await fetch(await createDelivery("text", { url, verificationKey: KEY }));
-    await expect.poll(() => isAsked).toBe(true);
+    await expect.poll(() => deaf.requests.length).toBe(1);
     expect(await end(program)).toMatchObject({ exitCode: 0, signal: null });
-    deaf.closeAllConnections();
-    deaf.close();
   });
 
   it("answers one path only if it is told to, and shows headers and body with --verbose", async () => {
@@ -241,13 +222,10 @@ describe("apichat listen, used wrongly", () => {
   });
 
   it("ends with 1 if it cannot listen", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as AddressInfo;
+    const { port } = await startServer();
     const said = await startProgram(["listen", "--port", String(port)], {
       environment: { APICHAT_VERIFICATION_KEY: KEY },
     }).ended;
-    taken.close();
     expect(said.exitCode).toBe(1);
     expect(said.stderr).toContain(`port ${port}: the port is taken by another program`);
   });

@@ -1,39 +1,20 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { closeAfterTests, errorOf, makeFolder, runCli, type CliOptions } from "./cli-harness.ts";
+import { startServer, type TestServer } from "../support/http.ts";
+import { errorOf, makeFolder, runCli, type CliOptions } from "./cli-harness.ts";
 import type { Said } from "./program.ts";
 
 const FLOW_API_KEY = "flow-api-key/+of=acme-0123456789";
 
-interface Received {
-  authorization: string | undefined;
-  body: unknown;
-}
-
-const received: Received[] = [];
 let answer = { status: 200, body: '{"status":"ok"}' };
-let botUrl: string;
+let server: TestServer;
+const received: { authorization: string | undefined; body: unknown }[] = [];
 
 beforeAll(async () => {
-  const server = createServer((request, response) => void take(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  botUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/apichat/f0123`;
-  closeAfterTests(
-    () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        server.closeAllConnections();
-      }),
-  );
+  server = await startServer(({ headers, body }, response) => {
+    received.push({ authorization: headers.authorization, body: JSON.parse(body) as unknown });
+    response.writeHead(answer.status).end(answer.body);
+  });
 });
-
-async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body = JSON.parse(await text(request)) as unknown;
-  received.push({ authorization: request.headers.authorization, body });
-  response.writeHead(answer.status).end(answer.body);
-}
 
 beforeEach(() => {
   received.length = 0;
@@ -48,7 +29,10 @@ const COMMON = {
 };
 
 async function send(parameters: readonly string[], options: CliOptions = {}): Promise<Said> {
-  const environment = { APICHAT_BOT_URL: botUrl, APICHAT_FLOW_API_KEY: FLOW_API_KEY };
+  const environment = {
+    APICHAT_BOT_URL: `${server.url}/api/apichat/f0123`,
+    APICHAT_FLOW_API_KEY: FLOW_API_KEY,
+  };
   const said = await runCli(["send", ...parameters], { environment, ...options });
   expect(said.stdout + said.stderr).not.toContain(FLOW_API_KEY);
   return said;
@@ -103,7 +87,7 @@ describe("apichat send", () => {
 
   test("text - is that of stdin, less the line break at its end", async () => {
     const said = await send(["text", "-", ...CONTACT, "--json"], {
-      environment: { APICHAT_BOT_URL: botUrl, APICHAT_FLOW_API_KEY: FLOW_API_KEY },
+      environment: { APICHAT_BOT_URL: `${server.url}/api/apichat/f0123`, APICHAT_FLOW_API_KEY: FLOW_API_KEY },
       stdin: "two\nlines\n",
     });
     expect(JSON.parse(said.stdout)).toEqual({ httpStatus: 200, body: { status: "ok" }, attempts: 1 });
@@ -133,7 +117,10 @@ describe("apichat send", () => {
 
   test("takes everything from a file of credentials", async () => {
     const writeFile = await makeFolder();
-    const file = await writeFile("acme.yaml", `botUrl: ${botUrl}\nflowApiKey: ${FLOW_API_KEY}\n`);
+    const file = await writeFile(
+      "acme.yaml",
+      `botUrl: ${server.url}/api/apichat/f0123\nflowApiKey: ${FLOW_API_KEY}\n`,
+    );
     const said = await send(["text", "Hello", ...CONTACT, "--credentials", file], { environment: {} });
     expect(said).toMatchObject({ exitCode: 0, stderr: "" });
     expect(received).toHaveLength(1);

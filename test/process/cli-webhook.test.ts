@@ -2,8 +2,8 @@ import { removalCommand } from "../../dist/provider/errors/index.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import type { Endpoint } from "../support/endpoint.ts";
-import { closeServers, listen } from "../support/node-server.ts";
-import { API_KEY, closeAfterTests, errorOf, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
+import { startServer } from "../support/http.ts";
+import { API_KEY, errorOf, QUERY_SECRET, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 import { startService, startWebhook } from "./cli-service.ts";
 import type { Said } from "./program.ts";
 
@@ -281,15 +281,8 @@ describe("apichat webhook get", () => {
     expect(refused.stderr).toContain("Give it with --api-key-file or APICHAT_API_KEY\n");
     const gone = await webhook(["get", "--base-url", `${emulator.url}/nowhere`]);
     expect(gone.stderr).toContain("Check --base-url\n");
-    const late = await listen(() => undefined);
-    closeAfterTests(closeServers);
-    const silent = await webhook([
-      "get",
-      "--base-url",
-      `http://127.0.0.1:${late}/`,
-      "--request-seconds",
-      "1",
-    ]);
+    const { url } = await startServer(() => undefined);
+    const silent = await webhook(["get", "--base-url", `${url}/`, "--request-seconds", "1"]);
     expect(silent.stderr).toContain("Raise --request-seconds if the service is slow\n");
     expect(refused.stderr + gone.stderr + silent.stderr).not.toMatch(/baseUrl|requestSeconds|pulumi/);
   });
