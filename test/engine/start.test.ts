@@ -47,7 +47,7 @@ describe("npm start shows the main job with real commands", () => {
       "$ pulumi destroy --yes",
       "  - deleted acme, globex, initech; the service has no registration left",
     ]);
-    expect(all.split("\n").length).toBeLessThan(50);
+    expect(all.split("\n").length).toBeLessThan(60);
     expect(all, "escape sequences").not.toContain("\u001b");
     expect(all, "secrets are 64 hexadecimal digits").not.toMatch(/[0-9a-f]{64}/);
     await expectNothingLeft();
