@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import { isModuleNamespaceObject } from "node:util/types";
 import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 
@@ -39,9 +40,14 @@ export async function bundleProvider(): Promise<() => Provider> {
     filename: fileURLToPath(new URL("provider.cjs", import.meta.url)),
   }) as (require: NodeJS.Require, module: { exports: Exports }) => void;
   const require = createRequire(import.meta.url);
+  // The bundle takes what it requires for the default export, as Node does of CommonJS; p-limit is a module with one.
+  const load = ((name: string) => {
+    const loaded = require(name) as { default?: unknown };
+    return isModuleNamespaceObject(loaded) && typeof loaded.default === "function" ? loaded.default : loaded;
+  }) as NodeJS.Require;
   return () => {
     const module = { exports: {} as Exports };
-    evaluate(require, module);
+    evaluate(load, module);
     return module.exports.ApiChatWebhook;
   };
 }
