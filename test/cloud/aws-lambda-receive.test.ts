@@ -40,7 +40,8 @@ function handshake(token: string): SentRequest {
 /** The function may read the keys again at the earliest a second after it has done so. */
 async function untilKeysMayBeReadAgain({ parameterReads }: AwsEndpoint): Promise<void> {
   const lastMs = parameterReads.at(-1) ?? 0;
-  await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(1_000), { timeout: 5_000 });
+  // A second, by the function's clock: on a busy machine its own begins some time after the endpoint's.
+  await vi.waitFor(() => expect(Date.now() - lastMs).toBeGreaterThan(3_000), { timeout: 20_000 });
 }
 
 describe(`The receiving function, run by ${client.name}`, () => {
@@ -126,9 +127,7 @@ describe(`The receiving function, run by ${client.name}`, () => {
   test("takes the first delivery and the first handshake under a new key, without a new start", async () => {
     await untilKeysMayBeReadAgain(aws);
     aws.parameters.set(KEYS_PARAMETER, JSON.stringify([NEXT_KEY, KEY]));
-    // The function's own second may begin later than the endpoint's.
-    const delivery = await signDelivery(BYTES, NEXT_KEY);
-    await expect.poll(async () => (await request(delivery)).statusCode).toBe(200);
+    expect(await request(await signDelivery(BYTES, NEXT_KEY))).toMatchObject({ statusCode: 200 });
     expect(await request(handshake(NEXT_KEY))).toMatchObject({ statusCode: 200, body: "c1" });
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
   });
