@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { sentConversationId } from "./conversation-id.js";
-import { named } from "./named.js";
-import { requestUrl } from "./url.js";
+import type { InboundKind } from "./message-kind.js";
+import { named, requestUrl, sentConversationId } from "./parts.js";
 
 /** zod schema of {@link Sender}. */
 export const sender = z.strictObject({
@@ -170,3 +169,13 @@ export type InboundMessage =
   | InboundAudioMessage
   | InboundVideoMessage
   | InboundFileMessage;
+
+/** The zod schema of each kind of message (section 4.2): a problem of one names its field, as that of their union does not. */
+export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
+  text: inboundTextMessage,
+  button: inboundButtonMessage,
+  image: inboundImageMessage,
+  audio: inboundAudioMessage,
+  video: inboundVideoMessage,
+  file: inboundFileMessage,
+};

@@ -1,80 +1,15 @@
+export * from "./handshake.js";
+export * from "./inbound.js";
 export {
-  answeredConfiguration,
-  deleteWebhookRequest,
-  getWebhookRequest,
-  readRegistration,
-  registrationEnvelope,
-  setWebhookRequest,
-  webhookConfiguration,
-  type AnsweredConfiguration,
-  type DeleteWebhookRequest,
-  type GetWebhookRequest,
-  type RegistrationAction,
-  type RegistrationEnvelope,
-  type RegistrationRequest,
-  type SetWebhookRequest,
-  type WebhookConfiguration,
-} from "./registration.js";
-export { handshakeParameters, type HandshakeParameters } from "./handshake.js";
-export {
-  audioAttachment,
-  fileAttachment,
-  imageAttachment,
-  inboundAudioMessage,
-  inboundButtonMessage,
-  inboundFileMessage,
-  inboundImageMessage,
-  inboundMessage,
-  inboundTextMessage,
-  inboundVideoMessage,
-  sender,
-  submittedValue,
-  videoAttachment,
-  type AudioAttachment,
-  type FileAttachment,
-  type ImageAttachment,
-  type InboundAudioMessage,
-  type InboundButtonMessage,
-  type InboundFileMessage,
-  type InboundImageMessage,
-  type InboundMessage,
-  type InboundTextMessage,
-  type InboundVideoMessage,
-  type Sender,
-  type SubmittedValue,
-  type VideoAttachment,
-} from "./inbound.js";
-export { INBOUND_KINDS, inboundKindOf, type InboundKind } from "./inbound-kind.js";
-export { inboundShapes } from "./inbound-shapes.js";
-export { MEDIA_KINDS, type MediaKind } from "./media-kind.js";
-export {
-  button,
-  buttonTemplateAttributes,
-  genericTemplateAttributes,
-  genericTemplateItem,
-  outboundAudio,
-  outboundButtonTemplate,
-  outboundFile,
-  outboundGenericTemplate,
-  outboundImage,
-  outboundMessage,
-  outboundText,
-  outboundVideo,
-  type Button,
-  type ButtonTemplateAttributes,
-  type DefaultAction,
-  type GenericTemplateAttributes,
-  type GenericTemplateItem,
-  type OutboundAudio,
-  type OutboundButtonTemplate,
-  type OutboundFile,
-  type OutboundGenericTemplate,
-  type OutboundImage,
-  type OutboundMessage,
-  type OutboundText,
-  type OutboundVideo,
-} from "./outbound.js";
-export { outboundKindOf, type OutboundKind } from "./outbound-kind.js";
+  INBOUND_KINDS,
+  inboundKindOf,
+  MEDIA_KINDS,
+  outboundKindOf,
+  type InboundKind,
+  type MediaKind,
+  type OutboundKind,
+} from "./message-kind.js";
+export * from "./outbound.js";
 export {
   OutboundFormatError,
   parseOutbound,
@@ -82,5 +17,6 @@ export {
   type OutboundIssue,
   type ParsedOutbound,
 } from "./parse-outbound.js";
-export { type ReceivedOutbound } from "./received-outbound.js";
-export { type ReceivedConversationId } from "./conversation-id.js";
+export type { ReceivedConversationId } from "./parts.js";
+export type { ReceivedOutbound } from "./received-outbound.js";
+export * from "./registration.js";

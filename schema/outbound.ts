@@ -1,7 +1,5 @@
 import * as z from "zod";
-import { receivedConversationId } from "./conversation-id.js";
-import { named } from "./named.js";
-import { receivedUrl, receivedUrlOrEmpty } from "./url.js";
+import { named, receivedConversationId, receivedUrl, receivedUrlOrEmpty } from "./parts.js";
 
 /** What every delivery holds (section 2.4). */
 const common = {

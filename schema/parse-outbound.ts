@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { reviveConversationId } from "./conversation-digits.js";
-import { outboundKindOf, type OutboundKind } from "./outbound-kind.js";
+import { outboundKindOf, reviveConversationId, type OutboundKind } from "./message-kind.js";
 import {
   outboundAudio,
   outboundButtonTemplate,

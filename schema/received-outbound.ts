@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { receivedConversationId, type ReceivedConversationId } from "./conversation-id.js";
 import {
   outboundText,
   type Button,
@@ -8,7 +7,12 @@ import {
   type GenericTemplateAttributes,
   type GenericTemplateItem,
 } from "./outbound.js";
-import { receivedUrl, receivedUrlOrEmpty } from "./url.js";
+import {
+  receivedConversationId,
+  receivedUrl,
+  receivedUrlOrEmpty,
+  type ReceivedConversationId,
+} from "./parts.js";
 
 // The shapes of outbound.ts as a service may write them; one in PHP easily mixes up null, "", [], 0 and false. Each gives the
 // shape of outbound.ts: a field is converted first, and then judged as there.

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { named } from "./named.js";
-import { requestUrl } from "./url.js";
+import { named, requestUrl } from "./parts.js";
 
 /** The three operations of the registration interface: the value of the query parameter `action` (section 4.1). */
 export type RegistrationAction = "get-webhook" | "set-webhook" | "delete-webhook";

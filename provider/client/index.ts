@@ -8,12 +8,7 @@ export {
   type SetWebhookOptions,
 } from "./registration-client.js";
 export { DEFAULT_REQUEST_SECONDS, type ApiKeyAs, type FlowApiKeyAs } from "./options.js";
-export {
-  MessageClient,
-  type MessageClientOptions,
-  type MessageReceipt,
-  type SendOptions,
-} from "./message-client.js";
+export { MessageClient, type MessageClientOptions } from "./message-client.js";
 export type {
   BatchOptions,
   BatchResult,
@@ -27,8 +22,10 @@ export type {
   BatchMessage,
   MessageAddress,
   MessageOfKind,
+  MessageReceipt,
   SendButtonOptions,
   SendMediaOptions,
+  SendOptions,
   SendTextOptions,
 } from "./messages.js";
 export type { Retry } from "../lib/retry.js";

@@ -1,8 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { orAborted } from "../lib/abort.js";
 import { invalidConfig } from "./options.js";
-import { conversationOf, type BatchMessage } from "./messages.js";
-import type { MessageReceipt, SendOptions } from "./message-client.js";
+import { conversationOf, type BatchMessage, type MessageReceipt, type SendOptions } from "./messages.js";
 import { Semaphore } from "./origin-gate.js";
 
 const DEFAULT_CONCURRENCY = 8;

@@ -11,8 +11,10 @@ import {
   checkMessage,
   type BatchMessage,
   type MessageOfKind,
+  type MessageReceipt,
   type SendButtonOptions,
   type SendMediaOptions,
+  type SendOptions,
   type SendTextOptions,
 } from "./messages.js";
 import { runOperation } from "./operation.js";
@@ -43,21 +45,6 @@ export interface MessageClientOptions {
   dispatcher?: Dispatcher;
   /** Told of each failed attempt that will be repeated. */
   onRetry?: (retry: Retry & { operation: "message" }) => void;
-}
-
-export interface SendOptions {
-  /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
-  signal?: AbortSignal;
-}
-
-/** What the service answered to a message that it took. The specification shows neither status nor body (section 4.2). */
-export interface MessageReceipt {
-  /** Any of 200 to 299. */
-  httpStatus: number;
-  /** The value, if it is JSON, or else the text; undefined if it is empty, or broke off or exceeds 1 MiB: the status counts. */
-  body: unknown;
-  /** How many requests were sent. */
-  attempts: number;
 }
 
 /**

@@ -1,8 +1,6 @@
 import type * as z from "zod";
-import { INBOUND_KINDS, inboundKindOf } from "../../schema/inbound-kind.js";
-import { inboundShapes } from "../../schema/inbound-shapes.js";
-import type { InboundMessage, Sender } from "../../schema/inbound.js";
-import type { MediaKind } from "../../schema/media-kind.js";
+import { INBOUND_KINDS, inboundKindOf, type MediaKind } from "../../schema/message-kind.js";
+import { inboundShapes, type InboundMessage, type Sender } from "../../schema/inbound.js";
 import { renderProblem } from "../errors/index.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { invalidConfig } from "./options.js";
@@ -33,6 +31,21 @@ export interface SendButtonOptions extends MessageAddress {
 export interface SendMediaOptions extends MessageAddress {
   /** Absolute http or https URL of the media. */
   url: string;
+}
+
+export interface SendOptions {
+  /** Ends this call; the promise rejects with the signal's reason. The service may have taken the message. */
+  signal?: AbortSignal;
+}
+
+/** What the service answered to a message that it took. The specification shows neither status nor body (section 4.2). */
+export interface MessageReceipt {
+  /** Any of 200 to 299. */
+  httpStatus: number;
+  /** The value, if it is JSON, or else the text; undefined if it is empty, or broke off or exceeds 1 MiB: the status counts. */
+  body: unknown;
+  /** How many requests were sent. */
+  attempts: number;
 }
 
 /** A message by its kind: the options of `sendText`, `sendButton`, or of the method of its media. */

@@ -57,3 +57,30 @@ export function answerChallenge(challenge: string): Answer {
 
 /** Answers a delivery that was handled: 200 without a body. */
 export const answerHandled = (): Answer => ({ status: 200, headers: {}, body: "" });
+
+/** How long a sender is asked to wait by default, in seconds. */
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Thrown by `onDelivery` when a delivery cannot be taken now, because a queue or a disk is full: the answer is 503 with
+ * `Retry-After`, and nothing is reported. The message is not shown to the sender.
+ */
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
+  /** What `Retry-After` says, in seconds. Default 5. */
+  readonly retryAfterSeconds: number;
+
+  constructor(
+    message = "the delivery cannot be taken now",
+    options: { retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterSeconds = options.retryAfterSeconds ?? RETRY_AFTER_SECONDS;
+  }
+}
+
+/** Answers 503, and when to come again. */
+export function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
+  const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
+  return answerError("unavailable", "the delivery is valid, but cannot be taken now", headers);
+}

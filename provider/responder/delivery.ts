@@ -1,5 +1,4 @@
-import { reviveConversationId } from "../../schema/conversation-digits.js";
-import { outboundKindOf, type OutboundKind } from "../../schema/outbound-kind.js";
+import { outboundKindOf, reviveConversationId, type OutboundKind } from "../../schema/message-kind.js";
 import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**

@@ -1,12 +1,11 @@
-export type { ResponderErrorCode } from "./answers.js";
-export type { BodyFailure } from "./body.js";
+export { UnavailableError, type ResponderErrorCode } from "./answers.js";
 export type { Delivery, DeliveryKind, TaggedMessage } from "./delivery.js";
 export type { WaitUntil } from "./fetch.js";
 export { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "./forwarding.js";
 export type { ForwardVerdict } from "./forwarding.js";
 export type { Handshake } from "./handshake.js";
 export type { VerificationKeys, VerificationKeySource } from "./keys.js";
-export type { Answer, IncomingRequest, RequestHead } from "./request.js";
+export type { Answer, BodyFailure, IncomingRequest, RequestHead } from "./request.js";
 export { createResponder } from "./responder.js";
 export type {
   AnswerContext,
@@ -19,4 +18,3 @@ export { signBody, verifySignature } from "./signature.js";
 export type { VerifySignatureOptions } from "./signature.js";
 export { createDelivery, createHandshake } from "./test-requests.js";
 export type { CreateDeliveryOptions, CreateHandshakeOptions } from "./test-requests.js";
-export { UnavailableError } from "./unavailable-error.js";

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import type { BodyFailure } from "./body.js";
-import type { Answer, IncomingRequest } from "./request.js";
+import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 type Values<Value = string> = Readonly<Record<string, Value | undefined>> | null | undefined;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { BodyFailure } from "./body.js";
-import type { Answer, IncomingRequest } from "./request.js";
+import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
 /** How long the rest of a body is read and thrown away after an early answer, so that the sender can read the answer. */

@@ -1,4 +1,8 @@
-import type { BodyFailure } from "./body.js";
+/** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
+export const BODY_LIMIT_BYTES = 1024 * 1024;
+
+/** Why there is no raw body: it is over the limit, the connection broke, or something else has read it before. */
+export type BodyFailure = "body_too_large" | "body_incomplete" | "body_consumed";
 
 /** What is known of a request before its body is read. */
 export interface RequestHead {

@@ -1,5 +1,10 @@
-import { answerChallenge, answerError, answerHandled } from "./answers.js";
-import { BODY_LIMIT_BYTES, type BodyFailure } from "./body.js";
+import {
+  answerChallenge,
+  answerError,
+  answerHandled,
+  answerUnavailable,
+  UnavailableError,
+} from "./answers.js";
 import { parseMessage, type Delivery } from "./delivery.js";
 import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./fetch.js";
 import {
@@ -13,9 +18,15 @@ import {
 } from "./handshake.js";
 import { listKeys, type KeyList, type VerificationKeyFunction, type VerificationKeySource } from "./keys.js";
 import { reportError } from "./report.js";
-import { pathOf, type Answer, type IncomingRequest, type RequestHead } from "./request.js";
+import {
+  BODY_LIMIT_BYTES,
+  pathOf,
+  type Answer,
+  type BodyFailure,
+  type IncomingRequest,
+  type RequestHead,
+} from "./request.js";
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
-import { UnavailableError } from "./unavailable-error.js";
 
 /** What a handler gets beside its delivery. */
 export interface DeliveryContext {
@@ -236,11 +247,6 @@ async function handleDelivery(
     reportError("onDelivery", error, keys);
     return answerError("handler_failed", "the delivery is valid, but handling it has failed");
   }
-}
-
-function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
-  const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
-  return answerError("unavailable", "the delivery is valid, but cannot be taken now", headers);
 }
 
 function describeBadSignature(

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { answerError } from "../responder/answers.js";
+import { answerError, UnavailableError } from "../responder/answers.js";
 import type { Answer, IncomingRequest } from "../responder/request.js";
 import { pathOf } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
-import { UnavailableError } from "../responder/unavailable-error.js";
 import type { ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import { HEALTH_PATH } from "./names.js";

@@ -1,4 +1,4 @@
-import type { OutboundKind } from "../../../schema/outbound-kind.js";
+import type { OutboundKind } from "../../../schema/message-kind.js";
 import type { Handshake } from "../../responder/handshake.js";
 
 /** The signature of a delivery: of the verification key, of none, or not there. */

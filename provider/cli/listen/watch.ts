@@ -1,7 +1,6 @@
 import { looksLikePreflight } from "../../lib/version.js";
-import type { BodyFailure } from "../../responder/body.js";
 import { findHandshake, shortTextOf } from "../../responder/handshake.js";
-import type { Answer, IncomingRequest, RequestHead } from "../../responder/request.js";
+import type { Answer, BodyFailure, IncomingRequest, RequestHead } from "../../responder/request.js";
 import type { Responder } from "../../responder/responder.js";
 import { SIGNATURE_HEADER } from "../../responder/signature.js";
 import { printUrl } from "../../lib/url.js";

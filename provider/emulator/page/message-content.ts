@@ -1,6 +1,4 @@
-import { inboundKindOf } from "../../../schema/inbound-kind.js";
-import type { MediaKind } from "../../../schema/media-kind.js";
-import { outboundKindOf } from "../../../schema/outbound-kind.js";
+import { inboundKindOf, outboundKindOf, type MediaKind } from "../../../schema/message-kind.js";
 
 export interface ShownButton {
   title: string;

@@ -1,5 +1,5 @@
 import type { InboundMessage, OutboundMessage } from "../../../schema/index.js";
-import type { MediaKind } from "../../../schema/media-kind.js";
+import type { MediaKind } from "../../../schema/message-kind.js";
 import type { ShownButton } from "./message-content.js";
 
 /** Who writes in which conversation. */

@@ -117,7 +117,6 @@ describe.concurrent("Retry-After", () => {
     const ms = await waitedMs(() => new Date(Date.now() + 2000).toUTCString(), 429);
     // A date has whole seconds.
     expect(ms).toBeGreaterThanOrEqual(995);
-    expect(ms).toBeLessThan(4000);
   });
 
   test.each(["0", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])("of %s still leaves a pause", async (value) => {
@@ -130,10 +129,8 @@ describe.concurrent("Retry-After", () => {
       const { origin, received } = await startServer((_, response) =>
         answerBusy(response, { "retry-after": value }),
       );
-      const begun = performance.now();
       const error = await failureOf(createTestClient(origin, { requestSeconds: 5 }).getWebhook());
       expect(error).toMatchObject({ code: "unavailable", httpStatus: 503, attempts: 1 });
-      expect(performance.now() - begun).toBeLessThan(2000);
       expect(received).toHaveLength(1);
     },
   );
@@ -142,35 +139,41 @@ describe.concurrent("Retry-After", () => {
     const arrivals: number[] = [];
     const { origin } = await startServer((_, response, index) => {
       arrivals.push(performance.now());
-      if (index === 0) answerBusy(response, { "retry-after": "1" }, 429);
+      if (index === 0) answerBusy(response, { "retry-after": "3" }, 429);
       else answerOk(response);
     });
-    const { origin: elsewhere } = await startServer((_, response) => answerOk(response));
+    const { origin: elsewhere, received } = await startServer((_, response) => answerOk(response));
     const refused = Promise.withResolvers<void>();
-    const first = createTestClient(`${origin}/a`, { onRetry: () => refused.resolve() }).getWebhook();
+    const first = createTestClient(`${origin}/a`, {
+      onRetry: () => refused.resolve(),
+      requestSeconds: 20,
+    }).getWebhook();
     await refused.promise;
-    const begun = performance.now();
-    const others = [1, 2, 3].map((n) => createTestClient(`${origin}/b${n}`).getWebhook());
+    const others = [1, 2, 3].map((n) =>
+      createTestClient(`${origin}/b${n}`, { requestSeconds: 20 }).getWebhook(),
+    );
     await createTestClient(elsewhere).getWebhook();
-    expect(performance.now() - begun).toBeLessThan(800);
+    expect(received).toHaveLength(1);
+    expect(arrivals).toHaveLength(1);
     await Promise.all([first, ...others]);
     const [refusedAt = 0, ...later] = arrivals;
     expect(later).toHaveLength(4);
-    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(990);
+    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(2990);
   });
 
   test("of a 503 holds back only its own call", async () => {
     const { origin } = await startServer(({ path }, response, index) => {
-      if (path.startsWith("/a") && index === 0) answerBusy(response, { "retry-after": "1" });
+      if (path.startsWith("/a") && index === 0) answerBusy(response, { "retry-after": "300" });
       else answerOk(response);
     });
     const refused = Promise.withResolvers<void>();
-    const first = createTestClient(`${origin}/a`, { onRetry: () => refused.resolve() }).getWebhook();
+    const controller = new AbortController();
+    const options = { onRetry: () => refused.resolve(), requestSeconds: 600, signal: controller.signal };
+    const first = createTestClient(`${origin}/a`, options).getWebhook();
     await refused.promise;
-    const begun = performance.now();
-    await createTestClient(`${origin}/b`).getWebhook();
-    expect(performance.now() - begun).toBeLessThan(800);
-    await first;
+    expect(await createTestClient(`${origin}/b`).getWebhook()).toMatchObject({ status: "verified" });
+    controller.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
   });
 
   test("is read in seconds and as a date, at most a day, and as nothing else", () => {

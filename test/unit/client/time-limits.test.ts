@@ -6,12 +6,11 @@ describe.concurrent("the time limit", () => {
   test("ends a call that the service never answers", async () => {
     const { origin, received } = await startServer(() => undefined);
     const begun = performance.now();
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 0.3 }).getWebhook());
+    const error = await failureOf(createTestClient(origin, { requestSeconds: 1 }).getWebhook());
     expect(error).toMatchObject({ code: "timeout", operation: "get-webhook", attempts: 1 });
-    expect(error.message).toContain("no answer within 0.3 s");
+    expect(error.message).toContain("no answer within 1 s");
     expect(error.hints).toEqual([{ id: "raise_request_seconds" }]);
-    expect(performance.now() - begun).toBeGreaterThanOrEqual(290);
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(performance.now() - begun).toBeGreaterThanOrEqual(990);
     expect(received).toHaveLength(1);
   });
 
@@ -27,14 +26,12 @@ describe.concurrent("the time limit", () => {
     const { origin, received } = await startServer((_, response, index) =>
       index < 2 ? response.writeHead(503).end() : undefined,
     );
-    const begun = performance.now();
     const error = await failureOf(createTestClient(origin, { requestSeconds: 4 }).getWebhook());
     expect(error).toMatchObject({ code: "timeout", attempts: 3 });
-    expect(performance.now() - begun).toBeLessThan(8000);
     expect(received).toHaveLength(3);
   });
 
-  test("does not count the wait for a free place", async () => {
+  test("does not count the wait for a permit", async () => {
     const { origin } = await startServer((_, response) => setTimeout(() => answerOk(response), 600));
     const client = createTestClient(origin, { requestSeconds: 3 });
     // Eight at once: the last of 48 waits for three seconds, and has its own three seconds then.
@@ -44,10 +41,7 @@ describe.concurrent("the time limit", () => {
 
   test("ends a connection that cannot be made", async () => {
     const client = createTestClient(await startDeafListener(), { requestSeconds: 0.5 });
-    const begun = performance.now();
-    const error = await failureOf(client.getWebhook());
-    expect(error).toMatchObject({ code: "timeout", attempts: 1 });
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(await failureOf(client.getWebhook())).toMatchObject({ code: "timeout", attempts: 1 });
   });
 });
 
@@ -61,7 +55,7 @@ describe.concurrent("an abort signal", () => {
   ];
 
   describe.each(owners)("of %s", (_, give) => {
-    test("ends a call under way with its reason", async () => {
+    test("ends a call in progress with its reason", async () => {
       const { promise: arrived, resolve } = Promise.withResolvers<void>();
       const { origin } = await startServer(() => resolve());
       const controller = new AbortController();
@@ -72,20 +66,19 @@ describe.concurrent("an abort signal", () => {
       await expect(call).rejects.toBe(reason);
     });
 
-    test("ends the pause between two attempts at once", async () => {
+    test("ends the pause between two attempts", async () => {
       const { origin, received } = await startServer((_request, response) =>
-        response.writeHead(503, { "retry-after": "30" }).end(),
+        response.writeHead(503, { "retry-after": "300" }).end(),
       );
       const controller = new AbortController();
       const [clientOptions, callOptions] = give(controller.signal);
       const paused = Promise.withResolvers<void>();
-      const options = { requestSeconds: 60, onRetry: () => paused.resolve(), ...clientOptions };
+      const options = { requestSeconds: 600, onRetry: () => paused.resolve(), ...clientOptions };
       const call = createTestClient(origin, options).getWebhook(callOptions);
       await paused.promise;
-      const begun = performance.now();
+      // The pause is longer than the time limit of a test.
       controller.abort(reason);
       await expect(call).rejects.toBe(reason);
-      expect(performance.now() - begun).toBeLessThan(1000);
       expect(received).toHaveLength(1);
     });
 
@@ -99,11 +92,11 @@ describe.concurrent("an abort signal", () => {
 
   test("ends the wait for a pause that a 429 asked for", async () => {
     const { origin } = await startServer((_, response) =>
-      response.writeHead(429, { "retry-after": "30" }).end(),
+      response.writeHead(429, { "retry-after": "300" }).end(),
     );
     const controller = new AbortController();
     const paused = Promise.withResolvers<void>();
-    const options = { requestSeconds: 60, signal: controller.signal, onRetry: () => paused.resolve() };
+    const options = { requestSeconds: 600, signal: controller.signal, onRetry: () => paused.resolve() };
     const calls = [createTestClient(origin, options).getWebhook()];
     await paused.promise;
     calls.push(createTestClient(origin, options).getWebhook());

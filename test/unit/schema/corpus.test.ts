@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
-import { reviveConversationId } from "../../../schema/conversation-digits.js";
+import { reviveConversationId } from "../../../schema/message-kind.js";
 import { inboundMessage, outboundMessage } from "../../../schema/index.js";
 import { generateJsonSchemas } from "../../../tools/schema/json-schema.ts";
 import { missing, type Shape } from "./corpus-values.js";

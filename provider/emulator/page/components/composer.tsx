@@ -1,5 +1,5 @@
 import { useSignal, type Signal } from "@preact/signals";
-import { MEDIA_KINDS } from "../../../../schema/media-kind.js";
+import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
 import { sendAsAgent, sendAsContact } from "../actions.js";
 import { t } from "../i18n/translate.js";
 import type { ShownButton } from "../message-content.js";

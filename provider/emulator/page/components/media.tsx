@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
-import type { MediaKind } from "../../../../schema/media-kind.js";
+import type { MediaKind } from "../../../../schema/message-kind.js";
 import { fileNameOf, safeUrl } from "../untrusted.js";
 import { Icon } from "./buttons.js";
 import { Text } from "./text.js";

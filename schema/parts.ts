@@ -1,6 +1,14 @@
 import * as z from "zod";
 
 /**
+ * Gives a shape inside another one the name of its type; it does nothing at run time. Without it the nested type is
+ * anonymous in editors, and in the JSON Schema it is written out wherever it is used.
+ */
+export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
+  return shape;
+}
+
+/**
  * A conversation id to be sent (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. One beyond is refused: a JavaScript
  * number cannot hold its digits, so another conversation would be addressed.
  */
@@ -27,3 +35,26 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
   [z.int({ error: receivedError }), z.bigint()],
   { error: receivedError },
 );
+
+// JSON Schema cannot see these patterns through the types: each key that uses one repeats it in a `@pattern` tag.
+
+/** A URL in a request: absolute, http or https, without white space. */
+export const requestUrl = z
+  .string()
+  .regex(
+    /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]\S*$/,
+    "expected an absolute http or https URL without white space",
+  );
+
+/** A URL as received. Only its start is looked at: a space in a file name is let through. */
+export const receivedUrl = z
+  .string()
+  .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/, "expected an absolute http or https URL");
+
+/** As {@link receivedUrl}, or empty: what a card without an image or link holds is not in the specification. */
+export const receivedUrlOrEmpty = z
+  .string()
+  .regex(
+    /^$|^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/,
+    "expected an absolute http or https URL, or an empty string",
+  );

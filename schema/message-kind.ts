@@ -1,0 +1,62 @@
+// What is read of a message without its schema: who loads this loads no zod.
+
+/** The four kinds of media, in the order of the specification: `file_type` of an attachment, `type` of a delivery. */
+export const MEDIA_KINDS = ["image", "audio", "video", "file"] as const;
+
+/** A kind of media. */
+export type MediaKind = (typeof MEDIA_KINDS)[number];
+
+/** The six kinds of message that a contact sends (section 4.2), `button` for a press. */
+export const INBOUND_KINDS = ["text", "button", ...MEDIA_KINDS] as const;
+
+/** A kind of message that a contact sends. */
+export type InboundKind = (typeof INBOUND_KINDS)[number];
+
+/**
+ * Tells which of the six operations a message means, from `event` and the kind of its attachment alone: the rest of it may be
+ * wrong. Undefined if they name none.
+ */
+export function inboundKindOf(message: unknown): InboundKind | undefined {
+  if (typeof message !== "object" || message === null) return undefined;
+  const { event, attachments } = message as { event?: unknown; attachments?: unknown };
+  if (event === "message_postback") return "button";
+  if (event !== "message_created") return undefined;
+  return attachments === undefined ? "text" : attachedKindOf(attachments);
+}
+
+function attachedKindOf(attachments: unknown): InboundKind | undefined {
+  const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
+  if (typeof first !== "object" || first === null) return undefined;
+  const { file_type: fileType } = first as { file_type?: unknown };
+  return MEDIA_KINDS.find((kind) => kind === fileType);
+}
+
+/** The kinds of delivery (section 2.4). */
+export type OutboundKind =
+  "text" | "image" | "audio" | "video" | "file" | "button_template" | "generic_template";
+
+/** What the `content_type` of a text says. */
+const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
+
+/** Tells the kind of a parsed delivery from `type` and `content_type` alone; what is not in the specification is "unknown". */
+export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
+  if (typeof message !== "object" || message === null) return "unknown";
+  const { type, content_type: contentType } = message as { type?: unknown; content_type?: unknown };
+  if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
+  // A template is a text too; null and "" say as little as nothing.
+  if (contentType === undefined || contentType === null || contentType === "") return "text";
+  return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
+}
+
+/** More digits than any integer type has. A bigint of a million takes a second to be written. */
+const MOST_DIGITS = 100;
+
+/**
+ * A reviver for JSON.parse that keeps every digit of a `conv_id` beyond the safe integers, as a bigint. One of more than 100
+ * digits stays the number that JSON makes of it.
+ */
+export function reviveConversationId(key: string, value: unknown, context?: { source?: string }): unknown {
+  if (key !== "conv_id" || typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  const digits = context?.source ?? "";
+  return digits.length <= MOST_DIGITS && /^-?\d+$/.test(digits) ? BigInt(digits) : value;
+}
