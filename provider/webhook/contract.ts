@@ -57,7 +57,7 @@ export interface Applied {
   attempted?: string[];
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
-  /** Tells this state apart from another one of the same workspace: see run.ts. `since` in states of version 0.1. */
+  /** Tells this state apart from another one of the same workspace: see run.ts. `since` in the state on disk. */
   claimId: string;
 }
 

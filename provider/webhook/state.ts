@@ -61,9 +61,8 @@ type AppliedUrls = Pick<Applied, "url" | "botUrl">;
 export interface StoredState extends Omit<WebhookState, "applied"> {
   applied: Omit<Applied, keyof AppliedUrls | "claimId"> &
     Partial<AppliedUrls> & {
-      claimId?: string;
-      /** The claim in states of version 0.1. */
-      since?: string;
+      /** The claimId: a state on disk keeps the name of version 0.1. */
+      since: string;
     };
   /** In states of version 0.1. */
   keyDrifted?: boolean;
@@ -71,11 +70,12 @@ export interface StoredState extends Omit<WebhookState, "applied"> {
 
 /** Leaves out what stands in the state twice: the engine writes the state of all resources at every step. */
 export function compactState(state: WebhookState): StoredState {
-  const { url, botUrl, ...applied } = state.applied;
+  const { url, botUrl, claimId, ...applied } = state.applied;
   return {
     ...state,
     applied: {
       ...applied,
+      since: claimId,
       ...(url === state.webhookUrl ? {} : { url }),
       ...(botUrl === state.botUrl ? {} : { botUrl }),
     },
@@ -86,7 +86,7 @@ export function compactState(state: WebhookState): StoredState {
 export function expandState({ keyDrifted = false, ...stored }: StoredState): WebhookState {
   if (stored.applied === undefined) throw notInState();
   const { webhookUrl: url, botUrl } = stored;
-  const { since = "", ...applied } = stored.applied;
+  const { since, ...applied } = stored.applied;
   return {
     ...stored,
     ...(keyDrifted ? { drift: [DRIFTED_KEY] } : {}),

@@ -110,6 +110,7 @@ describe("the lifecycle", () => {
       webhookUrl: "https://drifted.example/",
       // What was set stays on record, now that the output says something else.
       applied: { ...(outs["applied"] as object), url: outs["webhookUrl"] },
+      drift: [{ property: "webhookUrl", expected: outs["webhookUrl"], actual: "https://drifted.example/" }],
     });
     expect(read.inputs).toEqual({ ...inputs, webhookUrl: "https://drifted.example/" });
     expect((await provider.diff(id, read.props, inputs)).changes).toBe(true);

@@ -9,7 +9,7 @@ import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
 import { forgetManaged } from "../../../provider/webhook/run.js";
 import type { ReadResult } from "../../../provider/webhook/lifecycle.js";
-import { expandState } from "../../../provider/webhook/state.js";
+import { compactState, expandState } from "../../../provider/webhook/state.js";
 import { readParts } from "../../support/read-parts.js";
 import {
   API_KEY,
@@ -142,13 +142,13 @@ export async function update(
   state: WebhookState,
   args: { name: string } & Partial<WebhookInputs>,
 ): Promise<WebhookState> {
-  const { outs } = await ApiChatWebhook.update(state.botUrl, state, await checked(args));
+  const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), await checked(args));
   return expandState(outs);
 }
 
 /** What read gives for a state: empty if the registration is gone. */
 export async function read(state: WebhookState): Promise<Partial<ReadResult>> {
-  const result = await ApiChatWebhook.read(state.botUrl, state);
+  const result = await ApiChatWebhook.read(state.botUrl, compactState(state));
   return result.props === undefined ? {} : { ...result, props: expandState(result.props) };
 }
 

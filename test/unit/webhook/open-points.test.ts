@@ -1,3 +1,4 @@
+import { compactState } from "../../../provider/webhook/state.js";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
@@ -106,7 +107,7 @@ describe("the life of a webhook where the specification is read as", () => {
     expect(diffWebhook(repaired, await checked(rotatedArgs)).changes).toBe(false);
 
     startRun();
-    await ApiChatWebhook.delete(repaired.botUrl, repaired);
+    await ApiChatWebhook.delete(repaired.botUrl, compactState(repaired));
     expect(acme.registration).toBeUndefined();
     expect(await read(repaired)).toEqual({});
   });

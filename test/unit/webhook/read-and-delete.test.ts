@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { DRIFTED_KEY, compactState } from "../../../provider/webhook/state.js";
+import { DRIFTED_KEY, compactState, type StoredState } from "../../../provider/webhook/state.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
   KEY_DRIFTED,
@@ -43,7 +43,8 @@ async function startCreated(
   return { ...started, state };
 }
 
-const remove = (state: WebhookState): Promise<void> => ApiChatWebhook.delete(state.botUrl, state);
+const remove = (state: WebhookState): Promise<void> =>
+  ApiChatWebhook.delete(state.botUrl, compactState(state));
 
 describe("read", () => {
   test("gives what it got while nothing changed", async () => {
@@ -113,7 +114,7 @@ describe("read", () => {
   });
 
   test("by id alone is refused, with the way to read a registration", async () => {
-    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as WebhookState));
+    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as StoredState));
     expect(error.code).toBe("invalid_config");
     expect(error.message).toContain("getApiChatWebhook()");
   });
@@ -238,7 +239,7 @@ describe("delete within a run of the program", () => {
 
   test("removes a resource that the program declares itself: --replace deletes first", async () => {
     const { state, args, acme } = await startCreated();
-    await ApiChatWebhook.diff(state.botUrl, state, await checked(args));
+    await ApiChatWebhook.diff(state.botUrl, compactState(state), await checked(args));
     await remove(state);
     expect(acme.registration).toBeUndefined();
   });
