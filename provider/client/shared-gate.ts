@@ -13,7 +13,7 @@ import {
 const LINE_LIMIT = 8 * 1024;
 
 /** The longest pause that can be reported. */
-export const LONGEST_PAUSE_MS = 24 * 60 * 60 * 1000;
+const LONGEST_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 const callId = z.int().min(1);
 
@@ -34,7 +34,7 @@ export const gateRequest = z.discriminatedUnion("type", [
 ]);
 
 /** What the gate says to a process. */
-export const gateAnswer = z.discriminatedUnion("type", [
+const gateAnswer = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("entered"), id: callId }),
   z.strictObject({ type: z.literal("refused"), id: callId, reason: z.string().max(1024) }),
 ]);
