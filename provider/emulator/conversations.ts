@@ -1,34 +1,15 @@
-import type { InboundMessage, OutboundMessage } from "../../schema/index.js";
-import { ConversationTurns } from "./deliveries/turns.js";
-import type { EmulatorState } from "./emulator-state.js";
-import { nextRecord } from "./emulator-state.js";
-import { HISTORY_LIMIT, keep } from "./history.js";
-import type { MessageRecord } from "./records.js";
-import type { WorkspaceState } from "./workspace-state.js";
-
-/** The messages of one contact under one conversation id, in both directions. */
-export interface ConversationRecord {
-  readonly id: string;
-  readonly order: number;
-  readonly workspace: string;
-  /** `sender.id` (section 2.3). */
-  readonly contactId: string;
-  /** `sender.name` of the last message that had one. */
-  readonly contactName: string;
-  readonly conversationId: number | bigint;
-  /** Oldest first. */
-  readonly messages: readonly MessageRecord[];
-  readonly lastAt: Date;
-}
-
-/** A conversation as the emulator holds it. */
-export interface Conversation extends ConversationRecord {
-  contactName: string;
-  messages: MessageRecord[];
-  lastAt: Date;
-  /** What is done one thing after the other: answers and deliveries. */
-  readonly turns: ConversationTurns;
-}
+import type { InboundMessage } from "../../schema/inbound.js";
+import type { OutboundMessage } from "../../schema/outbound.js";
+import { Turns } from "./deliveries/turns.js";
+import {
+  HISTORY_LIMIT,
+  keep,
+  nextRecord,
+  type Conversation,
+  type EmulatorState,
+  type MessageRecord,
+  type WorkspaceState,
+} from "./state.js";
 
 /** Whom a message is from or to. */
 export interface Party {
@@ -39,37 +20,52 @@ export interface Party {
 
 /** The conversation of a contact; begun if there is none. Of a workspace's too many conversations the one longest silent goes. */
 export function conversationOf(state: EmulatorState, workspace: WorkspaceState, party: Party): Conversation {
-  const key = keyOf(party);
-  const known = workspace.conversations.get(key);
+  const { conversations } = workspace;
+  const { contactId, contactName = "" } = party;
+  const conversationId = String(party.conversationId);
+  const key = keyOf({ contactId, conversationId });
+  const known = conversations.get(key);
   if (known) {
-    workspace.conversations.delete(key);
-    workspace.conversations.set(key, known);
+    conversations.delete(key);
+    conversations.set(key, known);
     return known;
   }
   const conversation: Conversation = {
     ...nextRecord(state, "conversation"),
     workspace: workspace.name,
-    contactId: party.contactId,
-    contactName: party.contactName ?? "",
-    conversationId: party.conversationId,
+    contactId,
+    contactName,
+    conversationId,
+    lastAt: new Date().toISOString(),
     messages: [],
-    lastAt: new Date(),
-    turns: new ConversationTurns(),
+    turns: new Turns(state.outgoing.closing),
   };
-  keepNewest(workspace.conversations).set(key, conversation);
+  if (conversations.size >= HISTORY_LIMIT) dropLongestSilent(state, conversations);
+  conversations.set(key, conversation);
   return conversation;
 }
 
-/** The map holds the conversations in the order of their last message from the contact. */
-function keepNewest(conversations: Map<string, Conversation>): Map<string, Conversation> {
-  const [longestSilent] = conversations.size >= HISTORY_LIMIT ? conversations.keys() : [];
-  if (longestSilent !== undefined) conversations.delete(longestSilent);
-  return conversations;
+function dropLongestSilent({ changes }: EmulatorState, conversations: Map<string, Conversation>): void {
+  const [entry] = conversations;
+  if (entry === undefined) return;
+  const [key, conversation] = entry;
+  conversations.delete(key);
+  changes.publish({ kind: "conversation-dropped", conversation });
 }
 
 /** Its place in `WorkspaceState.conversations`. */
-export function keyOf({ contactId, conversationId }: Party): string {
+export function keyOf({
+  contactId,
+  conversationId,
+}: Pick<Conversation, "contactId" | "conversationId">): string {
   return `${conversationId} ${contactId}`;
+}
+
+/** A message as it is recorded. JSON has no bigint, and a number would lose digits. */
+export function withDigits(message: OutboundMessage): OutboundMessage {
+  if (typeof message.conv_id !== "bigint") return message;
+  const shown: object = { ...message, conv_id: String(message.conv_id) };
+  return shown as OutboundMessage;
 }
 
 interface NewMessage {
@@ -81,7 +77,7 @@ interface NewMessage {
   unanswered?: boolean;
 }
 
-/** Adds a message to a conversation and tells of both. */
+/** Adds a message to a conversation and reports both. */
 export function addMessage(
   state: EmulatorState,
   conversation: Conversation,
@@ -89,12 +85,12 @@ export function addMessage(
 ): MessageRecord {
   const message: MessageRecord = {
     ...nextRecord(state, "message"),
-    at: new Date(),
+    at: new Date().toISOString(),
     workspace: conversation.workspace,
     conversation: conversation.id,
     from,
-    body,
-    delivery,
+    body: "conv_id" in body ? withDigits(body) : body,
+    delivery: delivery ?? null,
     unanswered,
   };
   keep(conversation.messages, message);

@@ -1,27 +1,38 @@
-import { ChangeHub } from "./changes.js";
-import { invalidOption } from "./check-options.js";
-import { subscribeTo } from "./control/events.js";
-import { assertTokenIfReachable } from "./control/loopback.js";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createControl } from "./control/app.js";
+import { assertFromHere } from "./control/guard.js";
+import { isLoopback } from "../lib/url.js";
 import type { EmulatorEvent } from "./control/shapes.js";
-import { resumeDeliveries } from "./deliveries/delivery.js";
-import type { EmulatorState } from "./emulator-state.js";
-import { addFault, type FaultRule } from "./faults.js";
+import { subscribeTo } from "./control/views.js";
+import { queueDelivery } from "./deliveries/delivery.js";
+import { invalidOption, Refusal } from "./errors.js";
+import { FaultList, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
+import { answerMessage } from "./flows/run-flow.js";
 import {
   parseEmulatorOptions,
   parseWorkspaceOptions,
-  type CheckedOptions,
   type EmulatorOptions,
   type WorkspaceOptions,
 } from "./options.js";
-import { createDispatcher } from "./outgoing.js";
-import { openParts, type Parts } from "./parts.js";
-import type { DeliveryRecord, HandshakeRecord, MessageRecord, RecordedRequest } from "./records.js";
-import { resetState } from "./reset.js";
+import { answerBot } from "./service/messages.js";
+import { addressOf, answerJson, answerRaw, listen, send, type HttpListener } from "./service/http.js";
+import { createDispatcher } from "./service/outgoing.js";
+import { answerRegistration } from "./service/registration.js";
+import {
+  ChangeHub,
+  nextRecord,
+  type DeliveryRecord,
+  type EmulatorState,
+  type HandshakeRecord,
+  type MessageRecord,
+  type RecordedRequest,
+  type WorkspaceState,
+} from "./state.js";
+import { EmulatorStore } from "./store.js";
 import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
 import { createWorkspaceHandle, type Workspace } from "./workspace.js";
-import { createWorkspace, removeWorkspace } from "./workspace-admin.js";
-import type { WorkspaceState } from "./workspace-state.js";
+import { createWorkspace, removeWorkspace, resetState } from "./workspaces.js";
 
 /** A running emulator of the service. */
 export interface Emulator {
@@ -38,7 +49,7 @@ export interface Emulator {
   removeWorkspace(name: string): void;
   /** Every request received, oldest first, with all keys in clear; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
-  /** Makes the next calls of an operation go wrong. Rules are tried in the order of injection; the first strikes. */
+  /** Makes the next calls of an operation go wrong. Rules are tried in the order of injection; the first that matches counts. */
   injectFault(rule: FaultRule): void;
   /** Takes back every fault that was injected. */
   clearFaults(): void;
@@ -46,16 +57,16 @@ export interface Emulator {
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
    * Resolves with the newest delivery that matches, or with the next one that comes to. One that is pending counts only where
-   * `verdict` asks for it. Throws `timeout`, saying what was seen instead.
+   * `verdict` asks for it. Throws `timeout` with what was seen instead.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
-  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout`, saying what was seen instead. */
+  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with what was seen instead. */
   waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
-  /** Resolves with the newest message that matches, or with the next one. Throws `timeout`, saying what was seen instead. */
+  /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with what was seen instead. */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
    * Forgets conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations,
-   * unless they are to go too. Resolves when nothing of what was forgotten is under way any more.
+   * unless they are to go too. Resolves when nothing of what was forgotten is in progress any more.
    */
   reset(options?: { workspaces?: boolean }): Promise<void>;
   /** Ends everything, also connections that wait for an answer. May be called twice. */
@@ -74,7 +85,12 @@ export interface Emulator {
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
   const checked = parseEmulatorOptions(options);
-  assertTokenIfReachable(checked);
+  if (checked.token === undefined && !isLoopback(checked.host)) {
+    throw invalidOption(
+      `startEmulator: host: ${checked.host} can be reached from other machines, and there is no token; give one, or ` +
+        "listen on 127.0.0.1",
+    );
+  }
   const closing = new AbortController();
   const state = createState(checked, closing.signal);
   const ready = Promise.withResolvers<void>();
@@ -82,11 +98,17 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   state.origins = { registration: parts.registration.origin, bot: parts.bots.origin };
   const emulator = createEmulator(state, parts, closing);
   try {
-    nameFlows(state, checked.workspaces);
+    // Also of workspaces that the data holds: a file keeps no function, only its name.
+    for (const { name, flow } of checked.workspaces) {
+      flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
+    }
     parts.store?.attach(state);
-    addWorkspaces(state, checked.workspaces);
+    // Those that the data holds already stay as they are there.
+    const kept = new Set(state.directory.keys());
+    for (const workspace of checked.workspaces)
+      if (!kept.has(workspace.name)) createWorkspace(state, workspace);
     for (const fault of checked.faults) emulator.injectFault(fault);
-    resumeDeliveries(state);
+    resume(state);
     ready.resolve();
   } catch (error) {
     ready.resolve();
@@ -96,12 +118,100 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   return emulator;
 }
 
+function createState(
+  {
+    workspaces: _workspaces,
+    faults: _faults,
+    flows: named,
+    flow: chosen,
+    ...rest
+  }: ReturnType<typeof parseEmulatorOptions>,
+  closing: AbortSignal,
+): EmulatorState {
+  const changes = new ChangeHub();
+  const flows = createFlows(named, rest);
+  const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
+  return {
+    settings: { ...rest, token: rest.token, data: rest.data, flow },
+    directory: new Map(),
+    faults: new FaultList(() => changes.publish({ kind: "faults" })),
+    requests: [],
+    flows,
+    changes,
+    lastOrder: 0,
+    origins: { registration: "", bot: "" },
+    outgoing: { dispatcher: createDispatcher(), closing },
+  };
+}
+
+/** What an emulator has open. */
+interface Parts {
+  bots: HttpListener;
+  registration: HttpListener;
+  store: EmulatorStore | undefined;
+}
+
+/** Opens all of it or nothing. No request is answered before `ready`. */
+async function openParts(state: EmulatorState, ready: Promise<void>): Promise<Parts> {
+  const { host, port, botPort, data } = state.settings;
+  const store = data === undefined ? undefined : new EmulatorStore(data);
+  let bots: HttpListener | undefined;
+  try {
+    bots = await listen({ host, port: botPort }, createService(state, ready, answerBot));
+    const service = createService(state, ready, answerRegistration);
+    const control = createControl(state);
+    const registration = await listen({ host, port }, async (incoming, outgoing) => {
+      if (!isControl(incoming)) return service(incoming, outgoing);
+      await ready;
+      return control(incoming, outgoing);
+    });
+    return { bots, registration, store };
+  } catch (error) {
+    await bots?.close();
+    store?.close();
+    throw error;
+  }
+}
+
+function isControl(incoming: IncomingMessage): boolean {
+  const { pathname } = addressOf(incoming);
+  if (pathname === "/") return incoming.method === "GET";
+  return pathname === "/_emulator" || pathname.startsWith("/_emulator/");
+}
+
+/**
+ * One of the two interfaces of the service. On a port that only this machine reaches it is guarded: the keys of a test are no
+ * secret, so a web page could read and change a registration with them. Elsewhere it is as open as the service's.
+ */
+function createService(
+  state: EmulatorState,
+  ready: Promise<void>,
+  answer: typeof answerBot,
+): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
+  const { settings } = state;
+  return async (incoming, outgoing) => {
+    await ready;
+    try {
+      if (isLoopback(settings.host)) assertFromHere(settings, incoming);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return send(outgoing, answerJson(403, { error: { code: "forbidden", message: error.message } }));
+    }
+    return answerRaw(incoming, outgoing, (request) => answer(state, request));
+  };
+}
+
 function createEmulator(
   state: EmulatorState,
   { bots, registration, store }: Parts,
   closing: AbortController,
 ): Emulator {
-  const handleOf = createHandles(state);
+  const handles = new WeakMap<WorkspaceState, Workspace>();
+  const handleOf = (workspace: WorkspaceState): Workspace => {
+    const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
+    handles.set(workspace, handle);
+    return handle;
+  };
   const findWorkspace = (name: string): Workspace => {
     const workspace = state.directory.get(name);
     if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);
@@ -118,18 +228,15 @@ function createEmulator(
     addWorkspace: (wanted) => handleOf(createWorkspace(state, parseWorkspaceOptions(wanted))),
     removeWorkspace: (name) => removeWorkspace(state, name),
     injectFault: (rule) => {
-      // A misspelt name would be a fault that never strikes.
+      // A misspelt name would be a fault that never matches.
       if (rule.workspace !== undefined) findWorkspace(rule.workspace);
-      addFault(state, rule);
+      state.faults.add(nextRecord(state, "fault").id, rule);
     },
-    clearFaults: () => {
-      state.faults.length = 0;
-      state.changes.publish({ kind: "faults" });
-    },
+    clearFaults: () => state.faults.clear(),
     subscribe: (listener) => subscribeTo({ state, reveal: false }, listener),
-    waitForDelivery: (match = {}, options = {}) => waitForRecord(state, "delivery", { match, options }),
-    waitForHandshake: (match = {}, options = {}) => waitForRecord(state, "handshake", { match, options }),
-    waitForMessage: (match = {}, options = {}) => waitForRecord(state, "message", { match, options }),
+    waitForDelivery: (match = {}, options = {}) => waitForRecord(state, "delivery", match, options),
+    waitForHandshake: (match = {}, options = {}) => waitForRecord(state, "handshake", match, options),
+    waitForMessage: (match = {}, options = {}) => waitForRecord(state, "message", match, options),
     reset: (options) => resetState(state, options),
     close: async () => {
       // What is broken off now is done by the next emulator on the same data.
@@ -142,40 +249,22 @@ function createEmulator(
   };
 }
 
-/** Also of workspaces that the data holds: a file keeps no function, only its name. */
-function nameFlows({ flows, settings }: EmulatorState, wanted: readonly WorkspaceOptions[]): void {
-  for (const { name, flow } of wanted) flowNameOf(flows, flow, { for: name, otherwise: settings.flow });
-}
-
-/** Those that the data holds already stay as they are there. */
-function addWorkspaces(state: EmulatorState, wanted: readonly WorkspaceOptions[]): void {
-  const kept = new Set(state.directory.keys());
-  for (const workspace of wanted) if (!kept.has(workspace.name)) createWorkspace(state, workspace);
-}
-
-/** One handle for each workspace, made when it is first asked for. */
-function createHandles(state: EmulatorState): (workspace: WorkspaceState) => Workspace {
-  const handles = new WeakMap<WorkspaceState, Workspace>();
-  return (workspace) => {
-    const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
-    handles.set(workspace, handle);
-    return handle;
-  };
-}
-
-function createState(options: CheckedOptions, closing: AbortSignal): EmulatorState {
-  const { workspaces: _workspaces, flows: named, flow: chosen, faults: _faults, ...rest } = options;
-  const flows = createFlows(named, rest);
-  const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
-  return {
-    settings: { ...rest, token: rest.token, data: rest.data, flow },
-    directory: new Map(),
-    faults: [],
-    requests: [],
-    flows,
-    changes: new ChangeHub(),
-    lastOrder: 0,
-    origins: { registration: "", bot: "" },
-    outgoing: { dispatcher: createDispatcher(), closing },
-  };
+/**
+ * After a restart: resumes the deliveries that are pending, and has the flows answer the messages that none has answered. A
+ * delivery that the endpoint took just before the end is sent again: its answer was not seen.
+ */
+function resume(state: EmulatorState): void {
+  for (const workspace of state.directory.values()) {
+    const conversations = new Map(Array.from(workspace.conversations.values(), (each) => [each.id, each]));
+    for (const delivery of workspace.deliveries) {
+      const conversation = conversations.get(delivery.conversation);
+      if (!conversation || delivery.verdict !== "pending") continue;
+      void queueDelivery({ state, workspace, conversation, delivery });
+    }
+    for (const conversation of conversations.values()) {
+      for (const message of conversation.messages) {
+        if (message.unanswered) void answerMessage({ state, workspace, conversation, message });
+      }
+    }
+  }
 }

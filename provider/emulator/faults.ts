@@ -1,102 +1,244 @@
-import { invalidOption, parseOptions } from "./check-options.js";
-import { nextRecord, type EmulatorState } from "./emulator-state.js";
-import {
-  faultRule,
-  fits,
-  type Fault,
-  type FaultOf,
-  type FaultOperation,
-  type FaultRule,
-} from "./fault-rule.js";
-import { createRandom } from "./random.js";
+import * as z from "zod";
+import { parseOptions } from "./errors.js";
 
-export {
-  faultRule,
-  type AnswerFault,
-  type DeliveryFault,
-  type Fault,
-  type FaultOf,
-  type FaultOperation,
-  type FaultRule,
-} from "./fault-rule.js";
+/**
+ * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
+ * (section 6.1), or one try of a delivery (section 6.2).
+ */
+export type FaultOperation =
+  "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "delivery";
 
-/** A rule with what has come of it. */
-interface ActiveRule extends FaultRule {
-  id: string;
-  every: number;
-  left: number;
-  seen: number;
-  struck: number;
-  random: () => number;
-}
-
-/** The rules of one emulator, in the order they were injected. */
-export type FaultList = ActiveRule[];
-
-const DEFAULT_SEED = 1;
-
-type Faulty = Pick<EmulatorState, "faults" | "changes">;
-
-/** Adds a rule behind the others and gives its id; throws `invalid_config` if it is no rule. */
-export function addFault(state: EmulatorState, rule: FaultRule): string {
-  const parsed = parseOptions("injectFault", faultRule, rule);
-  const endless = parsed.every !== undefined || parsed.probability !== undefined;
-  const { id } = nextRecord(state, "fault");
-  state.faults.push({
-    ...parsed,
-    id,
-    every: parsed.every ?? 1,
-    left: parsed.times ?? (endless ? Infinity : 1),
-    seen: 0,
-    struck: 0,
-    random: createRandom(parsed.seed ?? DEFAULT_SEED),
-  });
-  state.changes.publish({ kind: "faults" });
-  return id;
-}
-
-/** Takes a rule back; throws `invalid_config` if there is none of this id. */
-export function removeFault({ faults, changes }: Faulty, id: string): void {
-  const index = faults.findIndex((rule) => rule.id === id);
-  if (index < 0) throw invalidOption(`there is no fault ${id}`);
-  faults.splice(index, 1);
-  changes.publish({ kind: "faults" });
-}
-
-/** Takes every rule back. */
-export function clearFaults({ faults, changes }: Faulty): void {
-  faults.length = 0;
-  changes.publish({ kind: "faults" });
+/** An answer that did not come from the one who was asked. */
+interface StatusFault {
+  status: number;
+  retryAfterSeconds?: number;
+  body?: string;
+  afterChange?: boolean;
 }
 
 /**
- * The fault that strikes this call, if any: the first rule that applies, which is then one call nearer its end. Rules whose
- * fault is `except` are passed over.
+ * What goes wrong with a call of the registration interface, or with a message on `bot_url`:
+ * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless `afterChange`.
+ * - `{ delayMs }`: the answer comes late. The change is made when the delay is over; with `afterChange`, before it.
+ * - `{ statusField }`: HTTP 200 with this envelope status in place of `ok`. The change is not made, unless `afterChange`.
+ * - `broken-json`, `html`, `truncated`: the change is made; the answer is cut JSON, an HTML page, or a body that ends
+ *   before its `Content-Length`.
+ * - `close-before`, `close-after`: the connection is closed without an answer, before or after the change is made.
+ *
+ * A fault of the handshake stands for what the webhook URL answers, so the handshake fails: nothing is sent to it,
+ * except with `close-after` (sent, its answer is lost) and `{ delayMs }` (sent late; the time limit runs meanwhile).
  */
-export function takeFault<Operation extends FaultOperation>(
-  { faults, changes }: Faulty,
-  operation: Operation,
-  workspace: string,
-  except?: Fault,
-): FaultOf<Operation> | undefined {
-  for (const rule of faults) {
-    if (rule.fault === except || !matches(rule, operation, workspace)) continue;
-    if (!fits(operation, rule.fault) || !isDue(rule)) continue;
-    rule.left -= 1;
-    rule.struck += 1;
-    changes.publish({ kind: "faults" });
-    return rule.fault;
-  }
-  return undefined;
+export type AnswerFault =
+  | StatusFault
+  | { delayMs: number; afterChange?: boolean }
+  | { statusField: string; afterChange?: boolean }
+  | "broken-json"
+  | "html"
+  | "truncated"
+  | "close-before"
+  | "close-after";
+
+/**
+ * What goes wrong with one try of a delivery:
+ * - `{ status }`: the webhook URL answers this, as far as the emulator can tell: nothing is sent, or with `afterChange` it is
+ *   sent and its own answer lost. `retryAfterSeconds` changes nothing here.
+ * - `{ delayMs }`: sent so much later, and those behind it too; with `afterChange` sent at once, its answer counts later.
+ * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
+ *   signature is that of the whole body.
+ * - `close-before`, `close-after`: not sent, or sent and its answer lost.
+ * - `wrong-signature`: signed with another key.
+ * - `duplicate`: sent a second time right after, with the same bytes and headers, as a delivery of its own.
+ * - `reorder`: goes after the next delivery of its conversation; alone, if none comes within a second.
+ */
+export type DeliveryFault =
+  | StatusFault
+  | { delayMs: number; afterChange?: boolean }
+  | "broken-json"
+  | "truncated"
+  | "close-before"
+  | "close-after"
+  | "wrong-signature"
+  | "duplicate"
+  | "reorder";
+
+/** What goes wrong with one call, message, handshake or try of a delivery. */
+export type Fault = AnswerFault | DeliveryFault;
+
+/** The faults that an operation can have. */
+type FaultOf<Operation extends FaultOperation> = Operation extends "delivery" ? DeliveryFault : AnswerFault;
+
+/** A fault to be injected. It is plain JSON, but for `times: Infinity`, which leaving out `times` beside `every` says too. */
+export interface FaultRule {
+  operation: FaultOperation;
+  /** Only calls of this workspace. Default: all. Calls with a wrong API key never match. */
+  workspace?: string;
+  /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
+  times?: number;
+  /** One call in this many gets it: the last of each. Default 1: every one. */
+  every?: number;
+  /** How likely a call gets it, from 0 to 1. Default 1: always. */
+  probability?: number;
+  /** Of the chances of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
+  seed?: number;
+  fault: Fault;
 }
 
-function matches(rule: ActiveRule, operation: FaultOperation, workspace: string): boolean {
-  const forWorkspace = rule.workspace === undefined || rule.workspace === workspace;
-  return rule.left > 0 && rule.operation === operation && forWorkspace;
+const count = z.union([z.int().min(1), z.literal(Infinity)], {
+  error: "must be a whole number from 1, or Infinity",
+});
+const afterChange = z.boolean().optional();
+
+const fault = z.union(
+  [
+    z.strictObject({
+      status: z.int().min(200).max(599),
+      retryAfterSeconds: z.number().min(0).optional(),
+      body: z.string().optional(),
+      afterChange,
+    }),
+    z.strictObject({ delayMs: z.number().min(0).max(2_147_483_647), afterChange }),
+    z.strictObject({ statusField: z.string(), afterChange }),
+    z.enum(["broken-json", "html", "truncated", "close-before", "close-after"]),
+    z.enum(["wrong-signature", "duplicate", "reorder"]),
+  ],
+  {
+    error:
+      "must be { status }, { delayMs }, { statusField }, 'broken-json', 'html', 'truncated', 'close-before', " +
+      "'close-after', 'wrong-signature', 'duplicate' or 'reorder'",
+  },
+);
+
+/** zod schema of {@link FaultRule}. */
+export const faultRule = z
+  .strictObject({
+    operation: z.enum(["get-webhook", "set-webhook", "delete-webhook", "message", "handshake", "delivery"]),
+    workspace: z.string().optional(),
+    times: count.optional(),
+    every: z.int().min(1).optional(),
+    probability: z.number().min(0).max(1).optional(),
+    seed: z.int().optional(),
+    fault,
+  })
+  .refine((rule) => fits(rule.operation, rule.fault), {
+    path: ["fault"],
+    error: ({ input }) => describeMisfit(input),
+  });
+
+const onlyOfDeliveries: readonly unknown[] = ["wrong-signature", "duplicate", "reorder"] satisfies Fault[];
+
+/** Whether an operation can have a fault: a delivery has no envelope, and an answer no signature. */
+function fits<Operation extends FaultOperation>(operation: Operation, of: Fault): of is FaultOf<Operation> {
+  if (operation !== "delivery") return !onlyOfDeliveries.includes(of);
+  return of !== "html" && !(typeof of === "object" && "statusField" in of);
+}
+
+function describeMisfit(rule: unknown): string {
+  const { operation, fault: given } = rule as FaultRule;
+  const name = typeof given === "string" ? `'${given}'` : "{ statusField }";
+  return operation === "delivery"
+    ? `${name} is a fault of answers; a delivery is a request`
+    : `${name} is a fault of the operation delivery, not of ${operation}`;
+}
+
+/** A rule with what has come of it: `GET /_emulator/faults`. */
+export interface FaultView extends FaultRule {
+  id: string;
+  /** How many calls may still get it; null without end. */
+  left: number | null;
+  /** How many calls got it. */
+  matched: number;
+}
+
+interface ActiveRule {
+  view: FaultView;
+  seen: number;
+  random: () => number;
+}
+
+const DEFAULT_SEED = 1;
+
+/** The rules of one emulator, in the order they were injected. */
+export class FaultList {
+  readonly #onChange: () => void;
+  #rules: ActiveRule[] = [];
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  get views(): FaultView[] {
+    return this.#rules.map(({ view }) => ({ ...view }));
+  }
+
+  /** Adds a rule behind the others; throws `invalid_config` if it is no rule. */
+  add(id: string, rule: FaultRule): FaultView {
+    const { times, ...parsed } = parseOptions("injectFault", faultRule, rule);
+    const isEndless = parsed.every !== undefined || parsed.probability !== undefined;
+    const most = times ?? (isEndless ? Infinity : 1);
+    // Infinity is no JSON: without end is null in `left`, and leaves out `times`.
+    const isFinite = most !== Infinity;
+    const view = { ...parsed, ...(isFinite && times !== undefined && { times }), id, matched: 0 };
+    const active = { view: { ...view, left: isFinite ? most : null }, seen: 0 };
+    this.#rules.push({ ...active, random: createRandom(parsed.seed ?? DEFAULT_SEED) });
+    this.#onChange();
+    return active.view;
+  }
+
+  /** Takes a rule back; false if there is none of this id. */
+  remove(id: string): boolean {
+    const left = this.#rules.filter(({ view }) => view.id !== id);
+    if (left.length === this.#rules.length) return false;
+    this.#rules = left;
+    this.#onChange();
+    return true;
+  }
+
+  clear(): void {
+    this.#rules = [];
+    this.#onChange();
+  }
+
+  /**
+   * The fault of this call, if any: that of the first rule that matches, which is then one call nearer its end. Rules whose
+   * fault is `except` are passed over.
+   */
+  take<Operation extends FaultOperation>(
+    operation: Operation,
+    workspace: string,
+    except?: Fault,
+  ): FaultOf<Operation> | undefined {
+    for (const rule of this.#rules) {
+      const { view } = rule;
+      if (view.fault === except || !isFor(view, operation, workspace)) continue;
+      if (!fits(operation, view.fault) || !isDue(rule)) continue;
+      if (view.left !== null) view.left -= 1;
+      view.matched += 1;
+      this.#onChange();
+      return view.fault;
+    }
+    return undefined;
+  }
+}
+
+function isFor(rule: FaultView, operation: FaultOperation, workspace: string): boolean {
+  if (rule.left === 0 || rule.operation !== operation) return false;
+  return rule.workspace === undefined || rule.workspace === workspace;
 }
 
 function isDue(rule: ActiveRule): boolean {
+  const { every = 1, probability } = rule.view;
   rule.seen += 1;
-  if (rule.seen % rule.every !== 0) return false;
-  return rule.probability === undefined || rule.random() < rule.probability;
+  if (rule.seen % every !== 0) return false;
+  return probability === undefined || rule.random() < probability;
+}
+
+/** Numbers from 0 to below 1 that follow from a seed (mulberry32): the same in every run. Not for secrets. */
+function createRandom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -7,11 +7,16 @@ export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
 export { readSeed, type Seed } from "./seed.js";
 export type { BeforeFirstSet, FailedHandshake, HandshakeEncoding } from "./switches.js";
-export type { DeliveryRecord, HandshakeRecord, MessageRecord, RecordedRequest } from "./records.js";
-export type { ConversationRecord } from "./conversations.js";
+export type {
+  ConversationRecord,
+  DeliveryRecord,
+  HandshakeRecord,
+  MessageRecord,
+  RecordedRequest,
+} from "./state.js";
 export type { SentMessage } from "./send-as-contact.js";
 export type { Workspace } from "./workspace.js";
-export type { WorkspaceChange } from "./workspace-admin.js";
+export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";
 export type {
   AttemptView,

@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { parseOptions, pathSegment } from "./check-options.js";
+import type { WebhookConfiguration } from "../../schema/registration.js";
+import { parseOptions } from "./errors.js";
 import { faultRule, type FaultRule } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Scenario } from "./flows/scenario.js";
-import type { Registration } from "./workspace-state.js";
 import { switches, type Switches, type SwitchSettings } from "./switches.js";
 
 export interface WorkspaceOptions {
@@ -24,7 +24,7 @@ export interface WorkspaceOptions {
   /** What replies: the name of a flow or scenario, or a function. Default: that of the emulator. */
   flow?: string | Flow;
   /** Registered and `verified` from the start, without a handshake. Default: nothing is registered. */
-  registration?: Pick<Registration, "webhook_url" | "webhook_verification_key">;
+  registration?: Pick<WebhookConfiguration, "webhook_url" | "webhook_verification_key">;
 }
 
 export interface EmulatorOptions extends Switches {
@@ -34,9 +34,12 @@ export interface EmulatorOptions extends Switches {
   botPort?: number;
   /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
   host?: string;
-  /** Asked for by the control API and the page. Default: none, which only an address of this machine allows. */
+  /**
+   * Asked for by the control API and the page, as a bearer token (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`, `-`).
+   * Default: none, which only an address of this machine allows.
+   */
   token?: string;
-  /** The workspaces at the start. One that `data` holds already is left as it is there. Default none. */
+  /** The workspaces at the start. One that `data` holds already stays as it is there. Default none. */
   workspaces?: WorkspaceOptions[];
   /** The flow of workspaces that name none. Default `echo`. */
   flow?: string | Flow;
@@ -58,6 +61,11 @@ export interface Settings extends SwitchSettings {
   flow: string;
   data: string | undefined;
 }
+
+/** What may stand in a path as it is: names of workspaces and bot codes. */
+export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
+  error: "must start with a letter or digit and hold only letters, digits, '.', '_' and '-'",
+});
 
 const port = z.int().min(0).max(65_535);
 const query = z
@@ -101,7 +109,12 @@ const emulatorOptions = z.strictObject({
   port: port.default(0),
   botPort: port.default(0),
   host: z.string().min(1).default("127.0.0.1"),
-  token: z.string().min(1).optional(),
+  token: z
+    .string()
+    .regex(/^[A-Za-z0-9._~+/-]+=*$/, {
+      error: "must hold only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
+    })
+    .optional(),
   workspaces: z.array(workspaceOptions).default([]),
   flow: flow.default("echo"),
   flows: z.record(z.string().min(1), namedFlow).default({}),
@@ -110,11 +123,8 @@ const emulatorOptions = z.strictObject({
   ...switches,
 });
 
-/** The options as they were given, with every default filled in. */
-export type CheckedOptions = z.output<typeof emulatorOptions>;
-
-/** Checks the options; throws `invalid_config` naming every option that is wrong. */
-export function parseEmulatorOptions(options: EmulatorOptions): CheckedOptions {
+/** Checks the options and fills in every default; throws `invalid_config` naming every option that is wrong. */
+export function parseEmulatorOptions(options: EmulatorOptions): z.output<typeof emulatorOptions> {
   return parseOptions("startEmulator", emulatorOptions, options);
 }
 

@@ -1,10 +1,8 @@
-import { request } from "undici";
 import { presentFlowKey } from "../client/options.js";
 import { ApiChatError } from "../errors/index.js";
-import type { EmulatorState } from "./emulator-state.js";
-import { EMULATOR_AGENT } from "./outgoing.js";
-import type { FlowKey } from "./switches.js";
-import type { WorkspaceState } from "./workspace-state.js";
+import { LONGEST_TIMER_MS } from "../lib/abort.js";
+import { post } from "./service/outgoing.js";
+import type { EmulatorState, WorkspaceState } from "./state.js";
 
 /** What `bot_url` answered. */
 export interface SentMessage {
@@ -18,34 +16,23 @@ export interface SentMessage {
  * answer. Throws `unavailable` if the connection ends without one, as a fault can make it.
  */
 export async function sendAsContact(
-  state: EmulatorState,
-  workspace: WorkspaceState,
+  { origins, outgoing, settings }: EmulatorState,
+  { name, botCode, flowApiKey }: WorkspaceState,
   message: unknown,
 ): Promise<SentMessage> {
-  const { dispatcher, closing } = state.outgoing;
-  // Always to this emulator: a `bot_url` that was moved elsewhere must not get the key.
-  const url = `${state.origins.bot}/api/apichat/${workspace.botCode}`;
-  const { headers, body } = present(workspace.flowApiKey, message, state.settings.flowKey);
-  try {
-    const answer = await request(url, { method: "POST", headers, body, dispatcher, signal: closing });
-    return { status: answer.statusCode, body: parseOrKeep(await answer.body.text()) };
-  } catch (cause) {
-    const text = `message: the bot of workspace "${workspace.name}" gave no answer`;
-    throw new ApiChatError("unavailable", text, { operation: "message", cause });
-  }
-}
-
-function present(
-  key: string,
-  message: unknown,
-  flowKey: FlowKey,
-): { headers: Record<string, string>; body: string } {
-  const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(key, flowKey);
+  const { flowKey } = settings;
+  const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(flowApiKey, flowKey);
   const isObject = typeof message === "object" && message !== null && !Array.isArray(message);
-  return {
-    headers: { "content-type": "application/json", "user-agent": EMULATOR_AGENT, ...headers },
+  const answer = await post(outgoing, {
+    // Always to this emulator: a `bot_url` that was moved elsewhere must not get the key.
+    url: `${origins.bot}/api/apichat/${botCode}`,
+    headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(isObject ? { ...message, ...fields } : message),
-  };
+    timeoutMs: LONGEST_TIMER_MS,
+  });
+  if ("status" in answer) return { status: answer.status, body: parseOrKeep(answer.body) };
+  const text = `message: the bot of workspace "${name}" gave no answer`;
+  throw new ApiChatError("unavailable", text, { operation: "message" });
 }
 
 function parseOrKeep(text: string): unknown {

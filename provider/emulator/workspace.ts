@@ -1,14 +1,28 @@
-import type { InboundMessage, OutboundMessage, WebhookConfiguration } from "../../schema/index.js";
-import { parseOptions } from "./check-options.js";
-import type { ConversationRecord } from "./conversations.js";
+import type { InboundMessage } from "../../schema/inbound.js";
+import type { OutboundMessage } from "../../schema/outbound.js";
+import type { WebhookConfiguration } from "../../schema/registration.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
-import type { EmulatorState } from "./emulator-state.js";
+import { parseOptions } from "./errors.js";
 import { registrationFields } from "./options.js";
-import type { DeliveryRecord, HandshakeRecord } from "./records.js";
-import { readConfiguration } from "./registration.js";
 import { sendAsContact, type SentMessage } from "./send-as-contact.js";
-import { changeWorkspace, tellOf, type WorkspaceChange } from "./workspace-admin.js";
-import { botUrlOf, register, unregister, type Registration, type WorkspaceState } from "./workspace-state.js";
+import type {
+  ConversationRecord,
+  DeliveryRecord,
+  EmulatorState,
+  HandshakeRecord,
+  Registration,
+  WorkspaceState,
+} from "./state.js";
+import {
+  baseUrlOf,
+  botUrlOf,
+  changeWorkspace,
+  publishWorkspace,
+  readConfiguration,
+  register,
+  unregister,
+  type WorkspaceChange,
+} from "./workspaces.js";
 
 /** A workspace of the emulator, for tests: what it holds, what it did, and how to change it behind a client's back. */
 export interface Workspace {
@@ -49,7 +63,7 @@ export interface Workspace {
   remove(): void;
   /**
    * Signs a message with the registered key and posts it to the registered URL, whatever the status (section 6.2), after the
-   * other deliveries of its conversation, where it stands as the flow's. Resolves when it is through, with what the endpoint
+   * other deliveries of its conversation, where it is recorded as the flow's. Resolves when it is done, with what the endpoint
    * answered: tried once, or as `deliveryAttempts` says. Throws `invalid_config` if no webhook takes deliveries.
    */
   deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
@@ -98,7 +112,7 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
       return botUrlOf(state);
     },
     get registration() {
-      return readConfiguration(state);
+      return readConfiguration(state) ?? undefined;
     },
     get conversations() {
       return [...state.conversations.values()].toSorted((a, b) => a.order - b.order);
@@ -110,17 +124,12 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
         ...parseOptions("takeOver", registrationFields, registration),
         webhook_status: "verified",
       });
-      tellOf(emulator, state);
+      publishWorkspace(emulator, state);
     },
     remove: () => {
       unregister(state);
-      tellOf(emulator, state);
+      publishWorkspace(emulator, state);
     },
     deliver: (message, options) => deliverMessage(emulator, state, message, options),
   };
-}
-
-/** The address of a workspace's registration interface (section 4.1), with its own query if it has one. */
-export function baseUrlOf({ origins }: EmulatorState, { path, query }: WorkspaceState): string {
-  return `${origins.registration}${path}${query === "" ? "" : `?${query}`}`;
 }

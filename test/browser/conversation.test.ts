@@ -21,7 +21,9 @@ const sampleOf = ({ emulator }: Service, kind: keyof typeof MEDIA): string =>
 
 /** The bodies at bot_url, oldest first. */
 const received = ({ emulator }: Service): unknown[] =>
-  emulator.requests.filter((entry) => entry.interface === "bot").map(({ body }) => body);
+  emulator.requests
+    .filter((entry) => entry.interface === "bot")
+    .map(({ sent }) => JSON.parse(sent.body) as unknown);
 
 const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> =>
   (await shownMessages(page)).filter(([from]) => from === who);

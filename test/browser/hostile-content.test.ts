@@ -5,6 +5,7 @@ import {
   begin,
   exchangesOf,
   expectSoon,
+  lastBody,
   openService,
   registerAt,
   unfoldAll,
@@ -52,7 +53,7 @@ describe("hostile texts stay texts", () => {
     const flows = await page.getByTestId("flow").locator("option").allInnerTexts();
     expect(flows.some((name) => name.includes("<script>"))).toBe(true);
     await page.locator("article[data-kind=buttons]").getByTestId("postback").click();
-    await expectSoon(() => emulator.requests.at(-1)?.body).toMatchObject({
+    await expectSoon(() => lastBody(emulator)).toMatchObject({
       submitted_values: [{ title: HOSTILE, payload: HOSTILE }],
     });
     await page.locator("article[data-kind=postback]").getByText(HOSTILE).first().waitFor();

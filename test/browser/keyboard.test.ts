@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { test } from "vitest";
-import { expectSoon, openService } from "./harness.ts";
+import { expectSoon, lastBody, openService } from "./harness.ts";
 
 test("a conversation is begun, written, answered by a button and inspected with the keyboard alone", async () => {
   const { page, ...service } = await openService({ flow: "menu" });
@@ -20,13 +20,13 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Shift+Enter");
   await page.keyboard.type("tudo bem?");
   await press("Enter");
-  await expectSoon(() => service.emulator.requests.at(-1)?.body).toMatchObject({ content: "Oi\ntudo bem?" });
+  await expectSoon(() => lastBody(service.emulator)).toMatchObject({ content: "Oi\ntudo bem?" });
 
   const button = page.getByTestId("postback").filter({ hasText: "Carousel" });
   await button.waitFor();
   await tabTo(page, button, "Shift+Tab");
   await press("Space");
-  await expectSoon(() => service.emulator.requests.at(-1)?.body).toMatchObject({ content: "Carousel" });
+  await expectSoon(() => lastBody(service.emulator)).toMatchObject({ content: "Carousel" });
 
   await page.getByTestId("carousel").waitFor();
   await tabTo(page, page.getByTestId("carousel").getByRole("list"));

@@ -112,14 +112,14 @@ describe("a delivery", () => {
     await (await unfold(exchangesOf(page, "delivery", TEXT))).getByTestId("edit").click();
     const dialog = page.getByRole("dialog");
     const body = dialog.getByRole("textbox", { name: "Body" });
-    expect(await body.inputValue()).toBe(new TextDecoder().decode(acme.deliveries[1]?.sent));
+    expect(await body.inputValue()).toBe(acme.deliveries[1]?.sent.body);
     const edited = `{"edited":"à mão", "signed": ${signed}}`;
     await body.fill(edited);
     if (!signed) await dialog.getByRole("checkbox").uncheck();
     await dialog.getByTestId("submit").click();
     await dialog.waitFor({ state: "hidden" });
     await expectSoon(() => acme.deliveries.at(-1)).toMatchObject({
-      sent: Buffer.from(edited),
+      sent: { body: edited },
       signature: signed ? "right" : "wrong",
       verdict: signed ? "delivered" : "failed",
     });
@@ -131,7 +131,7 @@ describe("a delivery", () => {
     const body = exchange.getByTestId("body").first();
     expect(await body.textContent()).toMatch(/^\{\n {2}"sender_id": "5511999990001",\n/);
     await exchange.getByLabel("Indented").first().uncheck();
-    await expectSoon(() => body.textContent()).toBe(new TextDecoder().decode(acme.deliveries[1]?.sent));
+    await expectSoon(() => body.textContent()).toBe(acme.deliveries[1]?.sent.body);
   });
 });
 

@@ -52,10 +52,10 @@ describe("4 stacks at once with 3 calls to the service at once", () => {
   test("a 429 with Retry-After holds the calls of every stack back", () => {
     const { requests } = scene.emulator;
     const index = requests.findIndex(({ status }) => status === 429);
-    const before = requests.slice(0, index + 1).map(({ workspace }) => stackNamed(workspace));
+    const before = requests.slice(0, index + 1).map(({ workspace }) => stackNamed(workspace ?? ""));
     expect(new Set(before).size).toBeGreaterThan(1);
     // Those that were let through before the answer came may still have arrived.
-    const starts = requests.slice(index, index + 6).map(({ at }) => at.getTime());
+    const starts = requests.slice(index, index + 6).map(({ at }) => Date.parse(at));
     const gaps = starts.slice(1).map((start, place) => start - (starts[place] ?? 0));
     expect(Math.max(...gaps)).toBeGreaterThan((PAUSE_SECONDS * 1000) / 2);
   });
@@ -75,8 +75,8 @@ describe("4 stacks at once with 3 calls to the service at once", () => {
 function mostAtOnce(requests: readonly RecordedRequest[]): number {
   // The beginning is a whole millisecond, so one is left off the end: one call does not reach into the next.
   const edges = requests.flatMap(({ at, durationMs }) => [
-    { at: at.getTime(), step: 1 },
-    { at: at.getTime() + Math.max(durationMs - 1, 0), step: -1 },
+    { at: Date.parse(at), step: 1 },
+    { at: Date.parse(at) + Math.max(durationMs - 1, 0), step: -1 },
   ]);
   let underWay = 0;
   let most = 0;

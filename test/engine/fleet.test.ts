@@ -67,7 +67,7 @@ const handshakes = (): HandshakeRecord[] =>
 function wavesSince(count: number): number[] {
   const sets = scene.emulator.requests.slice(count).filter(({ action }) => action === "set-webhook");
   return sets.map(
-    ({ workspace = "" }) => WAVE_OF[split.findIndex((names) => names.includes(workspace))] ?? -1,
+    ({ workspace }) => WAVE_OF[split.findIndex((names) => names.includes(workspace ?? ""))] ?? -1,
   );
 }
 

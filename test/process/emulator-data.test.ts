@@ -208,7 +208,7 @@ describe("an emulator that keeps its data", () => {
   it("has its file for itself while it lives, and a killed one is in nobody's way", async () => {
     const data = await makeFile();
     const first = await startEmulatorProcess({ data });
-    await expect(startEmulatorProcess({ data })).rejects.toThrow("another emulator has it open");
+    await expect(startEmulatorProcess({ data })).rejects.toThrow("another process holds the file");
     await first.kill();
     const second = await startEmulatorProcess({ data });
     await second.kill();

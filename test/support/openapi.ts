@@ -91,10 +91,13 @@ export function expectRecordsMatchOpenApi(
   options: EmulatorOptions = {},
 ): void {
   if (otherReadings.some((reading) => reading in options)) return;
-  for (const { answer, status, fault, ...request } of requests) {
-    if (answer !== undefined && status !== undefined && fault === undefined) {
-      expectMatchesOpenApi({ ...request, status, answer });
-    }
+  for (const { method, url, sent, received, fault } of requests) {
+    if (received === null || fault !== "") continue;
+    const { pathname, search } = new URL(url);
+    const { status, ...answer } = received;
+    const { headers, body } = sent;
+    const exchange = { method, path: pathname + search, headers, status, answer };
+    expectMatchesOpenApi({ ...exchange, body: isSuccess(status) ? (JSON.parse(body) as unknown) : body });
   }
 }
 

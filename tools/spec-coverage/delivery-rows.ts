@@ -18,7 +18,7 @@ const written = {
 const delivered = { responder: responder("reaches the handler whole and is answered with 200") };
 const verified = { responder: responder("is verified with every key, and says with which") };
 
-const shapes = ["schema/outbound.ts", "provider/emulator/flows/reply-shape.ts"];
+const shapes = ["schema/outbound.ts", "provider/emulator/flows/flow.ts"];
 const deliveries = ["provider/emulator/deliveries/perform.ts"];
 
 const arrives = reply("of kind %s arrives with exactly its fields, and is read as that kind");
@@ -73,7 +73,7 @@ export const deliveryRows: readonly CoverageRow[] = [
   ...replyKinds.map((kind) => ({
     section: "2.4",
     what: `kind ${kind}`,
-    where: ["provider/emulator/flows/reply-shape.ts"],
+    where: ["provider/emulator/flows/flow.ts"],
     shownBy: arrives,
     parts: taken,
   })),
@@ -87,21 +87,21 @@ export const deliveryRows: readonly CoverageRow[] = [
   {
     section: "2.4",
     what: "`conv_id` = `conversation_id`: not shown",
-    where: ["provider/emulator/deliveries/reply.ts"],
+    where: ["provider/emulator/deliveries/delivery.ts"],
     shownBy: addressed,
   },
   {
     section: "2.4",
     what: "structure of `default_action`: not shown",
     switches: ["defaultAction"],
-    where: ["provider/emulator/flows/menu.ts"],
+    where: ["provider/emulator/flows/flows.ts"],
     shownBy: reading("%s is what the cards of the menu have"),
     parts: written,
   },
   {
     section: "4.3",
     what: "handshakes and deliveries come to the same URL",
-    where: ["provider/emulator/handshake.ts", ...deliveries],
+    where: ["provider/emulator/service/handshake.ts", ...deliveries],
     shownBy: posted,
     parts: { responder: responder("answers a handshake whose signature is wrong") },
   },
@@ -137,7 +137,7 @@ export const deliveryRows: readonly CoverageRow[] = [
   {
     section: "6.2",
     what: "emitted when an agent sends a message",
-    where: ["provider/emulator/control/routes/messages.ts"],
+    where: ["provider/emulator/control/routes.ts"],
     shownBy: [
       "test/unit/emulator/control-routes.test.ts",
       "goes through bot_url, and is answered by an agent with a signed delivery",
@@ -147,7 +147,7 @@ export const deliveryRows: readonly CoverageRow[] = [
     section: "3",
     what: "deliveries to a webhook that is not verified: not shown",
     switches: ["deliveryWhile"],
-    where: ["provider/emulator/workspace-state.ts"],
+    where: ["provider/emulator/state.ts"],
     shownBy: reading("verified delivers nothing to a webhook whose handshake failed, until it is verified"),
   },
   {
@@ -161,7 +161,7 @@ export const deliveryRows: readonly CoverageRow[] = [
     section: "6.2",
     what: "expected answer to a delivery: not shown",
     switches: ["deliveryAnswer"],
-    where: ["provider/emulator/deliveries/judge.ts"],
+    where: ["provider/emulator/deliveries/perform.ts"],
     shownBy: reading("%s takes HTTP %i as %s"),
     parts: delivered,
   },
@@ -169,7 +169,7 @@ export const deliveryRows: readonly CoverageRow[] = [
     section: "6.2",
     what: "how the body of a delivery is written: not shown",
     switches: ["deliveryEncoding"],
-    where: ["provider/emulator/deliveries/body.ts"],
+    where: ["provider/emulator/deliveries/record.ts"],
     shownBy: reading("%s writes slashes and accents its way, and signs what it wrote"),
     parts: { responder: responder("checks the signature before it parses") },
   },

@@ -4,12 +4,12 @@ const fault = testsIn("test/unit/emulator/faults.test.ts");
 const message = testsIn("test/unit/emulator/messages.test.ts");
 const control = testsIn("test/unit/emulator/control-routes.test.ts");
 
-const routes = "provider/emulator/control/routes";
+const folder = "provider/emulator/control";
 
 const route = (what: string, file: string, shownBy: TestReference): CoverageRow => ({
   section: "",
   what,
-  where: [`${routes}/${file}`],
+  where: [`${folder}/${file}`],
   shownBy,
 });
 
@@ -29,7 +29,7 @@ export const emulatorRows: readonly CoverageRow[] = [
     "get-webhook": fault("{ status } refuses with Retry-After and body before the change"),
     "set-webhook": fault("{ status } refuses with Retry-After and body before the change"),
     "delete-webhook": fault("{ status } refuses with Retry-After and body before the change"),
-    message: message("does not strike a message with a wrong key, nor a call of the registration interface"),
+    message: message("is not that of a message with a wrong key, nor a call of the registration interface"),
     handshake: fault("%j makes it fail"),
     delivery: [
       "test/unit/emulator/delivery-faults.test.ts",
@@ -41,35 +41,35 @@ export const emulatorRows: readonly CoverageRow[] = [
     where: ["provider/emulator/faults.ts"],
     shownBy,
   })),
-  route("GET /_emulator/health", "emulator.ts", howItRuns),
-  route("GET /_emulator/settings", "emulator.ts", howItRuns),
-  route("GET /_emulator/events", "emulator.ts", [
+  route("GET /_emulator/health", "routes.ts", howItRuns),
+  route("GET /_emulator/settings", "routes.ts", howItRuns),
+  route("GET /_emulator/events", "routes.ts", [
     "test/unit/emulator/events.test.ts",
     "tells everything as it happens, numbered, with the type as its event",
   ]),
-  route("GET /_emulator/workspaces", "workspaces.ts", madeAndRemoved),
-  route("POST /_emulator/workspaces", "workspaces.ts", madeAndRemoved),
-  route("GET /_emulator/workspaces/{name}", "workspaces.ts", answered),
-  route("PATCH /_emulator/workspaces/{name}", "workspaces.ts", madeAndRemoved),
-  route("DELETE /_emulator/workspaces/{name}", "workspaces.ts", madeAndRemoved),
-  route("PUT /_emulator/workspaces/{name}/registration", "workspaces.ts", taken),
-  route("DELETE /_emulator/workspaces/{name}/registration", "workspaces.ts", taken),
-  route("POST /_emulator/workspaces/{name}/messages", "messages.ts", byHand),
-  route("POST /_emulator/workspaces/{name}/replies", "messages.ts", byHand),
-  route("GET /_emulator/conversations", "records.ts", byHand),
-  route("GET /_emulator/conversations/{id}/messages", "records.ts", byHand),
-  route("GET /_emulator/handshakes", "records.ts", listed),
-  route("GET /_emulator/handshakes/{id}", "records.ts", one),
-  route("GET /_emulator/deliveries", "deliveries.ts", listed),
-  route("GET /_emulator/deliveries/{id}", "deliveries.ts", one),
-  route("POST /_emulator/deliveries/{id}/resend", "deliveries.ts", again),
-  route("GET /_emulator/requests", "records.ts", listed),
-  route("GET /_emulator/requests/{id}", "records.ts", one),
-  route("GET /_emulator/faults", "faults.ts", faults),
-  route("POST /_emulator/faults", "faults.ts", faults),
-  route("DELETE /_emulator/faults", "faults.ts", faults),
-  route("DELETE /_emulator/faults/{id}", "faults.ts", faults),
-  route("POST /_emulator/reset", "emulator.ts", [
+  route("GET /_emulator/workspaces", "routes.ts", madeAndRemoved),
+  route("POST /_emulator/workspaces", "routes.ts", madeAndRemoved),
+  route("GET /_emulator/workspaces/{name}", "routes.ts", answered),
+  route("PATCH /_emulator/workspaces/{name}", "routes.ts", madeAndRemoved),
+  route("DELETE /_emulator/workspaces/{name}", "routes.ts", madeAndRemoved),
+  route("PUT /_emulator/workspaces/{name}/registration", "routes.ts", taken),
+  route("DELETE /_emulator/workspaces/{name}/registration", "routes.ts", taken),
+  route("POST /_emulator/workspaces/{name}/messages", "routes.ts", byHand),
+  route("POST /_emulator/workspaces/{name}/replies", "routes.ts", byHand),
+  route("GET /_emulator/conversations", "record-routes.ts", byHand),
+  route("GET /_emulator/conversations/{id}/messages", "record-routes.ts", byHand),
+  route("GET /_emulator/handshakes", "record-routes.ts", listed),
+  route("GET /_emulator/handshakes/{id}", "record-routes.ts", one),
+  route("GET /_emulator/deliveries", "record-routes.ts", listed),
+  route("GET /_emulator/deliveries/{id}", "record-routes.ts", one),
+  route("POST /_emulator/deliveries/{id}/resend", "record-routes.ts", again),
+  route("GET /_emulator/requests", "record-routes.ts", listed),
+  route("GET /_emulator/requests/{id}", "record-routes.ts", one),
+  route("GET /_emulator/faults", "routes.ts", faults),
+  route("POST /_emulator/faults", "routes.ts", faults),
+  route("DELETE /_emulator/faults", "routes.ts", faults),
+  route("DELETE /_emulator/faults/{id}", "routes.ts", faults),
+  route("POST /_emulator/reset", "routes.ts", [
     "test/unit/emulator/wait.test.ts",
     "forgets what happened, and leaves the workspaces with their registrations",
   ]),

@@ -9,8 +9,8 @@ const client = testsIn("test/unit/client/message-request.test.ts");
 const sent = { client: client("that is %s has exactly its body of section 4.2") };
 const refused = { client: client("%s is not sent: invalid_config, naming the field and not its value") };
 
-const shapes = ["schema/inbound.ts", "provider/emulator/message-shape.ts"];
-const bot = ["provider/emulator/bot-interface.ts"];
+const shapes = ["schema/inbound.ts", "provider/emulator/service/messages.ts"];
+const bot = ["provider/emulator/service/messages.ts"];
 
 const named = message("with %s gets 422 that names the field and no value");
 const kept = message("%s is taken and kept");
@@ -110,7 +110,7 @@ export const messageRows: readonly CoverageRow[] = [
     section: "5",
     what: "API key of the flow; how it is presented: not shown",
     switches: ["flowKey"],
-    where: ["provider/emulator/presented-key.ts", ...bot],
+    where: ["provider/emulator/service/checks.ts", ...bot],
     shownBy: reading("%s takes the key %s only"),
     parts: {
       client: testsIn("test/unit/client/key-presentation.test.ts")(

@@ -6,9 +6,9 @@ const switchTest = testsIn("test/unit/emulator/switches.test.ts");
 const reading = testsIn("test/unit/emulator/readings.test.ts");
 const corpus = testsIn("test/unit/emulator/corpus.test.ts");
 
-const operations = ["provider/emulator/registration-interface.ts", "provider/emulator/registration.ts"];
+const operations = ["provider/emulator/service/registration.ts"];
 const shapes = ["schema/registration.ts"];
-const handshakes = ["schema/handshake.ts", "provider/emulator/handshake.ts"];
+const handshakes = ["schema/handshake.ts", "provider/emulator/service/handshake.ts"];
 
 const client = testsIn("test/unit/client/request.test.ts");
 const failure = testsIn("test/unit/client/failures.test.ts");
@@ -57,7 +57,7 @@ export const registrationRows: readonly CoverageRow[] = [
   {
     section: "2.1",
     what: "`bot_url` after the next set-webhook: not shown; kept",
-    where: ["provider/emulator/workspace-state.ts"],
+    where: ["provider/emulator/workspaces.ts"],
     shownBy: registration("keeps the bot: the same bot_url after the next set-webhook"),
     parts: {
       resource: testsIn("test/unit/webhook/update.test.ts")(
@@ -83,7 +83,7 @@ export const registrationRows: readonly CoverageRow[] = [
     section: "3",
     what: "other states: not shown",
     switches: ["statusAfterSet", "verifyAfterMs"],
-    where: ["provider/emulator/workspace-state.ts"],
+    where: ["provider/emulator/workspaces.ts"],
     shownBy: switchTest("becomes verified after verifyAfterMs"),
     parts: {
       client: client("may have an unknown status and missing fields"),
@@ -120,7 +120,7 @@ export const registrationRows: readonly CoverageRow[] = [
   {
     section: "4.1",
     what: "`{base_url}` with a query of its own, `action` beside it",
-    where: ["provider/emulator/workspace-directory.ts"],
+    where: ["provider/emulator/service/registration.ts"],
     shownBy: registration("a query of the base URL belongs to the address"),
     parts: { client: client("to a base URL ending in %s goes to %s") },
   },
@@ -134,7 +134,7 @@ export const registrationRows: readonly CoverageRow[] = [
   {
     section: "4.1",
     what: "no workspace id and no e-mail in the body",
-    where: ["schema/registration.ts", "provider/emulator/request-body.ts"],
+    where: ["schema/registration.ts", "provider/emulator/service/checks.ts"],
     shownBy: registration("%s with %j gets 422 that names the field and no key"),
     parts: { client: client("does not send what else its caller's object holds") },
   },
@@ -149,14 +149,14 @@ export const registrationRows: readonly CoverageRow[] = [
   {
     section: "5",
     what: "one API key for many workspaces",
-    where: ["provider/emulator/workspace-directory.ts"],
+    where: ["provider/emulator/service/registration.ts"],
     shownBy: registration("one API key serves many workspaces, each with its own registration and bot"),
   },
   {
     section: "5",
     what: '"described as using bearer authentication"',
     switches: ["registrationKey"],
-    where: ["provider/emulator/presented-key.ts"],
+    where: ["provider/emulator/service/checks.ts"],
     shownBy: reading("body-or-bearer takes either, and the one in the body counts"),
     parts: { client: testsIn("test/unit/client/key-presentation.test.ts")("%s is read as %s: %s") },
   },
@@ -172,14 +172,14 @@ export const registrationRows: readonly CoverageRow[] = [
     section: "6.1",
     what: "encoding, length and time limit of the handshake: not shown",
     switches: ["handshake"],
-    where: ["provider/emulator/handshake.ts"],
+    where: ["provider/emulator/service/handshake.ts"],
     shownBy: handshake("can be in the query, behind one that the URL has: %j"),
     parts: { resource: preflight("%s, not %s"), responder: shaken.responder },
   },
   {
     section: "6.1",
     what: "the answer's body is the challenge",
-    where: ["provider/emulator/handshake.ts"],
+    where: ["provider/emulator/service/handshake.ts"],
     shownBy: handshake("through %s is answered with 422"),
     parts: {
       resource: preflight("(%s) fails with its transcript"),
@@ -190,7 +190,7 @@ export const registrationRows: readonly CoverageRow[] = [
     section: "7",
     what: "error shapes and statuses: not shown",
     switches: ["errorShape"],
-    where: ["provider/emulator/error-shape.ts"],
+    where: ["provider/emulator/service/exchange.ts"],
     shownBy: reading("%s is the shape of every error of both interfaces"),
     parts: {
       client: failure("(%s) fails at once"),
@@ -201,7 +201,7 @@ export const registrationRows: readonly CoverageRow[] = [
     section: "8",
     what: "rate limits: not shown",
     switches: ["requestsPerSecond"],
-    where: ["provider/emulator/rate-limit.ts"],
+    where: ["provider/emulator/service/checks.ts"],
     shownBy: reading(
       "refuses what is beyond with 429 and Retry-After, on both ports together, until a second has passed",
     ),
@@ -214,7 +214,7 @@ export const registrationRows: readonly CoverageRow[] = [
   {
     section: "8",
     what: "sizes: not shown; bodies over 1 MiB are refused",
-    where: ["provider/emulator/http-server.ts"],
+    where: ["provider/emulator/service/http.ts"],
     shownBy: registration("a body beyond 1 MiB gets 413"),
     parts: {
       client: failure("may not be more, and is not read to its end"),

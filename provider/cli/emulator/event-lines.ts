@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { FlowFailure } from "../../emulator/changes.js";
+import type { FlowFailure } from "../../emulator/state.js";
 import type {
   DeliveryView,
   EmulatorEvent,

@@ -1,43 +1,44 @@
-import type { Change } from "../changes.js";
-import { viewDelivery, viewHandshake, viewMessage, viewRequest } from "./record-views.js";
-import type { EmulatorEvent } from "./shapes.js";
-import { viewFault } from "../fault-view.js";
-import { viewConversation, viewWorkspace, type Viewer } from "./workspace-views.js";
+import { streamSSE } from "hono/streaming";
+import { Refusal } from "../errors.js";
+import type { ControlContext } from "./requests.js";
+import { subscribeTo, type Viewer } from "./views.js";
 
-/** What the live stream tells of a change. */
-function toEvent(viewer: Viewer, change: Change): EmulatorEvent {
-  switch (change.kind) {
-    case "workspace":
-      return { type: "workspace", workspace: viewWorkspace(viewer, change.workspace) };
-    case "workspace-removed":
-      return { type: "workspace-removed", name: change.name };
-    case "conversation":
-      return { type: "conversation", conversation: viewConversation(change.conversation) };
-    case "message":
-      return { type: "message", message: viewMessage(change.message) };
-    case "handshake":
-      return { type: "handshake", handshake: viewHandshake(viewer, change.handshake) };
-    case "delivery":
-      return { type: "delivery", delivery: viewDelivery(viewer, change.delivery) };
-    case "flow-failed":
-      return { type: "flow-failed", failure: change.failure };
-    case "request":
-      return { type: "request", request: viewRequest(viewer, change.request) };
-    case "faults":
-      return { type: "faults", faults: viewer.state.faults.map(viewFault) };
-    case "reset":
-  }
-  return { type: "reset" };
-}
+/** How much may wait for a client that reads slowly; then its connection is closed, and it begins again. */
+const WAITING_BYTES = 8 * 1024 * 1024;
 
-/** Calls the listener with each event from now on, until the function that it gives is called. */
-export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => void): () => void {
-  return viewer.state.changes.subscribe((change) => {
-    try {
-      listener(toEvent(viewer, change));
-    } catch (error) {
-      // A defect of who listens is no failure of the request that is told of.
-      process.emitWarning(error instanceof Error ? error : String(error));
-    }
+const HEARTBEAT_MS = 15_000;
+
+/** The live stream as server-sent events. It ends with the emulator, or when the client goes or falls behind. */
+export function streamEvents(context: ControlContext, viewer: Viewer): Response {
+  // hono answers HEAD as GET: the stream would have no reader.
+  if (context.req.method === "HEAD") throw new Refusal(405, "takes GET only", { headers: { allow: "GET" } });
+  const { closing } = viewer.state.outgoing;
+  // Sent at once, not when a proxy's buffer is full.
+  context.header("x-accel-buffering", "no");
+  return streamSSE(context, async (stream) => {
+    const ended = Promise.withResolvers<void>();
+    let waitingBytes = 0;
+    let count = 0;
+    let last = stream.write(": live\n\n") as Promise<unknown>;
+    const write = (bytes: number, work: () => Promise<unknown>): void => {
+      waitingBytes += bytes;
+      last = last.then(work).then(() => (waitingBytes -= bytes));
+      if (waitingBytes <= WAITING_BYTES) return;
+      context.env.incoming.socket.destroy();
+      ended.resolve();
+    };
+    const unsubscribe = subscribeTo(viewer, (event) => {
+      const data = JSON.stringify(event);
+      count += 1;
+      const message = { id: String(count), event: event.type, data };
+      write(data.length, () => stream.writeSSE(message));
+    });
+    const heartbeat = setInterval(() => write(0, () => stream.write(":\n\n")), HEARTBEAT_MS);
+    stream.onAbort(() => ended.resolve());
+    closing.addEventListener("abort", () => ended.resolve(), { once: true });
+    if (closing.aborted) ended.resolve();
+    await ended.promise;
+    unsubscribe();
+    clearInterval(heartbeat);
   });
 }

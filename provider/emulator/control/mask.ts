@@ -1,36 +1,49 @@
 import { MASK } from "../../lib/redact.js";
 import { hideQuery, secretsOfUrl } from "../../lib/url.js";
-import type { HttpPart } from "../records.js";
-import { currentRegistration, type WorkspaceState } from "../workspace-state.js";
-import type { HttpView } from "./shapes.js";
+import { currentRegistration, type WorkspaceState } from "../state.js";
 
-/** Shows what went over the wire, with or without its secrets. */
-export interface Mask {
-  text(text: string): string;
-  secret(value: string): string;
-  url(url: string): string;
-  part(part: HttpPart): HttpView;
+/**
+ * A record without secrets: what is secret by its place or by the name of its field, and the keys of the workspace wherever they
+ * are, because an endpoint may echo them.
+ */
+export function maskRecord<Shown extends object>(
+  record: Shown,
+  workspace: WorkspaceState | undefined,
+): Shown {
+  const known = workspace === undefined ? [] : spellingsOf(secretsOf(workspace));
+  const maskText = (text: string): string =>
+    maskFields(known.reduce((masked, secret) => masked.replaceAll(secret, MASK), text));
+  return maskFieldsOf(record, maskText) as Shown;
 }
 
-/** Hides nothing: for who asked with `reveal`. */
-export const clear: Mask = {
-  text: (text) => text,
-  secret: (value) => value,
-  url: (url) => url,
-  part: ({ headers, body }) => ({ headers: { ...headers }, body }),
-};
+type MaskText = (text: string) => string;
 
-/** Hides what is secret by its place, and the keys of the workspace wherever they stand: an endpoint may echo them. */
-export function maskOf(workspace: WorkspaceState | undefined): Mask {
-  const known = workspace === undefined ? [] : spellingsOf(secretsOf(workspace));
-  const text = (whole: string): string =>
-    maskFields(known.reduce((masked, secret) => masked.replaceAll(secret, MASK), whole));
-  return {
-    text,
-    secret: () => MASK,
-    url: hideQuery,
-    part: ({ headers, body }) => ({ headers: maskHeaders(headers, text), body: text(body) }),
+function maskFieldsOf(fields: object, maskText: MaskText): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, maskValue(name, value, maskText)]),
+  );
+}
+
+function maskValue(name: string, value: unknown, maskText: MaskText): unknown {
+  if (typeof value === "string") {
+    if (name === "url") return hideQuery(value);
+    return name === "base64" ? MASK : maskText(value);
+  }
+  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, maskText));
+  if (typeof value !== "object" || value === null) return value;
+  return name === "headers" ? maskHeaders(value, maskText) : maskFieldsOf(value, maskText);
+}
+
+const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
+
+function maskHeaders(headers: object, maskText: MaskText): object {
+  const mask = (name: string, value: string): string => {
+    if (SECRET_HEADER.test(name)) return MASK;
+    return name === "location" ? hideValues(value) : maskText(value);
   };
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, mask(name, String(value))]),
+  );
 }
 
 /** A shorter key would black out innocent words. */
@@ -53,22 +66,6 @@ const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 const asForm = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);
 
-const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
-
-function maskHeaders(
-  headers: Readonly<Record<string, string>>,
-  maskText: (text: string) => string,
-): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, maskHeader(name, value, maskText)]),
-  );
-}
-
-function maskHeader(name: string, value: string, maskText: (text: string) => string): string {
-  if (SECRET_HEADER.test(name)) return MASK;
-  return name === "location" ? value.replace(/=[^&#]*/g, "=***") : maskText(value);
-}
-
 /** Also in a body that is cut off: the value may have no end. */
 const SECRET_FIELD =
   /"(ChaveApi|webhook_verification_key|hub_verify_token)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)/g;
@@ -82,11 +79,11 @@ const maskFields = (text: string): string =>
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
     .replace(SECRET_PART, `$1${MASK}`)
+    // Only behind the question mark, since the text is still escaped.
     .replace(
       URL_FIELD,
-      (_, name: string, colon: string, url: string) => `"${name}"${colon}"${hideValues(url)}"`,
+      (_, name: string, colon: string, url: string) =>
+        `"${name}"${colon}"${url.replace(/\?.*$/s, hideValues)}"`,
     );
 
-/** Only behind the question mark, since the text is still escaped. */
-const hideValues = (url: string): string =>
-  url.replace(/\?.*$/s, (query) => query.replace(/=[^&#]*/g, "=***"));
+const hideValues = (query: string): string => query.replace(/=[^&#]*/g, "=***");

@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { PAGE_PATH } from "./guard.js";
+import type { ControlApp } from "./requests.js";
 
 const CONTENT_TYPES = {
   "index.html": "text/html; charset=utf-8",
@@ -8,10 +10,7 @@ const CONTENT_TYPES = {
   "favicon.svg": "image/svg+xml",
 } as const;
 
-/** A file of the page. */
-export type PageFile = keyof typeof CONTENT_TYPES;
-
-export const PAGE_FILES = Object.keys(CONTENT_TYPES) as PageFile[];
+type PageFile = keyof typeof CONTENT_TYPES;
 
 /** Media come from wherever a message says; all else is from here, and no text ever becomes markup. */
 const POLICY = [
@@ -44,17 +43,23 @@ const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folde
 /** Answers with a file of the page; 503 that says what to do if it was not built. */
 export async function answerPage(file: PageFile): Promise<Response> {
   const folder = await findBuilt();
-  if (folder === undefined) return new Response(NOT_BUILT, { status: 503, headers: plainHeaders });
+  if (folder === undefined) return answerText(503, NOT_BUILT);
   const content = await readFile(folder + file);
   return new Response(content, { headers: { ...HEADERS, "content-type": CONTENT_TYPES[file] } });
 }
 
-/** A text in place of the page. */
-export function answerText(status: number, text: string): Response {
-  return new Response(text, { status, headers: plainHeaders });
+/** The files beside the page's own address. */
+export function addPageFiles(app: ControlApp): void {
+  for (const file of Object.keys(CONTENT_TYPES) as PageFile[]) {
+    app.get(PAGE_PATH + file, () => answerPage(file));
+  }
 }
 
-const plainHeaders = { ...HEADERS, "content-type": "text/plain; charset=utf-8" };
+/** A text in place of the page. */
+export function answerText(status: number, text: string): Response {
+  const headers = { ...HEADERS, "content-type": "text/plain; charset=utf-8" };
+  return new Response(text, { status, headers });
+}
 
 const NOT_BUILT =
   "The page is not built. In a clone of pulumi-apichat run: npm run build\n" +

@@ -1,13 +1,46 @@
-import type { InboundMessage, OutboundMessage, WebhookConfiguration } from "../../../schema/index.js";
-import type { FlowFailure } from "../changes.js";
-import type { FaultRule } from "../faults.js";
-import type { HandshakeEncoding } from "../switches.js";
+import type { WebhookConfiguration } from "../../../schema/registration.js";
+import type { FaultView } from "../faults.js";
+import type {
+  ConversationRecord,
+  DeliveryRecord,
+  FlowFailure,
+  HandshakeRecord,
+  MessageRecord,
+  RecordedRequest,
+} from "../state.js";
+import type { HttpPart } from "../service/outgoing.js";
+
+export type { FaultView } from "../faults.js";
 
 /**
- * The JSON of the control API, one shape for emulator, page and command line. Times are ISO 8601. Ids are texts that the
- * emulator gives; `order` counts all records of one emulator, so that they can be put in one line. Secrets (API keys,
+ * The JSON of the control API, one shape for emulator, page and command line: a record as it is held. Secrets (API keys,
  * verification keys, tokens, signatures, query values of URLs) are masked unless the request asks with `?reveal=true`.
  */
+
+/** A request that the emulator received: `GET /_emulator/requests?workspace=`, `GET /_emulator/requests/{id}`. */
+export type RequestView = RecordedRequest;
+
+/** A message of a conversation: `GET /_emulator/conversations/{id}/messages`, oldest first. */
+export type MessageView = MessageRecord;
+
+/** A handshake that the emulator made: `GET /_emulator/handshakes?workspace=`, `GET /_emulator/handshakes/{id}`. */
+export type HandshakeView = HandshakeRecord;
+
+/** A delivery: `GET /_emulator/deliveries?workspace=&conversation=`, `GET /_emulator/deliveries/{id}`. */
+export type DeliveryView = DeliveryRecord;
+
+/** One try of a delivery. */
+export type AttemptView = DeliveryRecord["attempts"][number];
+
+/** Headers and body of one direction; the status is that of an answer. */
+export interface HttpView extends HttpPart {
+  status?: number;
+}
+
+/** A conversation of one contact: `GET /_emulator/conversations?workspace=`, newest first. */
+export interface ConversationView extends Omit<ConversationRecord, "messages"> {
+  messageCount: number;
+}
 
 /** A workspace: `GET /_emulator/workspaces`, `GET /_emulator/workspaces/{name}`. */
 export interface WorkspaceView {
@@ -26,121 +59,6 @@ export interface WorkspaceView {
   flow: string;
   /** What is registered; null if nothing is. */
   registration: WebhookConfiguration | null;
-}
-
-/** A conversation of one contact: `GET /_emulator/conversations?workspace=`, newest first. */
-export interface ConversationView {
-  id: string;
-  workspace: string;
-  /** `sender.id` of its messages. */
-  contactId: string;
-  /** `sender.name` of the last message that had one. */
-  contactName: string;
-  /** `conversation_id` of its messages, as digits: it may be beyond the safe integers. */
-  conversationId: string;
-  messageCount: number;
-  lastAt: string;
-}
-
-/** A message of a conversation, as it was on the wire: `GET /_emulator/conversations/{id}/messages`, oldest first. */
-export interface MessageView {
-  id: string;
-  order: number;
-  at: string;
-  workspace: string;
-  /** The id of its conversation. */
-  conversation: string;
-  from: "contact" | "flow" | "agent";
-  /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a text here. */
-  body: InboundMessage | OutboundMessage;
-  /** The delivery of a reply; null for what the contact sent, and for a reply that no verified webhook was there for. */
-  delivery: string | null;
-}
-
-/** A handshake that the emulator made: `GET /_emulator/handshakes?workspace=`, `GET /_emulator/handshakes/{id}`. */
-export interface HandshakeView {
-  id: string;
-  order: number;
-  at: string;
-  workspace: string;
-  url: string;
-  encoding: HandshakeEncoding;
-  verdict: "passed" | "failed";
-  /** What was wrong; empty if it passed. */
-  reason: string;
-  /** The parameters as they were sent, the token masked. */
-  sent: HttpView;
-  received: HttpView | null;
-  durationMs: number;
-}
-
-/** Headers and body of one direction. */
-export interface HttpView {
-  /** Of an answer. */
-  status?: number;
-  headers: Record<string, string>;
-  body: string;
-}
-
-/** One try of a delivery. */
-export interface AttemptView {
-  at: string;
-  durationMs: number;
-  /** What the endpoint answered; null if there was no answer. */
-  received: HttpView | null;
-  /** What was wrong; empty if it was delivered. */
-  reason: string;
-  /** The injected fault that struck it, as JSON text; empty if none did. */
-  fault: string;
-}
-
-/** A delivery: `GET /_emulator/deliveries?workspace=&conversation=`, `GET /_emulator/deliveries/{id}`. */
-export interface DeliveryView {
-  id: string;
-  order: number;
-  at: string;
-  workspace: string;
-  /** Null if it belongs to none, such as a message sent by a test. */
-  conversation: string | null;
-  url: string;
-  sent: HttpView;
-  /** Whether the signature header is the right one for the registered key: a fault can spoil it. */
-  signature: "right" | "wrong";
-  verdict: "pending" | "delivered" | "failed";
-  reason: string;
-  attempts: AttemptView[];
-  /** The delivery whose bytes were sent again. */
-  resendOf: string | null;
-}
-
-/** A request that the emulator received: `GET /_emulator/requests?workspace=`, `GET /_emulator/requests/{id}`. */
-export interface RequestView {
-  id: string;
-  order: number;
-  at: string;
-  interface: "registration" | "bot";
-  workspace: string | null;
-  /** `get-webhook`, `set-webhook`, `delete-webhook`; `message` on `bot_url`; null if it is none of them. */
-  operation: string | null;
-  /** Of a message. */
-  conversation: string | null;
-  method: string;
-  /** The whole address, query values masked. */
-  url: string;
-  sent: HttpView;
-  /** Null while it is under way, and when the connection was closed without an answer. */
-  received: HttpView | null;
-  /** The injected fault that struck it, as JSON text; empty if none did. */
-  fault: string;
-  durationMs: number;
-}
-
-/** An injected fault: `GET /_emulator/faults`. Given to `POST /_emulator/faults` without `id`, `left`, `struck`. */
-export interface FaultView extends FaultRule {
-  id: string;
-  /** How many calls it may still strike; null without end. */
-  left: number | null;
-  struck: number;
 }
 
 /** `GET /_emulator/health`. */
@@ -186,7 +104,7 @@ export interface ControlError {
 
 /**
  * The live stream, `GET /_emulator/events` (server-sent events): `event` is the type, `data` this JSON, `id` counts. A record
- * that changes is sent again whole, under its id. After `reset` everything is to be read anew.
+ * that changes is sent again whole, under its id. After `reset` everything is to be read again.
  */
 export type EmulatorEvent =
   | { type: "workspace"; workspace: WorkspaceView }

@@ -1,14 +1,18 @@
-import type { OutboundMessage } from "../../../schema/index.js";
-import { invalidOption } from "../check-options.js";
-import { addMessage, conversationOf, type Conversation } from "../conversations.js";
-import { nextRecord, type EmulatorState } from "../emulator-state.js";
-import { answerMessage } from "../flows/run-flow.js";
-import type { DeliveryRecord } from "../records.js";
-import { deliverableRegistration, type WorkspaceState } from "../workspace-state.js";
-import { encodeMessage, encodeText } from "./body.js";
+import type { OutboundMessage } from "../../../schema/outbound.js";
+import { addMessage, conversationOf } from "../conversations.js";
+import { invalidOption } from "../errors.js";
+import type { ReplyContent } from "../flows/flow.js";
+import {
+  deliverableRegistration,
+  nextRecord,
+  type Conversation,
+  type DeliveryRecord,
+  type EmulatorState,
+  type MessageRecord,
+  type WorkspaceState,
+} from "../state.js";
 import { performDelivery, type DeliveryJob } from "./perform.js";
-import { recordCopy, recordDelivery } from "./record.js";
-import type { TurnEnd } from "./turns.js";
+import { encodeBody, encodeMessage, recordCopy, recordDelivery } from "./record.js";
 
 export interface DeliveryOptions {
   /** Time limit of one try. Default: `deliveryTimeoutMs` of the emulator. */
@@ -20,9 +24,9 @@ export interface DeliveryOptions {
 }
 
 /**
- * Signs a message and posts it to the registered URL (section 6.2), in order within its conversation, where it stands as the
- * flow's. Resolves when it is through: a webhook that does not take it is a verdict, not an error, and so is the emulator's end.
- * Throws `invalid_config` if no webhook takes deliveries.
+ * Signs a message and posts it to the registered URL (section 6.2), in order within its conversation, where it is recorded as
+ * the flow's. Resolves when it is done: a webhook that does not take it is a verdict, not an error, and so is the emulator's
+ * end. Throws `invalid_config` if no webhook takes deliveries.
  */
 export async function deliverMessage(
   state: EmulatorState,
@@ -32,47 +36,65 @@ export async function deliverMessage(
 ): Promise<DeliveryRecord> {
   const registration = deliverableRegistration(workspace, state.settings);
   if (!registration) throw invalidOption(`deliver: workspace "${workspace.name}" has no verified webhook`);
-  const conversation = conversationOf(state, workspace, {
-    contactId: message.sender_id,
-    conversationId: message.conv_id,
-  });
-  const sent = bytesOf(body) ?? encodeMessage(message, state.settings.deliveryEncoding);
+  const party = { contactId: message.sender_id, conversationId: message.conv_id };
+  const conversation = conversationOf(state, workspace, party);
   const numbered = nextRecord(state, "delivery");
   addMessage(state, conversation, { from: "flow", body: message, delivery: numbered.id });
-  const known = {
-    conversation: conversation.id,
-    message,
-    url: registration.webhook_url,
-    sent,
-    dueAt: new Date(),
-  };
-  const delivery = recordDelivery(state, workspace, known, numbered);
+  const sent =
+    body === undefined ? encodeMessage(message, state.settings.deliveryEncoding) : encodeBody(body);
+  const known = { message, url: registration.webhook_url, sent, dueAt: new Date() };
+  const delivery = recordDelivery(state, workspace, conversation, known, numbered);
   await queueDelivery({ state, workspace, conversation, delivery, ...options });
   return delivery.verdict === "pending" ? { ...delivery, ...endedByClose } : delivery;
 }
 
-/** For who waits for it; the record stays pending, and a restart goes on with it. */
+/** For who waits for it; the record stays pending, and a restart resumes it. */
 const endedByClose = { verdict: "failed", reason: "the emulator was closed" } as const;
 
-function bytesOf(body: string | Uint8Array | undefined): Uint8Array | undefined {
-  return typeof body === "string" ? encodeText(body) : body;
+interface Reply {
+  from: "flow" | "agent";
+  content: ReplyContent;
+  /** Waited for after the moment at which the reply before it is due. Default 0. */
+  delayMs?: number;
 }
 
-/** Queues a delivery behind those of its conversation. Resolves when it is through, or the emulator closes; never rejects. */
-export function queueDelivery(job: DeliveryJob): Promise<DeliveryRecord> {
-  const { promise, resolve } = Promise.withResolvers<DeliveryRecord>();
-  const { turns } = job.conversation;
-  turns.lastDueMs = Math.max(turns.lastDueMs, job.delivery.dueAt.getTime());
-  turns.deliver(async (overtakes) => {
-    let end: TurnEnd = "through";
-    try {
-      end = await performDelivery(job, overtakes);
-      return end;
-    } finally {
-      if (end === "through") resolve(job.delivery);
-    }
-  }, job.state.outgoing.closing);
-  return promise;
+/** A reply as it was recorded. Its delivery is undefined while no webhook is there to take it. */
+interface SentReply {
+  message: MessageRecord;
+  delivery: DeliveryRecord | undefined;
+}
+
+/** Records a reply and its delivery (pending), and queues the delivery behind those of its conversation. */
+export function sendReply(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  conversation: Conversation,
+  { from, content, delayMs = 0 }: Reply,
+): SentReply {
+  const body = addressReply(conversation, content);
+  const registration = deliverableRegistration(workspace, state.settings);
+  if (!registration) return { message: addMessage(state, conversation, { from, body }), delivery: undefined };
+  const numbered = nextRecord(state, "delivery");
+  const message = addMessage(state, conversation, { from, body, delivery: numbered.id });
+  const known = {
+    message: body,
+    url: registration.webhook_url,
+    sent: encodeMessage(body, state.settings.deliveryEncoding),
+    dueAt: new Date(Math.max(Date.now(), conversation.turns.lastDueMs) + delayMs),
+  };
+  const delivery = recordDelivery(state, workspace, conversation, known, numbered);
+  void queueDelivery({ state, workspace, conversation, delivery });
+  return { message, delivery };
+}
+
+function addressReply(
+  { contactId, conversationId }: Conversation,
+  { type, ...content }: ReplyContent,
+): OutboundMessage {
+  const id = Number(conversationId);
+  const conv_id = Number.isSafeInteger(id) ? id : BigInt(conversationId);
+  const addressed = { sender_id: contactId, conv_id, type };
+  return { ...addressed, message_type: "outgoing", private: false, ...content } as OutboundMessage;
 }
 
 /** How a delivery is sent again. */
@@ -94,42 +116,35 @@ export function resendDelivery(
   delivery: DeliveryRecord,
   { sign = false, body }: ResendOptions = {},
 ): DeliveryRecord {
-  const conversation = findConversation(workspace, delivery.conversation);
+  const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
-  const headers = sign ? {} : delivery.headers;
+  const headers = sign ? {} : delivery.sent.headers;
   if (!sign && Object.keys(headers).length === 0) {
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   if (!deliverableRegistration(workspace, state.settings)) {
     throw invalidOption(`resend: workspace "${workspace.name}" has no verified webhook`);
   }
-  const copy = recordCopy(state, workspace, { ...delivery, headers, sent: bytesOf(body) ?? delivery.sent });
+  const { base64 } = body === undefined ? delivery : encodeBody(body);
+  const sent = { headers, body: body ?? delivery.sent.body };
+  const copy = recordCopy(state, workspace, delivery, { sent, base64 });
   void queueDelivery({ state, workspace, conversation, delivery: copy });
   return copy;
 }
 
-function findConversation(workspace: WorkspaceState, id: string | undefined): Conversation | undefined {
-  return [...workspace.conversations.values()].find((conversation) => conversation.id === id);
-}
-
-/**
- * After a restart: goes on with the deliveries that are pending, and has the flows answer the messages that none has answered.
- * A delivery that the endpoint took just before the end is sent again: its answer was not seen.
- */
-export function resumeDeliveries(state: EmulatorState): void {
-  for (const workspace of state.directory.values()) {
-    const conversations = new Map([...workspace.conversations.values()].map((each) => [each.id, each]));
-    for (const delivery of workspace.deliveries) {
-      const conversation = conversations.get(delivery.conversation ?? "");
-      if (!conversation || delivery.verdict !== "pending") continue;
-      void queueDelivery({ state, workspace, conversation, delivery });
+/** Queues a delivery behind those of its conversation. Resolves when it is done, or the emulator closes; never rejects. */
+export function queueDelivery(job: DeliveryJob): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { turns } = job.conversation;
+  turns.lastDueMs = Math.max(turns.lastDueMs, Date.parse(job.delivery.dueAt));
+  turns.deliver(async (again) => {
+    let end: Awaited<ReturnType<typeof performDelivery>> = "done";
+    try {
+      end = await performDelivery(job, again);
+      return end;
+    } finally {
+      if (end === "done") resolve();
     }
-    for (const conversation of conversations.values()) resumeAnswers(state, workspace, conversation);
-  }
-}
-
-function resumeAnswers(state: EmulatorState, workspace: WorkspaceState, conversation: Conversation): void {
-  for (const message of conversation.messages) {
-    if (message.unanswered) void answerMessage(state, workspace, conversation, message);
-  }
+  });
+  return promise;
 }

@@ -1,8 +1,10 @@
-/** What a delivery says at the end of its turn: it is through, or it wants to go after the next one. */
-export type TurnEnd = "through" | "after-next";
+import { pause } from "../service/outgoing.js";
 
-/** One delivery. `overtakes` is true when the one before it waits until this one is through, or this one has waited. */
-export type DeliveryTurn = (overtakes: boolean) => Promise<TurnEnd>;
+/** How a delivery's turn ends: it is done, or it wants to go after the next one. */
+export type TurnEnd = "done" | "after-next";
+
+/** One delivery. `again` is true where it may not let another pass: it did so before, or passes one itself. */
+export type DeliveryTurn = (again: boolean) => Promise<TurnEnd>;
 
 /** How long a delivery that wants to go after the next one waits for it. */
 const NEXT_WAIT_MS = 1000;
@@ -11,23 +13,22 @@ const NEXT_WAIT_MS = 1000;
  * What a conversation does one thing after the other: the answers of its flow, and its deliveries in the order in which they
  * were added. Different conversations do not wait for each other.
  */
-export class ConversationTurns {
+export class Turns {
   /** When the last reply is due, in milliseconds since 1970: the pause of the next one counts from there. */
   lastDueMs = 0;
-  readonly #waiting: DeliveryTurn[] = [];
+  /** Signals the end of the emulator, or of the conversation. */
+  readonly ended: AbortSignal;
   readonly #ending = new AbortController();
-  #until: AbortSignal | undefined;
+  readonly #waiting: DeliveryTurn[] = [];
   #lastAnswer: Promise<void> = Promise.resolve();
   #work: Promise<void> | undefined;
-  #tellArrival = (): void => {};
+  #reportArrival = (): void => {};
 
-  /** Signals the end of the emulator, or of the conversation. */
-  until(closing: AbortSignal): AbortSignal {
-    this.#until ??= AbortSignal.any([closing, this.#ending.signal]);
-    return this.#until;
+  constructor(closing: AbortSignal) {
+    this.ended = AbortSignal.any([closing, this.#ending.signal]);
   }
 
-  /** Nothing more is answered or delivered. Resolves when no try of a delivery is under way. */
+  /** Nothing more is answered or delivered. Resolves when no try of a delivery is in progress. */
   async end(): Promise<void> {
     this.#ending.abort();
     await this.#work;
@@ -40,44 +41,38 @@ export class ConversationTurns {
   }
 
   /** After the end a turn still comes, to find out that there is nothing to do. */
-  deliver(turn: DeliveryTurn, closing: AbortSignal): void {
+  deliver(turn: DeliveryTurn): void {
     this.#waiting.push(turn);
-    this.#tellArrival();
-    this.#work ??= this.#takeTurns(this.until(closing));
+    this.#reportArrival();
+    this.#work ??= this.#takeTurns();
   }
 
-  async #takeTurns(until: AbortSignal): Promise<void> {
+  async #takeTurns(): Promise<void> {
     let overtakes = false;
     for (let turn = this.#waiting.shift(); turn; turn = this.#waiting.shift()) {
       const end = await takeTurn(turn, overtakes);
-      overtakes = end === "after-next" && (await this.#hasNext(until));
+      overtakes = end === "after-next" && (await this.#hasNext());
       if (end === "after-next") this.#waiting.splice(overtakes ? 1 : 0, 0, () => turn(true));
     }
     this.#work = undefined;
   }
 
   /** Waits a while for one to be added. */
-  async #hasNext(until: AbortSignal): Promise<boolean> {
-    if (this.#waiting.length === 0 && !until.aborted) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const stop = (): void => resolve();
-      const timer = setTimeout(stop, NEXT_WAIT_MS);
-      until.addEventListener("abort", stop);
-      this.#tellArrival = stop;
-      await promise;
-      clearTimeout(timer);
-      until.removeEventListener("abort", stop);
+  async #hasNext(): Promise<boolean> {
+    if (this.#waiting.length === 0) {
+      const arrival = new Promise<void>((resolve) => (this.#reportArrival = resolve));
+      await Promise.race([arrival, pause(NEXT_WAIT_MS, this.ended)]);
     }
     return this.#waiting.length > 0;
   }
 }
 
-/** A turn that throws is a defect of the emulator or of a listener: those behind it go on, and the process is told. */
-async function takeTurn(turn: DeliveryTurn, overtakes: boolean): Promise<TurnEnd> {
+/** A turn that throws is a defect of the emulator or of a listener: it is reported, and those behind it go on. */
+async function takeTurn(turn: DeliveryTurn, again: boolean): Promise<TurnEnd> {
   try {
-    return await turn(overtakes);
+    return await turn(again);
   } catch (error) {
     process.emitWarning(error instanceof Error ? error : String(error));
-    return "through";
+    return "done";
   }
 }

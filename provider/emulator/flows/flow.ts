@@ -1,27 +1,24 @@
-import type {
-  InboundMessage,
-  MediaKind,
-  OutboundAudio,
-  OutboundButtonTemplate,
-  OutboundFile,
-  OutboundGenericTemplate,
-  OutboundImage,
-  OutboundText,
-  OutboundVideo,
-} from "../../../schema/index.js";
+import * as z from "zod";
+import type { InboundMessage } from "../../../schema/inbound.js";
+import type { MediaKind } from "../../../schema/media-kind.js";
+import {
+  outboundAudio,
+  outboundButtonTemplate,
+  outboundFile,
+  outboundGenericTemplate,
+  outboundImage,
+  outboundText,
+  outboundVideo,
+  type OutboundMessage,
+} from "../../../schema/outbound.js";
 
 /** What the emulator fills in: whom a reply is for. */
-type Addressed = "sender_id" | "conv_id" | "message_type" | "private";
+const addressed = { sender_id: true, conv_id: true, message_type: true, private: true } as const;
+
+type WithoutAddress<Message> = Message extends unknown ? Omit<Message, keyof typeof addressed> : never;
 
 /** A reply of any of the seven kinds (section 2.4), without the fields that every delivery has. */
-export type ReplyContent =
-  | Omit<OutboundText, Addressed>
-  | Omit<OutboundImage, Addressed>
-  | Omit<OutboundAudio, Addressed>
-  | Omit<OutboundVideo, Addressed>
-  | Omit<OutboundFile, Addressed>
-  | Omit<OutboundButtonTemplate, Addressed>
-  | Omit<OutboundGenericTemplate, Addressed>;
+export type ReplyContent = WithoutAddress<OutboundMessage>;
 
 /** One reply of a flow. `delayMs` is waited for after the reply before it; default 0. */
 export type FlowReply = ReplyContent & { delayMs?: number };
@@ -40,3 +37,35 @@ export interface FlowContext {
 
 /** What replies to a contact's message: an empty list is silence. A function that throws replies nothing and is reported. */
 export type Flow = (context: FlowContext) => readonly FlowReply[] | Promise<readonly FlowReply[]>;
+
+const delayMs = z
+  .number()
+  .min(0)
+  .max(24 * 60 * 60 * 1000, "must be at most 86400000 (a day)")
+  .optional();
+
+/** zod schema of FlowReply: a reply of any of the seven kinds (section 2.4), with the pause before it. Strict. */
+export const flowReply = z.discriminatedUnion(
+  "type",
+  [
+    z.discriminatedUnion(
+      "content_type",
+      [
+        outboundText.omit(addressed).extend({ delayMs }).strict(),
+        outboundButtonTemplate.omit(addressed).extend({ delayMs }).strict(),
+        outboundGenericTemplate.omit(addressed).extend({ delayMs }).strict(),
+      ],
+      { error: "must be button_template, generic_template, or left out for a text" },
+    ),
+    outboundImage.omit(addressed).extend({ delayMs }).strict(),
+    outboundAudio.omit(addressed).extend({ delayMs }).strict(),
+    outboundVideo.omit(addressed).extend({ delayMs }).strict(),
+    outboundFile.omit(addressed).extend({ delayMs }).strict(),
+  ],
+  { error: "must be text, image, audio, video or file" },
+);
+
+/** The payload of the button that was pressed; undefined if none was. */
+export function payloadOf(message: InboundMessage): string | undefined {
+  return "submitted_values" in message ? message.submitted_values[0].payload : undefined;
+}

@@ -1,16 +1,8 @@
 import * as z from "zod";
-import {
-  INBOUND_KINDS,
-  inboundKindOf,
-  MEDIA_KINDS,
-  type InboundKind,
-  type InboundMessage,
-  type MediaKind,
-} from "../../../schema/index.js";
-import type { Flow, FlowReply } from "./flow.js";
-import { payloadOf } from "./payload.js";
-import { fillReply } from "./placeholders.js";
-import { flowReply } from "./reply-shape.js";
+import { INBOUND_KINDS, inboundKindOf, type InboundKind } from "../../../schema/inbound-kind.js";
+import type { InboundMessage } from "../../../schema/inbound.js";
+import { MEDIA_KINDS, type MediaKind } from "../../../schema/media-kind.js";
+import { flowReply, payloadOf, type Flow, type FlowReply } from "./flow.js";
 
 /** What a message must be for a rule: all that is named, and at least one. */
 export interface ScenarioCondition {
@@ -60,7 +52,7 @@ const pattern = z.string().check(({ value, issues }) => {
   }
 });
 
-/** A pattern that does not compile is told as that: all else is neither of the two. */
+/** A pattern that does not compile is reported as that: all else is neither of the two. */
 function describeText(issue: z.core.$ZodRawIssue): string {
   const problems = issue.code === "invalid_union" ? issue.errors.flat() : [];
   const problem = problems.find(({ code }) => code === "custom");
@@ -118,4 +110,28 @@ function compilePattern(source: string): RegExp {
 
 function foldText(text: string): string {
   return text.trim().toLowerCase();
+}
+
+/** The fields of a reply that people or flows read. A URL must be one before it is filled, so none stands in it. */
+const FILLED_FIELDS: ReadonlySet<string> = new Set(["text", "title", "subtitle", "payload"]);
+
+const PLACEHOLDER = /\{\{(text|name|payload)\}\}/g;
+
+/** A reply with `{{text}}`, `{{name}}` and `{{payload}}` filled from the message. What the contact wrote is not filled again. */
+function fillReply(reply: FlowReply, message: InboundMessage): FlowReply {
+  const values: Record<string, string> = {
+    text: message.content,
+    name: message.sender.name,
+    payload: payloadOf(message) ?? "",
+  };
+  const fill = (text: string): string =>
+    text.replaceAll(PLACEHOLDER, (_, name: string) => values[name] ?? "");
+  return fillFields(reply, fill);
+}
+
+function fillFields<T>(value: T, fill: (text: string) => string): T {
+  const text = JSON.stringify(value, (field, held: unknown) =>
+    typeof held === "string" && FILLED_FIELDS.has(field) ? fill(held) : held,
+  );
+  return JSON.parse(text) as T;
 }

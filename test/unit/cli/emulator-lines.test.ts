@@ -31,6 +31,7 @@ const handshake: HandshakeView = {
   ...COMMON,
   url: `https://chat.example/hook?token=${SECRET}`,
   encoding: "form",
+  challenge: "1",
   verdict: "failed",
   reason: "HTTP 404",
   sent: SENT,
@@ -38,9 +39,22 @@ const handshake: HandshakeView = {
   durationMs: 3,
 };
 
+const text = {
+  sender_id: "7",
+  conv_id: 1,
+  type: "text",
+  message_type: "outgoing",
+  private: false,
+  text: "Olá",
+} as const;
+
 const delivery: DeliveryView = {
   ...COMMON,
   conversation: "c1",
+  contactId: "7",
+  conversationId: "1",
+  message: text,
+  dueAt: AT,
   url: `https://chat.example/hook?token=${SECRET}`,
   sent: SENT,
   signature: "right",
@@ -56,8 +70,9 @@ const reply: MessageView = {
   ...COMMON,
   conversation: "c1",
   from: "flow",
-  body: { sender_id: "7", conv_id: 1, type: "text", message_type: "outgoing", private: false, text: "Olá" },
+  body: text,
   delivery: "d1",
+  unanswered: false,
 };
 
 /** Without colours: a stream that is no terminal. The time is local, so it is cut off. */

@@ -33,5 +33,5 @@ test("the emulator names itself, in handshakes and deliveries, and in what it se
   await expect.poll(() => endpoint.received).toHaveLength(2);
   const ours = `pulumi-apichat-emulator/${VERSION}`;
   expect(agentsAt(endpoint)).toEqual([ours, ours]);
-  expect(emulator.requests.at(-1)?.headers["user-agent"]).toBe(ours);
+  expect(emulator.requests.at(-1)?.sent.headers["user-agent"]).toBe(ours);
 });

@@ -253,7 +253,7 @@ describe("a conversation by hand", () => {
 });
 
 describe("what happened", () => {
-  test("names the fault that struck a try of a delivery, and none of the next", async () => {
+  test("names the fault of a try of a delivery, and none of the next", async () => {
     const { emulator, acme } = await startRegistered({ deliveryAttempts: 2, deliveryRetryMs: 1 });
     emulator.injectFault({ operation: "delivery", fault: { status: 503 } });
     const { id } = await acme.deliver(reply);
@@ -295,7 +295,7 @@ test("faults are injected, listed, and taken back one by one or all at once", as
   const { emulator } = await startAcme();
   const rule = { operation: "get-webhook", fault: { status: 503 }, every: 2 } as const;
   const made = await control(emulator, "POST /_emulator/faults", rule);
-  expect(made).toMatchObject({ status: 201, body: { ...rule, left: null, struck: 0 } });
+  expect(made).toMatchObject({ status: 201, body: { ...rule, left: null, matched: 0 } });
   await control(emulator, "POST /_emulator/faults", { operation: "message", fault: "html", times: 3 });
   const { id } = made.body as FaultView;
   expect((await control(emulator, "GET /_emulator/faults")).body).toMatchObject([
@@ -356,7 +356,7 @@ describe("secrets", () => {
     for (const route of routes) {
       const { text } = await control(emulator, route);
       for (const secret of [...secrets, acme.flowApiKey]) expect(text, route).not.toContain(secret);
-      const signature = acme.deliveries[0]?.headers["x-hub-signature-256"] ?? "";
+      const signature = acme.deliveries[0]?.sent.headers["x-hub-signature-256"] ?? "";
       expect(text, route).not.toContain(signature);
     }
     const revealed = await control(emulator, "GET /_emulator/requests?reveal=true");

@@ -18,7 +18,11 @@ describe("conversations", () => {
     await acme.send(message("two"));
     const [conversation] = acme.conversations;
     expect(acme.conversations).toHaveLength(1);
-    expect(conversation).toMatchObject({ contactId: "u-1", contactName: "Name of u-1", conversationId: 42 });
+    expect(conversation).toMatchObject({
+      contactId: "u-1",
+      contactName: "Name of u-1",
+      conversationId: "42",
+    });
     expect(conversation?.messages).toEqual([
       expect.objectContaining({ from: "contact", body: message("one"), conversation: conversation?.id }),
       expect.objectContaining({ from: "contact", body: message("two"), workspace: "acme" }),
@@ -39,9 +43,9 @@ describe("conversations", () => {
       messages.length,
     ]);
     expect(seen).toEqual([
-      ["u-1", 42, 2],
-      ["u-2", 42, 1],
-      ["u-1", 43, 1],
+      ["u-1", "42", 2],
+      ["u-2", "42", 1],
+      ["u-1", "43", 1],
     ]);
     expect(globex.conversations).toHaveLength(1);
     expect(new Set([...acme.conversations, ...globex.conversations].map(({ id }) => id)).size).toBe(4);

@@ -81,8 +81,8 @@ describe("the table of coverage holds", () => {
   });
 
   test("every operation that a fault can strike", () => {
-    const struck = faultRule.shape.operation.options.map((operation) => `fault of ${operation}`);
-    expect(missingFrom(struck)).toEqual([]);
+    const matched = faultRule.shape.operation.options.map((operation) => `fault of ${operation}`);
+    expect(missingFrom(matched)).toEqual([]);
   });
 });
 

@@ -3,11 +3,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ChangeHub } from "../../../provider/emulator/changes.js";
-import { nextRecord, type EmulatorState } from "../../../provider/emulator/emulator-state.js";
-import { HISTORY_LIMIT, keep } from "../../../provider/emulator/history.js";
-import type { RecordedRequest } from "../../../provider/emulator/records.js";
-import { openStore } from "../../../provider/emulator/store/store.js";
+import {
+  ChangeHub,
+  HISTORY_LIMIT,
+  keep,
+  nextRecord,
+  type EmulatorState,
+  type RecordedRequest,
+} from "../../../provider/emulator/state.js";
+import { EmulatorStore } from "../../../provider/emulator/store.js";
 import { startEmulator, type Emulator, type EmulatorOptions } from "../../../provider/emulator/index.js";
 import { control, inbound, reply } from "./control-harness.js";
 import { apiKey, call, set, startEndpoint, startHeldEndpoint, verificationKey } from "./harness.js";
@@ -59,9 +63,9 @@ describe("an emulator with data", () => {
     expect(await showAll(second)).toEqual(before);
     const restored = second.workspace("acme");
     expect(restored.deliveries[0]).toMatchObject({
-      conversationId: 9007199254740993n,
+      conversationId: "9007199254740993",
       message: { text: "Olá" },
-      attempts: [{ fault: "close-after" }],
+      attempts: [{ fault: '"close-after"' }],
     });
     expect(restored.botUrl.startsWith(second.botUrl)).toBe(true);
     expect(restored.apiKey).toBe("rotated-key-0123456789");
@@ -152,7 +156,7 @@ describe("the file", () => {
   test("is for one emulator at a time", async () => {
     const data = await makeFile();
     const first = await start(data, acmeOnly);
-    await expect(startEmulator({ data })).rejects.toThrow(refused("another emulator has it open"));
+    await expect(startEmulator({ data })).rejects.toThrow(refused("another process holds the file"));
     await first.close();
     expect([...(await start(data)).workspaces.keys()]).toEqual(["acme"]);
   });
@@ -182,7 +186,7 @@ describe("the file", () => {
 
   test("in a folder that is not there is refused by name", async () => {
     const data = join(await makeFile(), "nowhere", "emulator.sqlite");
-    await expect(startEmulator({ data })).rejects.toThrow(refused("cannot be opened"));
+    await expect(startEmulator({ data })).rejects.toThrow(refused("ENOENT"));
   });
 
   test("is let go when the emulator cannot start for another reason", async () => {
@@ -205,7 +209,7 @@ test("the file forgets with the lists: it does not grow without end", async () =
   const [template] = first.requests;
   await first.close();
   const state = createEmptyState();
-  const store = openStore(data);
+  const store = new EmulatorStore(data);
   store.attach(state);
   for (let count = 0; count < HISTORY_LIMIT * 1.3; count += 1) {
     const request = { ...(template as RecordedRequest), ...nextRecord(state, "request") };

@@ -38,7 +38,7 @@ describe("deliveryWhile", () => {
     expect(acme.registration?.webhook_status).toBe("failed");
     expect((await sendTo(acme, operations["send text message"])).status).toBe(200);
     await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
-    expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: undefined });
+    expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: null });
     await expect(acme.deliver(message)).rejects.toMatchObject({ code: "invalid_config" });
     acme.change({ webhook_status: "verified" });
     expect(await acme.deliver(message)).toMatchObject({ verdict: "delivered" });
@@ -119,7 +119,7 @@ describe("deliveryAttempts and deliveryRetryMs", () => {
       "",
     ]);
     const begun = delivery.attempts.map(
-      ({ at, durationMs }) => [at.getTime(), at.getTime() + durationMs] as const,
+      ({ at, durationMs }) => [Date.parse(at), Date.parse(at) + durationMs] as const,
     );
     const pauses = begun.slice(1).map(([at], index) => at - (begun[index]?.[1] ?? 0));
     for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(50 * 2 ** index - 5);

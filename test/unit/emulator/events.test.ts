@@ -67,9 +67,9 @@ describe("the live stream", () => {
         "reset",
       ]),
     );
-    const ids = [...stream.text().matchAll(/^id: (\d+)\nevent: ([\w-]+)$/gm)];
-    expect(ids.map(([, id]) => Number(id))).toEqual(stream.events().map((_, index) => index + 1));
-    expect(ids.map(([, , type]) => type)).toEqual(typesOf(stream.events()));
+    const ids = [...stream.text().matchAll(/^event: ([\w-]+)\ndata: .*\nid: (\d+)$/gm)];
+    expect(ids.map(([, , id]) => Number(id))).toEqual(stream.events().map((_, index) => index + 1));
+    expect(ids.map(([, type]) => type)).toEqual(typesOf(stream.events()));
   });
 
   test("sends a record again, whole and under its id, when it changes", async () => {

@@ -41,7 +41,7 @@ describe("startEmulator", () => {
   test.each([
     [{ port: -1 }, "port: must be at least 0"],
     [{ botPort: "80" }, "botPort: must be a number, got a string"],
-    [{ token: "" }, "token: must not be empty"],
+    [{ token: "" }, "token: must hold only letters, digits"],
     [{ pork: 1 }, "pork: is not a known field"],
     [{ maskKey: "yes" }, "maskKey: must be true or false, got a string"],
     [{ workspaces: [{ name: "acme", apiKey: "" }] }, "workspaces[0].apiKey: must not be empty"],

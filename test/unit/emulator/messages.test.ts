@@ -128,7 +128,7 @@ describe("a message that is refused", () => {
     const { emulator, acme } = await startSilent();
     const answer = await sendTo(acme, { ...text, content: "x".repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
-    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, body: "" });
+    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, sent: { body: "" } });
   });
 
   const secret = "s3cr3t-value";
@@ -222,13 +222,14 @@ describe.each<[string, Fault, number | undefined, boolean]>([
     );
     expect(outcome).toBe(status);
     expect(received(acme)).toEqual(taken ? [text] : []);
-    expect(emulator.requests.at(-1)).toMatchObject({ fault, status });
+    const request = emulator.requests.at(-1);
+    expect([request?.fault, request?.status]).toEqual([JSON.stringify(fault), status]);
     expect((await sendTo(acme, text)).status).toBe(200);
   });
 });
 
 describe("a fault of message", () => {
-  test("does not strike a message with a wrong key, nor a call of the registration interface", async () => {
+  test("is not that of a message with a wrong key, nor a call of the registration interface", async () => {
     const { emulator, acme } = await startSilent();
     emulator.injectFault({ operation: "message", fault: { status: 503 } });
     expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { RecordedRequest } from "../../../provider/emulator/index.js";
 import { registrationEnvelope } from "../../../schema/index.js";
 import {
   addressOf,
@@ -255,20 +256,20 @@ describe("the record of requests", () => {
     await call(acme, "get-webhook", { ChaveApi: "wrong-key" });
     await call(acme, "set-webhook", { webhook_url: "nonsense" });
     await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
-    const { path, headers, at } = emulator.requests[0] ?? {};
+    const [{ url, sent, at } = {}] = emulator.requests as Partial<RecordedRequest>[];
     expect(emulator.requests).toMatchObject([
       { interface: "registration", workspace: "acme", action: "get-webhook", method: "POST", status: 401 },
       {
         workspace: "acme",
         action: "set-webhook",
         status: 422,
-        body: { ChaveApi: apiKey, webhook_url: "nonsense" },
+        sent: { body: JSON.stringify({ ChaveApi: apiKey, webhook_url: "nonsense" }) },
       },
-      { workspace: undefined, action: "get-webhook", status: 404, body: "no json" },
+      { workspace: null, action: "get-webhook", status: 404, sent: { body: "no json" } },
     ]);
-    expect(emulator.requests[0]?.body).toEqual({ ChaveApi: "wrong-key" });
-    expect(path).toBe("/acme/apichat?action=get-webhook");
-    expect(headers).toHaveProperty("user-agent");
-    expect(Math.abs(Date.now() - Number(at))).toBeLessThan(60_000);
+    expect(JSON.parse(sent?.body ?? "")).toEqual({ ChaveApi: "wrong-key" });
+    expect(url).toBe(`${emulator.url}/acme/apichat?action=get-webhook`);
+    expect(sent?.headers).toHaveProperty("user-agent");
+    expect(Math.abs(Date.now() - Date.parse(at ?? ""))).toBeLessThan(60_000);
   });
 });

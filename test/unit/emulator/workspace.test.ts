@@ -116,13 +116,13 @@ describe("deliver", () => {
       },
     });
     expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
-    expect(new TextDecoder().decode(result.sent)).toBe(delivery?.body);
+    expect(result.sent.body).toBe(delivery?.body);
     expect(result).toMatchObject({
       url: `${url}?token=1`,
       verdict: "delivered",
       reason: "",
       status: 200,
-      body: "",
+      attempts: [{ received: { body: "" } }],
     });
     expect(acme.deliveries).toEqual([result]);
   });
@@ -160,8 +160,8 @@ describe("deliver", () => {
     const { acme } = await startAcme();
     const { url } = await startEndpoint((_, response) => response.end("x".repeat(100_000)));
     acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
-    const { verdict, status, body } = await acme.deliver(message);
-    expect({ verdict, status, length: body.length }).toEqual({
+    const { verdict, status, attempts } = await acme.deliver(message);
+    expect({ verdict, status, length: attempts[0]?.received?.body.length }).toEqual({
       verdict: "delivered",
       status: 200,
       length: 64 * 1024,
@@ -176,7 +176,7 @@ describe("deliver", () => {
     expect(await acme.deliver(message)).toMatchObject({
       verdict: "failed",
       status: 401,
-      body: "bad signature",
+      attempts: [{ received: { body: "bad signature" } }],
     });
     const redirecting = await startEndpoint((_, response) =>
       response.writeHead(308, { location: refusing.url }).end(),
@@ -187,7 +187,7 @@ describe("deliver", () => {
     acme.takeOver({ webhook_url: silent.url, ...key });
     expect(await acme.deliver(message, { timeoutMs: 100 })).toMatchObject({
       verdict: "failed",
-      status: undefined,
+      attempts: [{ received: null }],
       reason: expect.stringContaining("100 ms"),
     });
     expect(refusing.received).toHaveLength(1);

@@ -90,7 +90,7 @@ it("goes on with what is chosen when another workspace is removed", () => {
 });
 
 it("takes the faults as they are now", () => {
-  const fault = { id: "f1", operation: "message", fault: "html", left: 1, struck: 0 } as const;
+  const fault = { id: "f1", operation: "message", fault: "html", left: 1, matched: 0 } as const;
   const broken = applyEvents(emptyData(scope), [{ type: "faults", faults: [fault] }]);
   expect(broken.faults).toEqual([fault]);
   expect(applyEvents(broken, [{ type: "faults", faults: [] }]).faults).toEqual([]);

@@ -327,7 +327,9 @@ describe("the API key to read and delete with is the first that the service take
     startRun(config === undefined ? {} : { "apichat:apiKey": config });
     const from = emulator.requests.length;
     expect(await refresh(state)).toEqual(state);
-    const keys = emulator.requests.slice(from).map(({ body }) => (body as { ChaveApi: string }).ChaveApi);
+    const keys = emulator.requests
+      .slice(from)
+      .map(({ sent }) => (JSON.parse(sent.body) as { ChaveApi: string }).ChaveApi);
     expect(keys).toEqual(tried);
     await remove(state);
     expect(acme.registration).toBeUndefined();

@@ -142,7 +142,7 @@ function FaultList({ faults }: { faults: readonly FaultView[] }) {
 }
 
 function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
-  const { id, operation, workspace, left, struck } = fault;
+  const { id, operation, workspace, left, matched } = fault;
   return (
     <li class="flex justify-between">
       <span>
@@ -156,7 +156,7 @@ function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
         <span class="text-light">
           {left === null && `${t("faults.endless")} · `}
           {left !== null && left > 0 && `${t("faults.left", { count: left })} · `}
-          {t("faults.matched", { count: struck })}
+          {t("faults.matched", { count: matched })}
         </span>
       </span>
       <IconButton

@@ -1,0 +1,102 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { sleep } from "../../lib/abort.js";
+import { encodeHandshake } from "../../lib/handshake-encoding.js";
+import type { AnswerFault } from "../faults.js";
+import {
+  keep,
+  nextRecord,
+  type EmulatorState,
+  type HandshakeRecord,
+  type Registration,
+  type WorkspaceState,
+} from "../state.js";
+import type { Reading } from "../switches.js";
+import {
+  describeStatus,
+  describeTimeout,
+  post,
+  type Outgoing,
+  type OutgoingRequest,
+  type OutgoingResult,
+} from "./outgoing.js";
+
+type Settings = Reading<"handshake">;
+
+const makeChallenge: Record<Settings["challenge"], () => string> = {
+  hex: () => randomBytes(16).toString("hex"),
+  digits: () => String(randomInt(1_000_000_000, 10_000_000_000)),
+  long: () => randomBytes(768).toString("base64"),
+};
+
+/** Performs and records one handshake (section 6.1); a failed one is a verdict, not an error. */
+export async function performHandshake(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  { webhook_url: url, webhook_verification_key: token }: Omit<Registration, "webhook_status">,
+): Promise<HandshakeRecord> {
+  const { encoding, challenge: kind, timeoutMs } = state.settings.handshake;
+  const fault = state.faults.take("handshake", workspace.name);
+  const challenge = makeChallenge[kind]();
+  const at = new Date().toISOString();
+  const begun = performance.now();
+  // A URL that cannot be parsed is left to fail when it is sent.
+  const request = URL.canParse(url)
+    ? encodeHandshake(url, { encoding, token, challenge })
+    : { url, headers: {}, body: "" };
+  const sent = { ...request, timeoutMs };
+  const result = await exchange(state.outgoing, sent, fault);
+  const durationMs = performance.now() - begun;
+  const reason = findReason(result, challenge);
+  const handshake: HandshakeRecord = {
+    ...nextRecord(state, "handshake"),
+    at,
+    workspace: workspace.name,
+    encoding,
+    url,
+    challenge,
+    verdict: reason === "" ? "passed" : "failed",
+    reason,
+    sent: { headers: sent.headers, body: sent.body },
+    ...("status" in result && { status: result.status }),
+    received: "status" in result ? result : null,
+    durationMs,
+  };
+  keep(workspace.handshakes, handshake);
+  state.changes.publish({ kind: "handshake", handshake });
+  return handshake;
+}
+
+async function exchange(
+  outgoing: Outgoing,
+  sent: OutgoingRequest,
+  fault: AnswerFault | undefined,
+): Promise<OutgoingResult> {
+  const { timeoutMs } = sent;
+  if (fault === undefined) return post(outgoing, sent);
+  if (fault === "close-after") await post(outgoing, sent);
+  if (typeof fault === "object" && "delayMs" in fault) {
+    await sleep(Math.min(fault.delayMs, timeoutMs), outgoing.closing);
+    const leftMs = timeoutMs - fault.delayMs;
+    return leftMs > 0
+      ? post(outgoing, { ...sent, timeoutMs: leftMs })
+      : { reason: describeTimeout(timeoutMs) };
+  }
+  return imagineAnswer(fault);
+}
+
+/** What a fault makes the webhook URL answer. */
+function imagineAnswer(fault: Exclude<AnswerFault, { delayMs: number }>): OutgoingResult {
+  if (typeof fault === "object") {
+    return "status" in fault
+      ? { status: fault.status, headers: {}, body: fault.body ?? "" }
+      : { status: 200, headers: {}, body: fault.statusField };
+  }
+  if (fault === "html" || fault === "broken-json") return { status: 200, headers: {}, body: fault };
+  return { reason: "no answer: the connection was closed" };
+}
+
+function findReason(result: OutgoingResult, challenge: string): string {
+  if ("reason" in result) return result.reason;
+  const { status, body } = result;
+  return describeStatus(status) || (body === challenge ? "" : "the body of the answer is not the challenge");
+}

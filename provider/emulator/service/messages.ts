@@ -1,0 +1,111 @@
+import type * as z from "zod";
+import { inboundKindOf } from "../../../schema/inbound-kind.js";
+import { inboundShapes } from "../../../schema/inbound-shapes.js";
+import type { InboundMessage } from "../../../schema/inbound.js";
+import { addMessage, conversationOf } from "../conversations.js";
+import { Refusal, refuseFields } from "../errors.js";
+import { answerMessage } from "../flows/run-flow.js";
+import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
+import type { Reading } from "../switches.js";
+import { bearerOf, isSameKey, parseBody, readObject, refuseKey } from "./checks.js";
+import { answerRecorded, type Call } from "./exchange.js";
+import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
+
+/** Answers one request to the bot host (section 4.2) and records it. */
+export function answerBot(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+  return answerRecorded(state, "bot", request, (record) => identify(state, request, record));
+}
+
+/** The order of the checks: address, method, key, and only then the body. */
+function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
+  const workspace = findBot(state, request.address);
+  record.workspace = workspace.name;
+  if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
+  record.operation = "message";
+  const body = readAuthorized(workspace, request, state.settings.flowKey);
+  return { operation: "message", workspace, perform: () => takeMessage(state, workspace, body, record) };
+}
+
+function findBot({ directory }: EmulatorState, { pathname }: URL): WorkspaceState {
+  const code = /^\/api\/apichat\/([^/]+)$/.exec(pathname)?.[1];
+  const workspace = [...directory.values()].find(({ botCode }) => botCode === code);
+  if (workspace) return workspace;
+  throw new Refusal(404, "there is no bot at this address");
+}
+
+/** The body, without the key if that is in it. Who presents no right key learns nothing of the body. */
+function readAuthorized(
+  workspace: WorkspaceState,
+  { headers, body: text }: HttpRequest,
+  flowKey: Reading<"flowKey">,
+): object {
+  if (flowKey === "body") {
+    const { ChaveApi, ...body } = readObject(text) as { ChaveApi?: unknown };
+    assertMaySend(workspace, ChaveApi, "ChaveApi");
+    return body;
+  }
+  if (flowKey === "bearer") assertMaySend(workspace, bearerOf(headers), "Authorization: Bearer");
+  if (flowKey === "raw") assertMaySend(workspace, headers.authorization, "Authorization");
+  return readObject(text);
+}
+
+function assertMaySend(workspace: WorkspaceState, presented: unknown, where: string): void {
+  if (!isSameKey(presented, workspace.flowApiKey)) {
+    throw refuseKey(`the flow API key (${where}) is missing or wrong`);
+  }
+  if (workspace.mayManageFlow) return;
+  throw new Refusal(403, 'the flow API key lacks the permission "Gerenciar Fluxo"');
+}
+
+/** Takes a message: it is in its conversation before the answer goes out. The flow answers it afterwards. */
+function takeMessage(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  body: object,
+  record: RecordedRequest,
+): HttpAnswer {
+  const message = readMessage(body, state.settings.senderFields);
+  const { sender, conversation_id: conversationId } = message;
+  const party = { contactId: sender.id, contactName: sender.name, conversationId };
+  const conversation = conversationOf(state, workspace, party);
+  const taken = addMessage(state, conversation, { from: "contact", body: message, unanswered: true });
+  record.conversation = conversation.id;
+  // It never rejects, and nobody waits for what a flow replies: that is delivered.
+  void answerMessage({ state, workspace, conversation, message: taken });
+  return acknowledge[state.settings.messageAnswer](taken);
+}
+
+const acknowledge: Record<Reading<"messageAnswer">, (message: MessageRecord) => HttpAnswer> = {
+  ok: () => answerJson(200, { status: "ok" }),
+  created: ({ id }) => answerJson(201, { id }),
+  empty: () => ({ status: 204, body: "" }),
+};
+
+/** A message of one of the six operations (section 4.2); else 422 naming the fields of the operation that was meant. */
+function readMessage(body: object, senderFields: Reading<"senderFields">): InboundMessage {
+  const message = parseBody(shapeOf(body), body);
+  if (senderFields === "required") assertSenderIsWhole(message);
+  return message;
+}
+
+/** The operations differ only by body. */
+function shapeOf(body: object): z.ZodType<InboundMessage> {
+  const kind = inboundKindOf(body);
+  if (kind !== undefined) return inboundShapes[kind];
+  const { event, attachments } = body as { event?: unknown; attachments?: unknown };
+  if (event !== "message_created") {
+    throw refuseFields({ event: ['must be "message_created" or "message_postback"'] });
+  }
+  const first: unknown = Array.isArray(attachments) ? attachments[0] : undefined;
+  // Without a first entry any of the four says the same of the rest.
+  if (typeof first !== "object" || first === null) return inboundShapes.image;
+  throw refuseFields({ "attachments.0.file_type": ['must be "image", "audio", "video" or "file"'] });
+}
+
+function assertSenderIsWhole({ sender }: InboundMessage): void {
+  const missing = (["email", "phone_number"] as const).filter((field) => sender[field] === undefined);
+  if (missing.length === 0) return;
+  throw refuseFields(
+    Object.fromEntries(missing.map((field) => [`sender.${field}`, ["is missing; must be an empty text"]])),
+  );
+}

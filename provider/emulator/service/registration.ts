@@ -1,0 +1,175 @@
+import type * as z from "zod";
+import {
+  deleteWebhookRequest,
+  getWebhookRequest,
+  setWebhookRequest,
+  type RegistrationAction,
+  type WebhookConfiguration,
+} from "../../../schema/registration.js";
+import { Refusal, refuseFields } from "../errors.js";
+import type { EmulatorState, RecordedRequest, WorkspaceState } from "../state.js";
+import type { Reading, SwitchSettings } from "../switches.js";
+import { publishWorkspace, readConfiguration, register, unregister } from "../workspaces.js";
+import { bearerOf, isSameKey, parseBody, readObject, refuseKey } from "./checks.js";
+import { answerRecorded, type Call } from "./exchange.js";
+import { performHandshake } from "./handshake.js";
+import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
+
+const requestSchemas: Record<RegistrationAction, z.ZodType> = {
+  "get-webhook": getWebhookRequest,
+  "set-webhook": setWebhookRequest,
+  "delete-webhook": deleteWebhookRequest,
+};
+
+/** Answers one request of the registration interface (section 4.1) and records it. */
+export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+  return answerRecorded(state, "registration", request, (record) => identify(state, request, record));
+}
+
+/** The order of the checks: address, method, action, key, and only then the rest of the body. */
+function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
+  if (isAction(record.action)) record.operation = record.action;
+  const candidates = workspacesAt(state, request.address);
+  if (candidates.length === 1) record.workspace = candidates[0]?.name ?? null;
+  if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
+  if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
+  const operation = readAction(request.address);
+  const { registrationKey } = state.settings;
+  const bearer = bearerOf(request.headers);
+  const body = withApiKey(readObject(request.body), bearer, registrationKey);
+  const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
+  if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
+  if (registrationKey === "body-and-bearer" && !isSameKey(bearer, addressed.apiKey)) {
+    throw refuseKey("Authorization: Bearer is missing or another key than ChaveApi");
+  }
+  const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;
+  record.workspace = workspace.name;
+  return { operation, workspace, perform: () => performInTurn(state, workspace, operation, body) };
+}
+
+/** The workspaces at an address; the API key tells which of them is meant. */
+function workspacesAt({ directory }: EmulatorState, { pathname, searchParams }: URL): WorkspaceState[] {
+  const hasQuery = (wanted: string): boolean =>
+    [...new URLSearchParams(wanted)].every(([name, value]) => searchParams.getAll(name).includes(value));
+  return [...directory.values()].filter(({ path, query }) => path === pathname && hasQuery(query));
+}
+
+/** The body with its `ChaveApi`, wherever the request holds that. */
+function withApiKey(body: object, bearer: string | undefined, reading: Reading<"registrationKey">): object {
+  if (reading !== "body-or-bearer" || "ChaveApi" in body || bearer === undefined) return body;
+  return { ...body, ChaveApi: bearer };
+}
+
+function readAction(address: URL): RegistrationAction {
+  const [action, ...more] = address.searchParams.getAll("action");
+  if (isAction(action) && more.length === 0) return action;
+  throw new Refusal(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
+}
+
+function isAction(text: string | undefined): text is RegistrationAction {
+  return text !== undefined && Object.hasOwn(requestSchemas, text);
+}
+
+/** Calls of one workspace are answered one after the other. */
+async function performInTurn(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  action: RegistrationAction,
+  body: object,
+): Promise<HttpAnswer> {
+  const turn = workspace.lastCall.then(async () => {
+    try {
+      return answerJson(200, await performAction(state, workspace, action, body));
+    } finally {
+      // Also a refusal may have changed something: `clears` removes the registration.
+      if (action !== "get-webhook") publishWorkspace(state, workspace);
+    }
+  });
+  workspace.lastCall = turn.catch(() => undefined);
+  return turn;
+}
+
+/** The answer of an operation that succeeded (section 2.2). */
+interface Envelope {
+  status: "ok";
+  data?: unknown;
+}
+
+async function performAction(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  action: RegistrationAction,
+  body: object,
+): Promise<Envelope> {
+  const { settings } = state;
+  parseBody(requestSchemas[action], body);
+  if (action === "get-webhook" && !workspace.everSet) return answerBeforeFirstSet(settings.beforeFirstSet);
+  if (action === "set-webhook") await setWebhook(state, workspace, parseBody(setWebhookRequest, body));
+  if (action === "delete-webhook") unregister(workspace);
+  return { status: "ok", data: presentConfiguration(workspace, settings) };
+}
+
+/** Handshake first, then the registration; a failed handshake does as `failedHandshake` says. */
+async function setWebhook(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  { webhook_url, webhook_verification_key }: z.output<typeof setWebhookRequest>,
+): Promise<void> {
+  const { failedHandshake, statusAfterSet, verifyAfterMs } = state.settings;
+  const set = { webhook_url, webhook_verification_key };
+  const { verdict, reason } = await performHandshake(state, workspace, set);
+  if (verdict === "passed") {
+    const verifiesAtMs = verifyAfterMs === undefined ? null : Date.now() + verifyAfterMs;
+    register(workspace, { ...set, webhook_status: statusAfterSet }, verifiesAtMs);
+  } else if (failedHandshake === "unverified") {
+    register(workspace, { ...set, webhook_status: "failed" });
+  } else {
+    if (failedHandshake === "clears") unregister(workspace);
+    throw refuseFields({ webhook_url: [`the verification handshake failed: ${reason}`] });
+  }
+}
+
+const nothing: WebhookConfiguration = {
+  webhook_url: "",
+  webhook_verification_key: "",
+  webhook_status: "",
+  bot_url: "",
+};
+
+function answerBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
+  if (reading === "not-found") throw new Refusal(404, "no webhook is registered");
+  const data = {
+    "empty-strings": nothing,
+    "null-fields": Object.fromEntries(Object.keys(nothing).map((field) => [field, null])),
+    nulls: null,
+    "empty-array": [],
+    missing: undefined,
+  };
+  return { status: "ok", data: data[reading] };
+}
+
+/** The configuration as answers show it. */
+function presentConfiguration(
+  workspace: WorkspaceState,
+  { normalizeUrl, maskKey }: SwitchSettings,
+): WebhookConfiguration {
+  const configuration = readConfiguration(workspace);
+  if (!configuration) return nothing;
+  const { webhook_url: url, webhook_verification_key: key } = configuration;
+  return {
+    ...configuration,
+    webhook_url: normalizeUrl ? toNormalUrl(url) : url,
+    webhook_verification_key: maskKey ? toMaskedKey(key) : key,
+  };
+}
+
+function toMaskedKey(key: string): string {
+  return key.length < 8 ? "********" : `${key.slice(0, 2)}********${key.slice(-2)}`;
+}
+
+/** Parsing lowers the host and drops a default port. */
+function toNormalUrl(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  return `${url.origin}${url.pathname.replace(/\/$/, "")}${url.search}`;
+}
