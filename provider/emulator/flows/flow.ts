@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
-import type { MediaKind } from "../../../schema/media-kind.js";
+import type { MediaKind } from "../../../schema/message-kind.js";
 import {
   outboundAudio,
   outboundButtonTemplate,

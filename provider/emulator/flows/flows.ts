@@ -1,4 +1,4 @@
-import { MEDIA_KINDS, type MediaKind } from "../../../schema/media-kind.js";
+import { MEDIA_KINDS, type MediaKind } from "../../../schema/message-kind.js";
 import type { Button, GenericTemplateItem } from "../../../schema/outbound.js";
 import { parseOptions } from "../errors.js";
 import type { Reading } from "../switches.js";

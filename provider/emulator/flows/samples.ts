@@ -1,5 +1,5 @@
 import { crc32, deflateSync } from "node:zlib";
-import type { MediaKind } from "../../../schema/media-kind.js";
+import type { MediaKind } from "../../../schema/message-kind.js";
 
 const FILE_NAMES: Record<MediaKind, string> = {
   image: "image.png",

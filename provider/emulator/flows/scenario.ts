@@ -1,7 +1,12 @@
 import * as z from "zod";
-import { INBOUND_KINDS, inboundKindOf, type InboundKind } from "../../../schema/inbound-kind.js";
 import type { InboundMessage } from "../../../schema/inbound.js";
-import { MEDIA_KINDS, type MediaKind } from "../../../schema/media-kind.js";
+import {
+  INBOUND_KINDS,
+  inboundKindOf,
+  MEDIA_KINDS,
+  type InboundKind,
+  type MediaKind,
+} from "../../../schema/message-kind.js";
 import { flowReply, payloadOf, type Flow, type FlowReply } from "./flow.js";
 
 /** What a message must be for a rule: all that is named, and at least one. */

@@ -1,7 +1,6 @@
 import type * as z from "zod";
-import { inboundKindOf } from "../../../schema/inbound-kind.js";
-import { inboundShapes } from "../../../schema/inbound-shapes.js";
-import type { InboundMessage } from "../../../schema/inbound.js";
+import { inboundShapes, type InboundMessage } from "../../../schema/inbound.js";
+import { inboundKindOf } from "../../../schema/message-kind.js";
 import { addMessage, conversationOf } from "../conversations.js";
 import { Refusal, refuseFields } from "../errors.js";
 import { answerMessage } from "../flows/run-flow.js";
