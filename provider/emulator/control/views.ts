@@ -43,7 +43,11 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
   };
 }
 
-export function viewConversation({ messages, turns: _turns, ...conversation }: Conversation): ConversationView {
+export function viewConversation({
+  messages,
+  turns: _turns,
+  ...conversation
+}: Conversation): ConversationView {
   return { ...conversation, messageCount: messages.length };
 }
 
