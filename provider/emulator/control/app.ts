@@ -65,8 +65,6 @@ function addSamples(app: ControlApp): void {
  * gives the cookie and leads to the same address without the token, so that it stays in no history.
  */
 function addToken(app: ControlApp, token: string): void {
-  // Cookies do not tell ports apart.
-  const nameOf = ({ env }: ControlContext): string => `apichat_emulator_${env.incoming.socket.localPort}`;
   // What the browser keeps: not the token itself, and the same after a restart.
   const ticket = createHash("sha256").update(`emulator page\n${token}`).digest("hex");
   const unauthorized = {
@@ -84,15 +82,22 @@ function addToken(app: ControlApp, token: string): void {
     if (given === undefined) return next();
     context.header("cache-control", "no-store");
     if (isSameKey(given, token)) {
-      setCookie(context, nameOf(context), ticket, { path: "/_emulator", httpOnly: true, sameSite: "Strict" });
+      setCookie(context, cookieNameOf(context), ticket, {
+        path: "/_emulator",
+        httpOnly: true,
+        sameSite: "Strict",
+      });
     }
     return context.redirect(PAGE_PATH, 303);
   });
   app.use(async (context, next) => {
-    const shown = getCookie(context, nameOf(context)) ?? "";
+    const shown = getCookie(context, cookieNameOf(context)) ?? "";
     return isSameKey(shown, ticket) ? next() : authorize(context as Context, next);
   });
 }
+
+/** Cookies do not tell ports apart. */
+const cookieNameOf = ({ env }: ControlContext): string => `apichat_emulator_${env.incoming.socket.localPort}`;
 
 const TOKEN_NEEDED =
   'the token is missing or wrong; send "Authorization: Bearer <token>", or open ' +

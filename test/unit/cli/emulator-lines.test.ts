@@ -39,7 +39,7 @@ const handshake: HandshakeView = {
   durationMs: 3,
 };
 
-const text = {
+const hello = {
   sender_id: "7",
   conv_id: 1,
   type: "text",
@@ -53,7 +53,7 @@ const delivery: DeliveryView = {
   conversation: "c1",
   contactId: "7",
   conversationId: "1",
-  message: text,
+  message: hello,
   dueAt: AT,
   url: `https://chat.example/hook?token=${SECRET}`,
   sent: SENT,
@@ -70,7 +70,7 @@ const reply: MessageView = {
   ...COMMON,
   conversation: "c1",
   from: "flow",
-  body: text,
+  body: hello,
   delivery: "d1",
   unanswered: false,
 };
