@@ -5,8 +5,24 @@ import { openCredentials } from "./credentials.js";
 import { EXIT, print, printJson } from "./output.js";
 import { toPlainText } from "./plain-text.js";
 import type { Interruption } from "./run-command.js";
-import type { ButtonOptions, SendOptions } from "./send.js";
 import { noteIfSlow } from "./slow.js";
+import type { FlowApiKeyAs } from "../client/options.js";
+import type { CredentialOptions } from "./credential-options.js";
+
+/** What all kinds of messages have in common. */
+export interface SendOptions extends CredentialOptions {
+  senderId: string;
+  senderName: string;
+  conversationId: number;
+  flowApiKeyAs: FlowApiKeyAs;
+  /** In seconds. */
+  requestSeconds: number;
+  json?: boolean;
+}
+
+export interface ButtonOptions extends SendOptions {
+  payload: string;
+}
 
 /** Sends a text; "-" is that of stdin, less the line break at its end. Gives the exit code, as the others here. */
 export async function sendText(text: string, options: SendOptions, run: Interruption): Promise<number> {

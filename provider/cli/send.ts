@@ -1,24 +1,10 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { FlowApiKeyAs } from "../client/options.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds } from "./option-values.js";
+import type { ButtonOptions, SendOptions } from "./send-actions.js";
 import { runToExit, type Interruption } from "./run-command.js";
-
-/** What all kinds of messages have in common. */
-export interface SendOptions extends CredentialOptions {
-  senderId: string;
-  senderName: string;
-  conversationId: number;
-  flowApiKeyAs: FlowApiKeyAs;
-  /** In seconds. */
-  requestSeconds: number;
-  json?: boolean;
-}
-
-export interface ButtonOptions extends SendOptions {
-  payload: string;
-}
 
 const DEFAULT_REQUEST_SECONDS = 30;
 const MEDIA = ["image", "audio", "video", "file"] as const;

@@ -1,42 +1,12 @@
 import { Command, Option } from "commander";
-import type { ApiKeyAs } from "../client/options.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
 import { parseSeconds, parseWaitingSeconds } from "./option-values.js";
 import { runToExit } from "./run-command.js";
-
-/** What the commands on one workspace have in common. */
-export interface WebhookOptions extends CredentialOptions {
-  json?: boolean;
-  apiKeyAs: ApiKeyAs;
-  /** In seconds. */
-  requestSeconds: number;
-}
-
-export interface GetOptions extends WebhookOptions {
-  showKey?: boolean;
-}
-
-export interface SetOptions extends WebhookOptions {
-  webhookUrl: string;
-  replace?: boolean;
-  preflight: "require" | "warn" | "off";
-  /** In seconds. */
-  readySeconds: number;
-}
-
-export interface DeleteOptions extends WebhookOptions {
-  webhookUrl: string;
-  replace?: boolean;
-}
-
-export interface PlanOptions extends CredentialOptions {
-  file: string;
-  json?: boolean;
-  apiKeyAs: ApiKeyAs;
-  /** In seconds. */
-  requestSeconds: number;
-}
+import type { DeleteOptions } from "./webhook/delete.js";
+import type { GetOptions } from "./webhook/get.js";
+import type { PlanOptions } from "./webhook/plan.js";
+import type { SetOptions } from "./webhook/set.js";
 
 const DEFAULT_REQUEST_SECONDS = 30;
 const DEFAULT_PLAN_SECONDS = 10;

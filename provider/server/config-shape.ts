@@ -3,7 +3,7 @@ import * as z from "zod";
 import { expected } from "../lib/validate.js";
 import { checkUrl, kindOf } from "../lib/checks.js";
 import { problemsOfLoops } from "./forward/loops.js";
-import { defaultPath, HEALTH_PATH, toWirePath, WORKSPACE_NAME } from "./names.js";
+import { defaultPath, HEALTH_PATH, toWirePath, WORKSPACE_NAME } from "../lib/responder-names.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],

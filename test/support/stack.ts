@@ -54,7 +54,7 @@ export interface Outcome {
 }
 
 /** A resource in the state; its secrets are objects that hold a ciphertext. */
-export interface StateResource {
+interface StateResource {
   urn: string;
   id: string;
   inputs: Record<string, unknown>;

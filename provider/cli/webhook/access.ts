@@ -6,7 +6,16 @@ import { openCredentials, type Credentials } from "../credentials.js";
 import type { Interruption } from "../run-command.js";
 import { divertLinesToStderr } from "../slow.js";
 import { UsageError } from "../usage-error.js";
-import type { WebhookOptions } from "../webhook.js";
+import type { ApiKeyAs } from "../../client/options.js";
+import type { CredentialOptions } from "../credential-options.js";
+
+/** What the commands on one workspace have in common. */
+export interface WebhookOptions extends CredentialOptions {
+  json?: boolean;
+  apiKeyAs: ApiKeyAs;
+  /** In seconds. */
+  requestSeconds: number;
+}
 
 /** One workspace as the options name it. */
 export interface Access {

@@ -1,9 +1,12 @@
 import { printUrl } from "../../lib/url.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
-import type { GetOptions } from "../webhook.js";
-import { describeOtherBot, openWorkspace } from "./access.js";
+import { describeOtherBot, openWorkspace, type WebhookOptions } from "./access.js";
 import { formatRegistration, toShown } from "./registration-lines.js";
+
+export interface GetOptions extends WebhookOptions {
+  showKey?: boolean;
+}
 
 /** Prints what is registered. Gives the exit code. */
 export async function getWebhook(options: GetOptions, interruption: Interruption): Promise<number> {

@@ -7,8 +7,17 @@ import { EXIT, note, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { noteIfSlow } from "../slow.js";
 import { formatTable } from "../table.js";
-import type { PlanOptions } from "../webhook.js";
 import { isWell, rowOfAnswer, rowOfFailure, tellSameBots, type PlanRow } from "./plan-states.js";
+import type { ApiKeyAs } from "../../client/options.js";
+import type { CredentialOptions } from "../credential-options.js";
+
+export interface PlanOptions extends CredentialOptions {
+  file: string;
+  json?: boolean;
+  apiKeyAs: ApiKeyAs;
+  /** In seconds. */
+  requestSeconds: number;
+}
 
 /** Asks each workspace of a list once what is registered, and prints it. Nothing is written. Gives the exit code. */
 export async function planWebhooks(options: PlanOptions, interruption: Interruption): Promise<number> {

@@ -8,10 +8,23 @@ import type { WebhookInputs } from "../../webhook/contract.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
-import type { SetOptions } from "../webhook.js";
-import { openWorkspace, refuseOtherBot, requireWebhookUrl, type Access } from "./access.js";
+import {
+  openWorkspace,
+  refuseOtherBot,
+  requireWebhookUrl,
+  type Access,
+  type WebhookOptions,
+} from "./access.js";
 import { refuseOtherBotAfterSet } from "./take-back.js";
 import { formatRegistration, toShown } from "./registration-lines.js";
+
+export interface SetOptions extends WebhookOptions {
+  webhookUrl: string;
+  replace?: boolean;
+  preflight: "require" | "warn" | "off";
+  /** In seconds. */
+  readySeconds: number;
+}
 
 type Result = "registered" | "unchanged" | "updated" | "replaced";
 
