@@ -78,7 +78,7 @@ export interface HandshakeRecord extends Numbered {
 }
 
 /** One try of a delivery. */
-export interface DeliveryAttempt {
+interface DeliveryAttempt {
   at: string;
   durationMs: number;
   /** What the endpoint answered, up to 64 KiB; null if there was no answer. */

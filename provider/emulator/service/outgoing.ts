@@ -6,7 +6,7 @@ import { connectionCode, post as postOnce, PostError, type PostOptions } from ".
 import { VERSION } from "../../lib/version.js";
 
 /** How the emulator names itself where it plays the service, or a contact's system. */
-export const EMULATOR_AGENT = `pulumi-apichat-emulator/${VERSION}`;
+const EMULATOR_AGENT = `pulumi-apichat-emulator/${VERSION}`;
 
 /** Headers and body of one direction. */
 export interface HttpPart {
