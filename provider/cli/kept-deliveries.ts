@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { DeadLetter, KeptDelivery } from "../server/spool/rows.js";
+import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { note } from "./output.js";
 import { EXIT_CODES, placeCommand, type PlaceOptions, withSpool } from "./open-kept-spool.js";

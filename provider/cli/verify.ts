@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { SLOW_MS } from "../diagnosis/warnings.js";
+import { SLOW_MS } from "../diagnosis/describe.js";
 import { checkUrl } from "../lib/checks.js";
 import { printUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";

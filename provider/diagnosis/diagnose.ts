@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import type {
   HandshakeCause,
   HandshakeEncoding,
@@ -9,12 +11,11 @@ import type {
 import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { printUrl, secretsOfUrl } from "../lib/url.js";
-import { isPublicAddress, resolveHost } from "./addresses.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";
 import { createChallenge, numberOf } from "./find-cause.js";
-import { performHandshake, type HandshakeRequest } from "./handshake.js";
-import { findWarnings, SLOW_MS, type HandshakeWarning } from "./warnings.js";
+import { type HandshakeRequest, performHandshake } from "./handshake.js";
+import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
 
 /** How long one handshake may take at most, in milliseconds. */
 const LONGEST_ANSWER_MS = 10_000;
@@ -183,4 +184,42 @@ async function isSignedAnswered(request: HandshakeRequest): Promise<boolean> {
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
   const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
   return rule === undefined;
+}
+
+/** Loopback, private, link-local and other ranges that a service elsewhere cannot reach. */
+const NOT_PUBLIC_IPV4 = [
+  ["0.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["100.64.0.0", 10],
+  ["127.0.0.0", 8],
+  ["169.254.0.0", 16],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+] as const;
+
+const NOT_PUBLIC_IPV6 = [
+  ["::", 127],
+  ["fc00::", 7],
+  ["fe80::", 10],
+] as const;
+
+const notPublic = new BlockList();
+for (const [net, prefix] of NOT_PUBLIC_IPV4) notPublic.addSubnet(net, prefix, "ipv4");
+for (const [net, prefix] of NOT_PUBLIC_IPV6) notPublic.addSubnet(net, prefix, "ipv6");
+
+/** Whether an IP address can be reached from the internet. */
+export function isPublicAddress(address: string): boolean {
+  return !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** The addresses of a URL's host; none if its name does not resolve, which the handshake itself reports. */
+async function resolveHost(url: string): Promise<string[]> {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+  if (isIP(host) !== 0) return [host];
+  try {
+    const found = await lookup(host, { all: true });
+    return found.map(({ address }) => address);
+  } catch {
+    return [];
+  }
 }

@@ -14,4 +14,4 @@ export {
   type HandshakeDiagnosis,
   type PassedHandshake,
 } from "./diagnose.js";
-export type { HandshakeWarning, HandshakeWarningCode } from "./warnings.js";
+export type { HandshakeWarning, HandshakeWarningCode } from "./describe.js";

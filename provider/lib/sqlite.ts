@@ -89,6 +89,7 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
 
 /** Loaded on first use, without the one warning that Node 22 prints then: it would stand where users read errors and logs. */
 function connect(path: string, timeout: number): DatabaseSync {
+  // oxlint-disable-next-line typescript/unbound-method -- it is put back as it was
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {

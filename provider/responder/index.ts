@@ -1,6 +1,6 @@
 export { UnavailableError, type ResponderErrorCode } from "./answers.js";
 export type { Delivery, DeliveryKind, TaggedMessage } from "./delivery.js";
-export type { WaitUntil } from "./fetch.js";
+export type { WaitUntil } from "./request.js";
 export { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "./forwarding.js";
 export type { ForwardVerdict } from "./forwarding.js";
 export type { Handshake } from "./handshake.js";

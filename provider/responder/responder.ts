@@ -5,28 +5,34 @@ import {
   answerUnavailable,
   UnavailableError,
 } from "./answers.js";
-import { parseMessage, type Delivery } from "./delivery.js";
-import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./fetch.js";
+import { type Delivery, parseMessage } from "./delivery.js";
+import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./request.js";
 import {
   findHandshake,
+  type Handshake,
+  type HandshakeRequest,
   hasDottedNames,
   judgeHandshake,
   shortTextOf,
   withoutHandshake,
-  type Handshake,
-  type HandshakeRequest,
 } from "./handshake.js";
-import { listKeys, type KeyList, type VerificationKeyFunction, type VerificationKeySource } from "./keys.js";
-import { reportError } from "./report.js";
 import {
-  BODY_LIMIT_BYTES,
-  pathOf,
+  type KeyList,
+  type KeyOrBody,
+  listKeys,
+  type VerificationKeyFunction,
+  type VerificationKeySource,
+} from "./keys.js";
+import {
   type Answer,
+  BODY_LIMIT_BYTES,
   type BodyFailure,
   type IncomingRequest,
+  pathOf,
   type RequestHead,
 } from "./request.js";
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
+import { createRedactor } from "../lib/redact.js";
 
 /** What a handler gets beside its delivery. */
 export interface DeliveryContext {
@@ -260,4 +266,40 @@ function describeBadSignature(
     return "not a handshake: its parameters are hub_mode, hub_verify_token and hub_challenge, with underscores and not dots";
   }
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
+}
+
+/** How deep the causes of an error are followed. */
+const CAUSES_SHOWN = 5;
+
+/**
+ * Writes the error of one of the program's own functions to the console: stack and causes as text, with the verification
+ * keys taken out. Other properties are left out, because the errors of HTTP clients hold whole requests in them.
+ */
+function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
+  const secrets = verificationKeys.map(toWellFormedText);
+  console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
+}
+
+function describeError(error: unknown): string {
+  const lines: string[] = [];
+  let current = error;
+  for (let depth = 0; depth < CAUSES_SHOWN && current instanceof Error; depth++) {
+    lines.push(current.stack ?? String(current));
+    current = current.cause;
+  }
+  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${describeValue(error)}`;
+}
+
+function describeValue(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    // Not everything that can be thrown can be written as text, and a report must not fail.
+    return "without a text";
+  }
+}
+
+/** Text without lone surrogates, which no URL encoder takes. */
+function toWellFormedText(key: KeyOrBody): string {
+  return new TextDecoder().decode(typeof key === "string" ? new TextEncoder().encode(key) : key);
 }

@@ -6,7 +6,7 @@ import { createResponder, type Responder } from "../responder/responder.js";
 import type { ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import { HEALTH_PATH } from "../lib/responder-names.js";
-import type { AcceptedDelivery } from "./spool/rows.js";
+import type { AcceptedDelivery } from "./spool/database.js";
 
 /** What takes verified deliveries. */
 export interface DeliveryStore {

@@ -50,7 +50,7 @@ export interface Listening {
   /** The origin, such as `http://127.0.0.1:8080`. */
   url: string;
   port: number;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 export interface TestServer extends Listening {

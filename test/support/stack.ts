@@ -125,17 +125,17 @@ export async function createStack(
       if (summaryEvent) changes = summaryEvent.resourceChanges;
     };
     try {
-      await run.call(stack, { ...given, onOutput, onError: onOutput, onEvent });
+      await run({ ...given, onOutput, onError: onOutput, onEvent });
       return { output, changes };
     } catch (error) {
       throw new Error(output || String(error), { cause: error });
     }
   };
   const commands = {
-    up: (given) => observe(stack.up as Run, given),
-    preview: (given) => observe(stack.preview as Run, given),
-    refresh: (given) => observe(stack.refresh as Run, given),
-    destroy: (given) => observe(stack.destroy as Run, given),
+    up: (given) => observe((options) => stack.up(options), given),
+    preview: (given) => observe((options) => stack.preview(options), given),
+    refresh: (given) => observe((options) => stack.refresh(options), given),
+    destroy: (given) => observe((options) => stack.destroy(options), given),
   } satisfies Partial<TestStack>;
   const state = (): Promise<string> =>
     readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");

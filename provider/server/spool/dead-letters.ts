@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SharedCommits } from "./shared-commits.js";
-import { toDeadLetter, type DeadLetter, type ListOptions } from "./rows.js";
+import { toDeadLetter, type DeadLetter, type ListOptions } from "./database.js";
 
 /** Which dead letters: these, or all of one workspace or of every one. */
 export type DeadLetterChoice = { ids: readonly string[] } | { all: true; workspace?: string | undefined };

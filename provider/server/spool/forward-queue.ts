@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SharedCommits } from "./shared-commits.js";
-import { toKeptDelivery, type KeptDelivery } from "./rows.js";
+import { toKeptDelivery, type KeptDelivery } from "./database.js";
 
 /** The first delivery of a conversation, or one without a conversation. */
 export interface Head {

@@ -1,10 +1,16 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
-import { openSpoolDatabase, SpoolTidying } from "./database.js";
 import { DeadLetters } from "./dead-letters.js";
 import { ForwardQueue } from "./forward-queue.js";
-import { toKeptDelivery, type AcceptedDelivery, type KeptDelivery, type ListOptions } from "./rows.js";
+import {
+  openSpoolDatabase,
+  SpoolTidying,
+  toKeptDelivery,
+  type AcceptedDelivery,
+  type KeptDelivery,
+  type ListOptions,
+} from "./database.js";
 import { SharedCommits } from "./shared-commits.js";
 
 export interface SpoolOptions {

@@ -42,7 +42,8 @@ function tell({ onEvent }: RunOptions): void {
   onEvent?.({ type: "run-started", action: "up", stacks: 2, workspaces: 4 });
   onEvent?.({ type: "stack-started", stack: "production-0-of-2", workspaces: 2 });
   for (const workspace of NAMES) {
-    onEvent?.({ type: "note", stack: "production-0-of-2", line: `${workspace}: the certificate ends soon` });
+    const text = "the certificate ends soon";
+    onEvent?.({ type: "note", stack: "production-0-of-2", line: `${workspace}: ${text}`, text });
   }
   onEvent?.({ type: "stack-ended", report: stackReport("production-0-of-2", { create: 2 }) });
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { deliveryToJson, formatDelivery } from "../../../provider/cli/kept-deliveries.js";
-import type { DeadLetter } from "../../../provider/server/spool/rows.js";
+import type { DeadLetter } from "../../../provider/server/spool/database.js";
 
 const ROW: DeadLetter = {
   position: 1,

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
-import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/request.js";
-import type { HeaderPair } from "../../../provider/server/spool/rows.js";
+import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/attempt.js";
+import type { HeaderPair } from "../../../provider/server/spool/database.js";
 import { startServer, startTcpServer, type Answer, type Received } from "../../support/http.js";
 
 interface Forwarding {

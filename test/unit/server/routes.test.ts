@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
-import { fromRequest } from "../../../provider/responder/fetch.js";
+import { fromRequest } from "../../../provider/responder/request.js";
 import type { ServerConfig } from "../../../provider/server/config.js";
 import { createLog } from "../../../provider/server/log.js";
 import { Routes } from "../../../provider/server/routes.js";
-import type { AcceptedDelivery } from "../../../provider/server/spool/rows.js";
+import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
 import { KEY, SECOND_KEY } from "./folders.js";
 
 const CONFIG: ServerConfig = {

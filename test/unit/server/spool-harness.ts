@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
-import type { AcceptedDelivery } from "../../../provider/server/spool/rows.js";
+import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
 import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 
 /** A file in a new folder, gone after the test. */

@@ -1,6 +1,6 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
-import { isPublicAddress } from "../../../provider/diagnosis/addresses.js";
+import { isPublicAddress } from "../../../provider/diagnosis/diagnose.js";
 import { diffWebhook } from "../../../provider/webhook/lifecycle.js";
 import { botCodeOf, canonicalUrl, isSameBot, isSameUrl } from "../../../provider/lib/url.js";
 import {

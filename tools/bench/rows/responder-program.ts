@@ -25,7 +25,7 @@ interface ResponderProgram {
   url: string;
   /** The folder of the spool. */
   folder: string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** Starts the program for one workspace that keeps what arrives. */

@@ -121,7 +121,7 @@ export const workerBundleRow: Row = {
 
 /** The built package and a Worker in one module, minified. */
 async function bundle(input: Pick<Parameters<typeof build>[0], "stdin" | "entryPoints">): Promise<Buffer> {
-  const { outputFiles = [] } = await build({
+  const { outputFiles } = await build({
     ...input,
     bundle: true,
     platform: "neutral",
