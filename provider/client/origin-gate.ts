@@ -13,12 +13,12 @@ export class Semaphore {
   /** Waits for a permit, and gives what releases it. Rejects with the signal's reason if that fires first. */
   async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
     const acquired = Promise.withResolvers<() => void>();
-    void this.#limit(() => {
+    void this.#limit(async () => {
       const released = Promise.withResolvers<void>();
       // Who has given up holds up nobody.
       if (signal.aborted) return;
       acquired.resolve(released.resolve);
-      return released.promise;
+      await released.promise;
     });
     return orAborted(acquired.promise, signal);
   }

@@ -24,7 +24,7 @@ const echo = (args: ApiChatWebhookArgs): ApiChatWebhookArgs => {
     name,
     new Echo(name, pulumi.secret(value as string)).value,
   ]);
-  return Object.fromEntries(echoed) as unknown as ApiChatWebhookArgs;
+  return Object.fromEntries(echoed);
 };
 
 const consume = async (): Promise<Record<string, pulumi.Output<unknown>>> => {

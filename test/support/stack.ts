@@ -132,10 +132,10 @@ export async function createStack(
     }
   };
   const commands = {
-    up: (given) => observe((options) => stack.up(options), given),
-    preview: (given) => observe((options) => stack.preview(options), given),
-    refresh: (given) => observe((options) => stack.refresh(options), given),
-    destroy: (given) => observe((options) => stack.destroy(options), given),
+    up: (given) => observe((full) => stack.up(full), given),
+    preview: (given) => observe((full) => stack.preview(full), given),
+    refresh: (given) => observe((full) => stack.refresh(full), given),
+    destroy: (given) => observe((full) => stack.destroy(full), given),
   } satisfies Partial<TestStack>;
   const state = (): Promise<string> =>
     readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");

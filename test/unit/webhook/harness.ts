@@ -123,10 +123,7 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
 
 /** The inputs as check leaves them; throws if it finds them wrong. */
 export async function checked(args: { name: string } & Partial<WebhookInputs>): Promise<WebhookInputs> {
-  const { inputs, failures } = await ApiChatWebhook.check(
-    {},
-    args as WebhookInputs & Record<string, unknown>,
-  );
+  const { inputs, failures } = await ApiChatWebhook.check({}, args);
   if (failures.length > 0) throw new Error(JSON.stringify(failures));
   return inputs;
 }
