@@ -82,8 +82,8 @@ export interface WebhookState extends WebhookInputs {
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");
 
-/** The names of the inputs, in the order of the documentation. */
-export const INPUT_NAMES = [
+/** The inputs that a program sets, in the order of the documentation: a change of one is an update. */
+export const COMPARED_INPUT_NAMES = [
   "name",
   "baseUrl",
   "webhookUrl",
@@ -92,6 +92,11 @@ export const INPUT_NAMES = [
   "onExisting",
   "preflight",
   "timeouts",
+] as const satisfies readonly (keyof WebhookInputs)[];
+
+/** The names of all inputs. */
+export const INPUT_NAMES = [
+  ...COMPARED_INPUT_NAMES,
   "status",
   "__provider",
 ] as const satisfies readonly (keyof WebhookInputs)[];

@@ -6,6 +6,7 @@ import { UNKNOWN } from "../lib/checks.js";
 import { hideQuery, isSameUrl, printUrl } from "../lib/url.js";
 import { printLine } from "../resource/process.js";
 import {
+  COMPARED_INPUT_NAMES,
   KEY_DRIFTED,
   VERIFIED,
   inputsOf,
@@ -207,17 +208,6 @@ export interface DiffResult {
   deleteBeforeReplace: boolean;
 }
 
-const COMPARED = [
-  "name",
-  "baseUrl",
-  "webhookUrl",
-  "webhookVerificationKey",
-  "apiKey",
-  "onExisting",
-  "preflight",
-  "timeouts",
-] as const;
-
 /**
  * Whether update has something to do. Nothing ever replaces: one changed variable would delete every production
  * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
@@ -226,7 +216,7 @@ const COMPARED = [
 export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
   const { name } = inputs;
   claimBot(state.applied.botUrl, { name, claimId: state.applied.claimId });
-  const changed = COMPARED.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
+  const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
   for (const property of ["webhookUrl", "baseUrl"] as const) {
     if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
   }
