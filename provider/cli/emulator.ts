@@ -3,7 +3,6 @@ import { addOpenPointOptions } from "./emulator/open-point-options.js";
 import type { EmulatorCliOptions } from "./emulator/settings.js";
 import { collect, parsePort } from "./option-values.js";
 import { untilStopped } from "./run-command.js";
-import { hideSqliteWarning } from "./sqlite-warning.js";
 
 /** The built-in flows. */
 const FLOWS = ["echo", "menu", "silent"] as const;
@@ -85,7 +84,6 @@ function collectFault(text: string, before: readonly unknown[] = []): unknown[] 
 }
 
 async function run(options: EmulatorCliOptions): Promise<void> {
-  hideSqliteWarning();
   const { startFromOptions } = await loadEmulator();
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
