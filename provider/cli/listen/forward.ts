@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { connectionCode, post, PostError } from "../../lib/post.js";
 import { endToEndHeaders } from "../../responder/forwarding.js";
 import { printUrl } from "../../lib/url.js";
@@ -14,7 +15,7 @@ const ANSWER_LIMIT_BYTES = 64 * 1024;
 export interface ForwarderOptions {
   url: string;
   dispatcher: Dispatcher;
-  /** Ends what is under way. */
+  /** Ends what is in progress. */
   signal: AbortSignal;
   onForward: (seen: SeenForward) => void;
 }
@@ -27,22 +28,11 @@ export type Forward = (seen: SeenDelivery, raw: RawRequest) => void;
  * by side. A redirect is not followed.
  */
 export function createForwarder(options: ForwarderOptions): Forward {
-  const lastOf = new Map<string, Promise<void>>();
-  const forwardAfter = async (
-    before: Promise<void> | undefined,
-    id: number,
-    raw: RawRequest,
-  ): Promise<void> => {
-    await before;
-    if (!options.signal.aborted) options.onForward(await forwardOnce(id, raw, options));
-  };
-  return ({ id, conversation }, raw) => {
-    const next = forwardAfter(lastOf.get(conversation), id, raw);
-    lastOf.set(conversation, next);
-    void next.finally(() => {
-      if (lastOf.get(conversation) === next) lastOf.delete(conversation);
+  const queue = new KeyedQueue();
+  return ({ id, conversation }, raw) =>
+    void queue.run(conversation, async () => {
+      if (!options.signal.aborted) options.onForward(await forwardOnce(id, raw, options));
     });
-  };
 }
 
 async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOptions): Promise<SeenForward> {
