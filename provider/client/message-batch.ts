@@ -6,7 +6,7 @@ import { Semaphore } from "./origin-gate.js";
 
 const DEFAULT_CONCURRENCY = 8;
 
-/** So far is an iterable read ahead, per message under way: one busy conversation does not hold up the others at once. */
+/** So far is an iterable read ahead, per message in progress: one busy conversation does not hold up the others at once. */
 const READ_AHEAD = 8;
 
 /** Messages in their shape on the wire, or by their kind, such as `{ kind: "text", sender, conversationId, text }`. */
@@ -15,7 +15,7 @@ export type MessageSource<Message extends BatchMessage = InboundMessage> =
 
 /** The signal ends the whole batch. */
 export interface BatchOptions<Message extends BatchMessage = InboundMessage> extends SendOptions {
-  /** How many messages are under way at once. Default 8, which is also the most for one origin. */
+  /** How many messages are in progress at once. Default 8, which is also the most for one origin. */
   concurrency?: number;
   /** Told of each result as it comes, in no order between conversations. */
   onResult?: (result: BatchResult<Message>) => void;
@@ -35,7 +35,7 @@ export interface SentMessage<Message extends BatchMessage = InboundMessage>
 
 export interface FailedMessage<Message extends BatchMessage = InboundMessage> extends BatchEntry<Message> {
   outcome: "failed";
-  /** An ApiChatError; or the signal's reason, where it fired while the message was under way. */
+  /** An ApiChatError; or the signal's reason, where it fired while the message was in progress. */
   error: unknown;
 }
 

@@ -115,7 +115,7 @@ export class MessageClient {
    * `concurrency` ahead.
    *
    * Resolves to one result for each message that was read, in the order given, also if some failed. If the signal fires, no
-   * more is read, what is under way fails with the signal's reason, and what waits is skipped. Rejects only with
+   * more is read, what is in progress fails with the signal's reason, and what waits is skipped. Rejects only with
    * `invalid_config` for a wrong `concurrency`, or with what the source or `onResult` threw; then what was read is still sent.
    */
   async sendBatch<Message extends BatchMessage>(

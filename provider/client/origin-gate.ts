@@ -76,7 +76,7 @@ export interface Answer429 {
   pauseMs: number;
 }
 
-/** A place that a call holds while it is under way. */
+/** A place that a call holds while it is in progress. */
 export interface CallPlace {
   /** Gives the place back, and tells if the call was answered with HTTP 429. Only the first time counts. */
   leave(answer429?: Answer429): void;

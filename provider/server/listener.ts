@@ -12,7 +12,7 @@ export interface Address {
 /** An HTTP server that listens. */
 export interface Listener extends Address {
   /**
-   * Takes no new connection, answers what is under way, and ends. What is not through after five seconds is cut off.
+   * Takes no new connection, answers what is in progress, and ends. What is not through after five seconds is cut off.
    * Calling it again waits for the same end.
    */
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export interface ListenerLimits {
   requestMs: number;
   /** How often both are looked after. */
   checkEveryMs: number;
-  /** What is under way at the end. */
+  /** What is in progress at the end. */
   drainMs: number;
   /** One more is closed without an answer. */
   connections: number;

@@ -41,7 +41,7 @@ async function withApiKeys(
   return workspaces.map((workspace) => ({ ...workspace, apiKey: workspace.apiKey ?? common }));
 }
 
-/** The client itself has at most eight calls to one origin under way. */
+/** The client itself has at most eight calls to one origin in progress. */
 async function askAll(
   workspaces: readonly Keyed[],
   { requestSeconds, apiKeyAs }: PlanOptions,
