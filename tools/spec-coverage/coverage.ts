@@ -1,18 +1,63 @@
-import { deliveryRows } from "./delivery-rows.ts";
-import { emulatorRows } from "./emulator-rows.ts";
-import { messageRows } from "./message-rows.ts";
-import { registrationRows } from "./registration-rows.ts";
-import { PARTS, type CoverageRow, type TestReference } from "./row.ts";
+/** The table of rows.yaml, and the page that is written from it: `node tools/spec-coverage/coverage.ts` writes it. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { parse } from "yaml";
+import type { Switches } from "../../provider/emulator/switches.ts";
+
+/** The emulator, then what a program uses beside it: the clients, the resource with its preflight, and what takes deliveries. */
+const PARTS = ["emulator", "client", "resource", "responder"] as const;
+export type Part = (typeof PARTS)[number];
+
+/** Things of the specification or of the emulator with the same code and the same tests. */
+export interface CoverageEntry {
+  /** Of the specification; empty for what the emulator has beside it. */
+  section: string;
+  what: readonly string[];
+  /** Fields of the generated JSON Schemas that these are, such as `inbound sender.id`. */
+  fields: readonly string[];
+  /** Open points that it is read by. */
+  switches: readonly (keyof Switches)[];
+  code: readonly string[];
+  /** The test that shows it in each part: a file, and a title as it stands there. */
+  tests: Partial<Record<Part, { file: string; title: string }>>;
+}
+
+interface RawEntry {
+  what: string | string[];
+  schemas?: string[];
+  switches?: (keyof Switches)[];
+  code: string[];
+  tests: Partial<Record<Part, string>>;
+}
+
+interface RawSection {
+  section: string;
+  title: string;
+  entries: RawEntry[];
+}
+
+const sections = parse(readFileSync(new URL("rows.yaml", import.meta.url), "utf8")) as RawSection[];
 
 /** Every operation, field and state of the specification, then what the emulator has beside it. */
-export const coverage: readonly CoverageRow[] = [
-  ...[...registrationRows, ...messageRows, ...deliveryRows].toSorted((a, b) =>
-    a.section.localeCompare(b.section, "en"),
-  ),
-  ...emulatorRows,
-];
+export const coverage: readonly CoverageEntry[] = sections.flatMap(({ section, entries }) =>
+  entries.map(({ what, schemas = [], switches = [], code, tests }) => {
+    const names = [what].flat();
+    return {
+      section,
+      what: schemas.length > 0 ? names.map(quote) : names,
+      fields: schemas.flatMap((schema) => names.map((name) => `${schema} ${name}`)),
+      switches,
+      code,
+      tests: Object.fromEntries(Object.entries(tests).map(([part, test]) => [part, readTest(test)])),
+    };
+  }),
+);
 
-/** The page of the coverage, relative to this folder. */
+function readTest(text: string): { file: string; title: string } {
+  const [file = "", ...title] = text.split(" > ");
+  return { file, title: title.join(" > ") };
+}
+
+/** The page of the coverage. */
 export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.url);
 
 const INTRODUCTION = `# Coverage of the specification
@@ -21,60 +66,42 @@ Every operation, field and state of the "API Channel Integration Service Specifi
 test files below \`test/unit\` show it: in the emulator, then in the client, the resource and the responder where they use it. "Switch" is the
 emulator's switch for an [open point](open-points.md).
 
-\`npm run check:coverage\` holds this page against the schemas and the tests. \`node tools/spec-coverage/main.ts\` writes it.
+\`npm run check:coverage\` holds this page against the schemas and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
 `;
 
 /** The whole page as Markdown, as prettier leaves it. */
-export function formatCoverage(rows: readonly CoverageRow[] = coverage): string {
-  const sections = [...Map.groupBy(rows, ({ section }) => section)];
-  const contents = sections.map(([section]) => {
-    const title = titleOf(section);
-    return `- [${title}](#${title.toLowerCase().replaceAll(".", "").replaceAll(" ", "-")})`;
-  });
-  const chapters = sections.map(([section, own]) => `## ${titleOf(section)}\n\n${listRows(own)}\n`);
-  return [INTRODUCTION, `${contents.join("\n")}\n`, ...chapters].join("\n");
-}
-
-/** The specification's own titles. */
-const TITLES: Readonly<Record<string, string>> = {
-  "2.1": "Webhook configuration",
-  "2.2": "Response envelope",
-  "2.3": "Inbound message",
-  "2.4": "Outbound message",
-  "3": "States and transitions",
-  "4.1": "Registration interface",
-  "4.2": "Message-sending interface",
-  "4.3": "Endpoint of the client",
-  "5": "Authentication",
-  "6.1": "Verification handshake",
-  "6.2": "Message delivery",
-  "7": "Errors",
-  "8": "Limits",
-  "": "Only in the emulator",
-};
-
-const titleOf = (section: string): string => `${section} ${TITLES[section]}`.trimStart();
-
-/** Rows with the same files and tests are one entry of the list. */
-function listRows(rows: readonly CoverageRow[]): string {
-  const entries = Map.groupBy(rows, factsOf);
-  return [...entries]
-    .map(([facts, same]) => `- ${same.map(({ what }) => what).join("; ")}\n${facts}`)
-    .join("\n");
-}
-
-function factsOf({ where, switches = [], shownBy, parts = {} }: CoverageRow): string {
-  const tests = [shownBy, ...PARTS.map((part) => parts[part])].flatMap((test) =>
-    test ? [fileOf(test)] : [],
+export function formatCoverage(): string {
+  const titles = sections.map(({ section, title }) => `${section} ${title}`.trimStart());
+  const contents = titles.map(
+    (title) => `- [${title}](#${title.toLowerCase().replaceAll(".", "").replaceAll(" ", "-")})\n`,
   );
-  const switched = switches.length === 0 ? [] : [`  - Switch: ${switches.map(code).join(", ")}`];
-  return [`  - Code: ${where.map(code).join(", ")}`, ...switched, `  - Tests: ${tests.join(", ")}`].join(
-    "\n",
+  const chapters = sections.map(
+    ({ section }, index) => `## ${titles[index]}\n\n${listEntries(section).join("\n")}\n`,
   );
+  return [INTRODUCTION, contents.join(""), ...chapters].join("\n");
 }
 
-const code = (text: string): string => `\`${text}\``;
+/** The page names no test, so that entries with the same test files are one there. */
+function listEntries(section: string): string[] {
+  const entries = Map.groupBy(
+    coverage.filter((entry) => entry.section === section),
+    describeEntry,
+  );
+  return [...entries].map(([facts, same]) => `- ${same.flatMap(({ what }) => what).join("; ")}\n${facts}`);
+}
 
-/** A test's file; its name is in the rows. */
-const fileOf = ([file]: TestReference): string =>
-  code(file.replace("test/unit/", "").replace(".test.ts", ""));
+function describeEntry({ code, switches, tests }: CoverageEntry): string {
+  const files = PARTS.flatMap((part) => tests[part]?.file ?? []);
+  const shown = files.map((file) => quote(file.replace("test/unit/", "").replace(".test.ts", "")));
+  return [
+    `  - Code: ${code.map(quote).join(", ")}`,
+    ...(switches.length > 0 ? [`  - Switch: ${switches.map(quote).join(", ")}`] : []),
+    `  - Tests: ${shown.join(", ")}`,
+  ].join("\n");
+}
+
+function quote(text: string): string {
+  return `\`${text}\``;
+}
+
+if (import.meta.main) writeFileSync(coveragePage, formatCoverage());

@@ -4,18 +4,16 @@ import { CONTROL_ROUTES } from "../../../provider/emulator/control/shapes.js";
 import { faultRule } from "../../../provider/emulator/faults.js";
 import { switches } from "../../../provider/emulator/switches.js";
 import type { RegistrationAction } from "../../../schema/index.js";
-import { coverage, coveragePage, formatCoverage } from "../../../tools/spec-coverage/coverage.ts";
-import { replyKinds } from "../../../tools/spec-coverage/delivery-rows.ts";
-import { messageOperations } from "../../../tools/spec-coverage/message-rows.ts";
-import type { Parts } from "../../../tools/spec-coverage/row.ts";
+import { MEDIA_KINDS } from "../../../schema/message-kind.js";
+import { coverage, coveragePage, formatCoverage, type Part } from "../../../tools/spec-coverage/coverage.ts";
 import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
 import { operations } from "./messages-harness.js";
 
 const root = new URL("../../../", import.meta.url);
-const covered = new Set(coverage.flatMap(({ fields = [] }) => fields));
-const told = new Set(coverage.map(({ what }) => what));
+const covered = coverage.flatMap(({ fields }) => fields);
+const listed = coverage.flatMap(({ what }) => what);
 
-const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !told.has(what));
+const missingFrom = (all: readonly string[]): string[] => all.filter((what) => !listed.includes(what));
 
 /** Every field of the generated JSON Schemas, such as `inbound attachments[].data_url`; an entry of a list is none itself. */
 function listFields(): string[] {
@@ -34,21 +32,21 @@ describe("the table of coverage holds", () => {
   test("every field of the specification, and none that it does not have", () => {
     const fields = listFields();
     expect(fields.length).toBeGreaterThan(45);
-    expect([...covered].toSorted()).toEqual(fields.toSorted());
+    expect(covered.toSorted()).toEqual(fields.toSorted());
   });
 
   test("every operation and every state", () => {
     const actions: RegistrationAction[] = ["get-webhook", "set-webhook", "delete-webhook"];
     expect(missingFrom(actions)).toEqual([]);
     expect(missingFrom(Object.keys(operations))).toEqual([]);
-    expect(messageOperations).toEqual(Object.keys(operations));
+    const replyKinds = ["text", ...MEDIA_KINDS, "button_template", "generic_template"];
     expect(missingFrom(replyKinds.map((kind) => `kind ${kind}`))).toEqual([]);
-    const states = coverage.filter(({ section, what }) => section === "3" && what.startsWith("state "));
-    expect(states.map(({ what }) => what.replace(/,.*/, ""))).toEqual(["state `verified`", "state empty"]);
+    const states = listed.filter((what) => what.startsWith("state "));
+    expect(states.map((what) => what.replace(/,.*/, ""))).toEqual(["state `verified`", "state empty"]);
   });
 
   test("each field in every part that sends or takes it", () => {
-    const partsOf: Record<string, readonly (keyof Parts)[]> = {
+    const partsOf: Record<string, readonly Part[]> = {
       "registration-requests": ["client", "resource"],
       "registration-envelope": ["client", "resource"],
       "webhook-configuration": ["client", "resource"],
@@ -57,8 +55,8 @@ describe("the table of coverage holds", () => {
       outbound: ["responder"],
       "received-outbound": ["responder"],
     };
-    const lacking = coverage.flatMap(({ fields = [], parts = {} }) =>
-      fields.filter((field) => partsOf[field.split(" ")[0] ?? ""]?.every((part) => parts[part]) !== true),
+    const lacking = coverage.flatMap(({ fields, tests }) =>
+      fields.filter((field) => partsOf[field.split(" ")[0] ?? ""]?.every((part) => tests[part]) !== true),
     );
     expect(lacking).toEqual([]);
   });
@@ -70,14 +68,12 @@ describe("the table of coverage holds", () => {
   });
 
   test("every switch, at exactly one open point", () => {
-    expect(coverage.flatMap((row) => row.switches ?? []).toSorted()).toEqual(
-      Object.keys(switches).toSorted(),
-    );
+    expect(coverage.flatMap(({ switches: own }) => own).toSorted()).toEqual(Object.keys(switches).toSorted());
   });
 
   test("every route of the control API", () => {
-    const routes = coverage.filter(({ what }) => what.includes(" /_emulator/")).map(({ what }) => what);
-    expect(routes).toEqual(CONTROL_ROUTES);
+    const routes = listed.filter((what) => what.includes(" /_emulator/"));
+    expect(routes.toSorted()).toEqual(CONTROL_ROUTES.toSorted());
   });
 
   test("every operation that a fault can strike", () => {
@@ -87,18 +83,18 @@ describe("the table of coverage holds", () => {
 });
 
 describe("what the table says is there", () => {
-  const files = [...new Set(coverage.flatMap(({ where }) => where))];
+  const files = [...new Set(coverage.flatMap(({ code }) => code))];
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 
-  const shown = coverage.flatMap(({ shownBy, parts = {} }) => [shownBy, ...Object.values(parts)]);
-  const tests = new Map(shown.map((reference) => [reference.join(": "), reference]));
-  test.each([...tests.values()])("%s: %s", (file, name) => {
+  const shown = coverage.flatMap(({ tests }) => Object.values(tests));
+  const tests = new Map(shown.map(({ file, title }) => [`${file}: ${title}`, { file, title }]));
+  test.each([...tests])("%s", (_, { file, title }) => {
     const source = readFileSync(new URL(file, root), "utf8");
-    const spelled = [`"`, "'", "`"].map((quote) => `${quote}${name}${quote},`);
+    const spelled = [`"`, "'", "`"].map((quote) => `${quote}${title}${quote},`);
     expect(spelled.some((text) => source.includes(text))).toBe(true);
   });
 });
 
-test("its page is written (else run: node tools/spec-coverage/main.ts)", () => {
+test("its page is written (else run: node tools/spec-coverage/coverage.ts)", () => {
   expect(readFileSync(coveragePage, "utf8")).toBe(formatCoverage());
 });
