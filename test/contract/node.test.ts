@@ -1,18 +1,17 @@
 import { connect, type Socket } from "node:net";
-import { afterEach } from "vitest";
+import { text as readText } from "node:stream/consumers";
 import type { Answer, Responder } from "../../provider/responder/index.js";
 import { toNodeListener } from "../../provider/responder/node.js";
-import { closeServers, head, listen, readToEnd } from "../support/node-server.ts";
+import { head, startListener } from "../support/http.ts";
 import { describeResponderContract, type ReceivedAnswer, type SentRequest } from "./responder-contract.ts";
-
-afterEach(closeServers);
 
 describeResponderContract("node", (responder, request) =>
   request.transfer === "broken off" ? leaveHalfWay(responder, request) : sendWhole(responder, request),
 );
 
 async function sendWhole(responder: Responder, request: SentRequest): Promise<ReceivedAnswer> {
-  const socket = connect(await listen(toNodeListener(responder)), "127.0.0.1");
+  const { port } = await startListener(toNodeListener(responder));
+  const socket = connect(port, "127.0.0.1");
   const { body, transfer } = request;
   if (typeof transfer === "string") {
     writeHead(socket, request, body.length === 0 ? [] : [`content-length: ${body.length}`]);
@@ -22,7 +21,7 @@ async function sendWhole(responder: Responder, request: SentRequest): Promise<Re
     for (const chunk of toChunks(body, transfer.chunkBytes)) socket.write(chunk);
     socket.write("0\r\n\r\n");
   }
-  return parseAnswer(await readToEnd(socket));
+  return parseAnswer(await readText(socket));
 }
 
 /** Leaves when the responder is asked; what it would have answered goes nowhere, so it is taken before. */
@@ -36,7 +35,8 @@ async function leaveHalfWay(responder: Responder, request: SentRequest): Promise
       return answering;
     },
   });
-  const socket = connect(await listen(listener), "127.0.0.1");
+  const { port } = await startListener(listener);
+  const socket = connect(port, "127.0.0.1");
   const { body } = request;
   writeHead(socket, request, [`content-length: ${body.length}`]);
   socket.write(body.subarray(0, body.length / 2));

@@ -6,8 +6,14 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { buffer } from "node:stream/consumers";
+import {
+  connect,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from "node:net";
+import { buffer, text } from "node:stream/consumers";
 import { afterAll } from "vitest";
 
 /** Undone when the file's tests are through, not after each: tests may run side by side. */
@@ -101,6 +107,17 @@ export async function freePort(): Promise<number> {
   const { port, close } = await startTcpServer();
   await close();
   return port;
+}
+
+/** The head of a request, with a Host. */
+export const head = (line: string, headers: readonly string[]): string =>
+  [line, "host: localhost", ...headers, "", ""].join("\r\n");
+
+/** Sends bytes as they are and gives everything that comes back until the connection ends. */
+export async function sendRaw(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  socket.write(bytes);
+  return text(socket);
 }
 
 async function listen(server: Server, scheme: string, wanted = 0): Promise<Listening> {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createDelivery, createHandshake, createResponder } from "../../../provider/responder/index.js";
 import type { Delivery, Handshake, Responder } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
-import { closeServers, listen } from "../../support/node-server.ts";
+import { startListener } from "../../support/http.ts";
 
 const KEY = "the key of the frameworks";
 /** As PHP writes it: any parser in between would lose it. */
@@ -17,7 +17,6 @@ const fastifies: FastifyInstance[] = [];
 afterEach(async () => {
   deliveries = [];
   handshakes = [];
-  await closeServers();
   await Promise.all(fastifies.splice(0).map((app) => app.close()));
 });
 
@@ -62,7 +61,7 @@ async function expectParsedBodyExplained(url: string): Promise<void> {
   expect(deliveries).toEqual([]);
 }
 
-const serve = async (app: Express): Promise<string> => `http://127.0.0.1:${await listen(app)}`;
+const serve = async (app: Express): Promise<string> => (await startListener(app)).url;
 
 describe("Express", () => {
   it("takes the listener as a handler of a route", async () => {

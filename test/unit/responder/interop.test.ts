@@ -9,7 +9,7 @@ import {
 } from "../../../provider/responder/index.js";
 import type { Delivery } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
-import { closeServers, listen } from "../../support/node-server.ts";
+import { startListener } from "../../support/http.ts";
 
 const KEY = "a key that others sign with, and é";
 const FOREIGN_KEY = "the key of somebody else";
@@ -26,7 +26,7 @@ describe("the GitHub webhooks of emulate, which signs in the same way", () => {
       verificationKeys: [KEY],
       onDelivery: (delivery) => void deliveries.push(delivery),
     });
-    webhookUrl = `http://127.0.0.1:${await listen(toNodeListener(responder))}/webhooks/apichat`;
+    webhookUrl = `${(await startListener(toNodeListener(responder))).url}/webhooks/apichat`;
     emulator = await createEmulator({
       service: "github",
       port: 0,
@@ -37,10 +37,7 @@ describe("the GitHub webhooks of emulate, which signs in the same way", () => {
     });
   });
 
-  afterEach(async () => {
-    await emulator.close();
-    await closeServers();
-  });
+  afterEach(() => emulator.close());
 
   async function callGitHub<Result>(path: string, body?: unknown): Promise<Result> {
     const response = await fetch(`${emulator.url}/repos/octocat/hello${path}`, {

@@ -1,14 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
 import type { Answer, Delivery } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
-import { closeServers, head, listen } from "../../support/node-server.ts";
+import { head, startListener } from "../../support/http.ts";
 
 const KEY = "the key of the kept bodies";
-
-afterEach(closeServers);
 
 const readBytes = async (req: IncomingMessage): Promise<Buffer> => Buffer.concat(await req.toArray());
 const keepBytes = async (req: IncomingMessage): Promise<unknown> =>
@@ -39,7 +37,9 @@ async function serveAfter(
       return answer;
     },
   });
-  const port = await listen((req, res) => void Promise.resolve(before(req)).then(() => listener(req, res)));
+  const { port } = await startListener(
+    (req, res) => void Promise.resolve(before(req)).then(() => listener(req, res)),
+  );
   return { port, deliveries, answers };
 }
 

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { request as startRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, vi } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
 import type {
   Answer,
@@ -12,16 +13,15 @@ import type {
   Responder,
 } from "../../../provider/responder/index.js";
 import { fromIncomingMessage, toNodeListener } from "../../../provider/responder/node.js";
-import { closeServers, head, listen, readToEnd, sendRaw } from "../../support/node-server.ts";
+import { head, sendRaw, startListener } from "../../support/http.ts";
 
 const KEY = "the key of the node listener";
-
-afterEach(closeServers);
 
 type Answering = Pick<Responder, "answer">;
 
 /** Serves a responder, or what looks like one to the listener. */
-const serve = (responder: Answering): Promise<number> => listen(toNodeListener(responder));
+const serve = async (responder: Answering): Promise<number> =>
+  (await startListener(toNodeListener(responder))).port;
 
 /** A responder that keeps what it is given. */
 function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; deliveries: Delivery[] } {
@@ -133,7 +133,7 @@ describe("the node listener", () => {
     const socket = connect(port, "127.0.0.1");
     const chunk = `1000\r\n${"x".repeat(4096)}\r\n`;
     socket.write(head("POST / HTTP/1.1", ["transfer-encoding: chunked"]) + chunk.repeat(3));
-    const answer = await readToEnd(socket);
+    const answer = await text(socket);
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toMatch(/connection: close/i);
     expect(answer).toContain('"code":"body_too_large"');
@@ -240,7 +240,7 @@ describe("the node listener", () => {
     const { responder, deliveries } = keepDeliveries(10);
     const listener = toNodeListener(responder);
     const urls: (string | undefined)[] = [];
-    const port = await listen((req, res) => {
+    const { port } = await startListener((req, res) => {
       urls.push(req.url);
       listener(req, res);
     });
@@ -275,7 +275,7 @@ describe("fromIncomingMessage", () => {
       const { status } = await responder.answer(request);
       res.writeHead(status).end();
     };
-    const port = await listen((req, res) => {
+    const { port } = await startListener((req, res) => {
       const mounted = Object.assign(req, { originalUrl: req.url, url: "/cut" });
       void answer(fromIncomingMessage(mounted), res);
     });
