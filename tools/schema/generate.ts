@@ -1,21 +1,15 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { generateJsonSchemas } from "./json-schema.ts";
-import { generateOpenApi, openApiFile } from "./openapi.ts";
+import { generateOpenApi } from "./openapi.ts";
 
 /** Writes schema/*.schema.json and schema/openapi.json; with `--check` it writes nothing and exits 1 if a file is not what it would write. */
 const schemaFolder = new URL("../../schema/", import.meta.url);
 
-function readIfThere(file: URL): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
-}
+const readIfThere = (file: URL): string | undefined =>
+  existsSync(file) ? readFileSync(file, "utf8") : undefined;
 
 const jsonSchemas = generateJsonSchemas();
-const stale = [...jsonSchemas, [openApiFile, generateOpenApi(jsonSchemas)] as const].filter(
+const stale = [...jsonSchemas, ["openapi.json", generateOpenApi(jsonSchemas)] as const].filter(
   ([file, text]) => readIfThere(new URL(file, schemaFolder)) !== text,
 );
 

@@ -1,65 +1,108 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
 import { VERSION } from "../../provider/lib/version.ts";
-import { listComponents, type JsonSchema } from "./openapi-components.ts";
-import { flowApiKeyScheme, paths } from "./openapi-paths.ts";
-import { webhooks } from "./openapi-webhooks.ts";
+import { schemaFiles } from "./json-schema.ts";
+import { samples, type SampleName } from "./samples.ts";
 
-/** The file's name in schema/. */
-export const openApiFile = "openapi.json";
+/** A JSON Schema, or a part of a document. */
+interface JsonObject {
+  [keyword: string]: unknown;
+}
 
-const info: JsonSchema = {
-  title: "API Channel",
-  version: VERSION,
-  summary: "Registration of webhooks, messages of contacts, and replies to them",
-  description:
-    "Connects the chat of an external system to a messaging and automation platform. The section numbers are those " +
-    "of the API Channel Integration Service Specification, which has no version (section 9): this one is that of " +
-    "pulumi-apichat. It shows no error shapes, statuses or limits: where one " +
-    "stands here, it is how the emulator of pulumi-apichat reads the gap. Methods other than POST get 405 there.",
-  license: { name: "MIT", identifier: "MIT" },
-};
+interface Document extends JsonObject {
+  openapi: string;
+  info: JsonObject;
+  components: { securitySchemes: JsonObject; schemas: JsonObject };
+}
 
-const servers: JsonSchema[] = [
-  {
-    url: "https://{host}",
-    description:
-      "An example of where the registration interface may be: the specification writes its whole address as " +
-      "`{base_url}`, and shows neither host nor path.",
-    variables: { host: { default: "platform.example", description: "The host of your `{base_url}`." } },
-  },
-  {
-    url: "http://127.0.0.1:4000",
-    description:
-      "The registration interface of `apichat emulator` on this machine, where --port names no other.",
-  },
-];
-
-const tags: JsonSchema[] = [
-  { name: "registration", description: "The webhook of a workspace (section 4.1)." },
-  { name: "messages", description: "What contacts say (section 4.2)." },
-  { name: "webhook", description: "What the service sends to `webhook_url` (sections 4.3 and 6)." },
-];
-
-const securitySchemes: JsonSchema = {
-  [flowApiKeyScheme]: {
-    type: "http",
-    scheme: "bearer",
-    description:
-      'The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). How it is presented is not in the ' +
-      "specification: a bearer token is a guess, which the emulator shares.",
-  },
-};
-
-/** The text of schema/openapi.json (OpenAPI 3.1), made from the generated JSON Schemas by file name. */
+/** The text of schema/openapi.json (OpenAPI 3.1), made from openapi.yaml and the generated JSON Schemas by file name. */
 export function generateOpenApi(jsonSchemas: ReadonlyMap<string, string>): string {
+  const source = parse(readFileSync(new URL("openapi.yaml", import.meta.url), "utf8")) as Document;
+  const { openapi, info, components, ...rest } = expand(source) as Document;
   const document = {
-    openapi: "3.1.0",
+    openapi,
     "x-comment": "Generated from the zod schemas by tools/schema/generate.ts. Do not edit.",
-    info,
-    servers,
-    tags,
-    paths,
-    webhooks,
-    components: { securitySchemes, schemas: listComponents(jsonSchemas) },
+    info: { ...info, version: VERSION },
+    ...rest,
+    components: { ...components, schemas: { ...listComponents(jsonSchemas), ...components.schemas } },
   };
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** Writes out the short forms of openapi.yaml. */
+function expand(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(expand);
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([keyword, value]) => {
+      if (keyword === "examples") return [keyword, mapTexts(value as JsonObject, sampleOf)];
+      if (keyword === "responses") return [keyword, mapTexts(value as JsonObject, refusalFor)];
+      return [keyword, expand(value)];
+    }),
+  );
+}
+
+function mapTexts(entries: JsonObject, write: (text: string) => JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, value]) => [
+      name,
+      typeof value === "string" ? write(value) : expand(value),
+    ]),
+  );
+}
+
+function sampleOf(name: string): JsonObject {
+  if (!(name in samples)) throw new Error(`${name}: there is no such sample`);
+  return { summary: name, value: samples[name as SampleName] };
+}
+
+/** The statuses of refusals are in no part of the specification: each says so. */
+function refusalFor(reason: string): JsonObject {
+  return {
+    description: `${reason} The emulator's reading; the specification shows no errors (section 7).`,
+    content: {
+      "application/json": {
+        schema: { $ref: "#/components/schemas/Refusal" },
+        examples: { refused: { summary: "A refusal", value: { status: "error", message: reason } } },
+      },
+    },
+  };
+}
+
+/**
+ * Every generated JSON Schema under the name of its type, beside the definitions inside it. Draft 7 becomes 2020-12, the
+ * dialect of OpenAPI 3.1. Throws if two files define one name in two ways.
+ */
+function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string, JsonObject> {
+  const components: Record<string, JsonObject> = {};
+  const add = (name: string, schema: JsonObject): void => {
+    const converted = convert(schema) as JsonObject;
+    const present = components[name] ?? converted;
+    if (JSON.stringify(present) !== JSON.stringify(converted)) throw new Error(`two definitions of ${name}`);
+    components[name] = converted;
+  };
+  for (const { file, type } of schemaFiles) {
+    const text = jsonSchemas.get(file);
+    if (text === undefined) throw new Error(`no generated file ${file}`);
+    const { $schema: _dialect, $comment: _header, definitions, ...schema } = JSON.parse(text) as JsonObject;
+    add(type, schema);
+    for (const [name, definition] of Object.entries(definitions ?? {})) add(name, definition as JsonObject);
+  }
+  return components;
+}
+
+function convert(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(convert);
+  if (typeof node !== "object" || node === null) return node;
+  return Object.fromEntries(Object.entries(node).map(convertKeyword));
+}
+
+function convertKeyword([keyword, value]: [string, unknown]): [string, unknown] {
+  if (keyword === "$ref") return [keyword, String(value).replace("#/definitions/", "#/components/schemas/")];
+  // A list of one entry, whose length minItems and maxItems fix: the plain form says the same.
+  if (keyword === "items" && Array.isArray(value)) {
+    if (value.length !== 1) throw new Error("only lists of one entry are described");
+    return [keyword, convert(value[0])];
+  }
+  return [keyword, convert(value)];
 }
