@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { oldNodeProblem } from "../lib/least-versions.js";
+import { oldNodeProblem } from "../lib/version.js";
 
 // Everything else is loaded behind this: an old Node fails in the middle of it, with a stack of some library.
 const message = oldNodeProblem("apichat");

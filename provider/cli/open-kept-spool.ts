@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import type { ConfiguredPlace } from "../server/config.js";
 import type { Spool } from "../server/spool/spool.js";
-import { SPOOL_FILE } from "../lib/responder-names.js";
+import { SPOOL_FILE } from "../lib/files.js";
 import { JSON_FAILURES } from "./output.js";
 import { UsageError } from "./usage-error.js";
 

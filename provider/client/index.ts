@@ -17,7 +17,7 @@ export type {
   SentMessage,
   SkippedMessage,
 } from "./message-batch.js";
-export type { MessageRetry } from "./message-failure.js";
+export type { MessageRetry } from "./message-client.js";
 export type {
   BatchMessage,
   MessageAddress,

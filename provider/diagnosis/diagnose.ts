@@ -13,7 +13,7 @@ import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { printUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";
-import { createChallenge, numberOf } from "./find-cause.js";
+import { createChallenge, numberOf } from "./handshake.js";
 import { type HandshakeRequest, performHandshake } from "./handshake.js";
 import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
 

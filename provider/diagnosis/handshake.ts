@@ -1,18 +1,14 @@
+import { randomInt } from "node:crypto";
+import { errors } from "undici";
 import { gateOf } from "../client/origin-gate.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
-import { post, PostError, type Answer } from "../lib/post.js";
+import { type Answer, connectionCode, post, PostError, type PostPhase } from "../lib/post.js";
 import { printTarget } from "../lib/url.js";
 import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES } from "./causes.js";
 import { quoteBody, quoteText, titleOf } from "./describe.js";
-import {
-  causeOfAnswer,
-  causeOfConnectionError,
-  causeOfTimeout,
-  describeConnectionError,
-} from "./find-cause.js";
 
 /** How much of an answer's body is read: a challenge is shorter, and a quotation too. */
 const READ_BYTES = 4096;
@@ -108,3 +104,156 @@ export function mayBecomeReady({ rule, httpStatus = 0 }: HandshakeStep): boolean
 /** Whether waiting is over: the handshake passed, or the answer is wrong for good. */
 export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
+
+const DIGITS = "0123456789";
+const UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const LOWER = UPPER.toLowerCase();
+
+/** With 62 characters to choose from: more than the 128 bits of a random UUID. */
+const RANDOM_CHARACTERS = 24;
+
+/**
+ * A random challenge that shows what an endpoint does to it. It begins with digits, of which a number parser makes a number
+ * and drops the rest; then come letters of both cases, which no change of case leaves alone. Letters and digits only: every
+ * encoding writes them as they are. (`e` and `x` would continue a number: the first letter is neither.)
+ */
+export function createChallenge(): string {
+  const first = pick(DIGITS.slice(1));
+  return `${first}${pick(DIGITS, 7)}k${pick(UPPER)}${pick(LOWER)}${pick(DIGITS + UPPER + LOWER, RANDOM_CHARACTERS)}`;
+}
+
+/** The number that stands at the start of a challenge. */
+export const numberOf = (challenge: string): string => String(Number.parseInt(challenge, 10));
+
+function pick(alphabet: string, count = 1): string {
+  return Array.from({ length: count }, () => alphabet[randomInt(alphabet.length)]).join("");
+}
+
+const STATUS_CAUSES = new Map<number, HandshakeCause>([
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not_found"],
+  [405, "method_not_allowed"],
+]);
+
+/** With these an endpoint refuses the handshake itself, and often says why. */
+const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
+const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
+const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
+
+/** What broke the rule of section 6.1 in an answer; undefined if its body is exactly the challenge. */
+export function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
+  const { status, body } = answer;
+  if (status < 200 || status > 299) return causeOfStatus(answer);
+  if (body.length === challenge.length && body.toString("latin1") === challenge) return undefined;
+  return causeOfBody(answer, challenge);
+}
+
+function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
+  if (status >= 300 && status < 400) return "redirect";
+  if (status >= 500) return "server_error";
+  if (REFUSING_STATUSES.has(status) && headers["www-authenticate"] === undefined) {
+    const text = body.toString("utf8");
+    if (SPEAKS_OF_SIGNATURE.test(text)) return "signature_demanded";
+    if (SPEAKS_OF_TOKEN.test(text)) return "token_refused";
+  }
+  return STATUS_CAUSES.get(status) ?? "other_status";
+}
+
+function causeOfBody({ headers, body }: Answer, challenge: string): HandshakeCause {
+  const text = body.toString("utf8");
+  // Also takes a byte order mark away.
+  const core = text.trim();
+  if (text === "") return "empty_body";
+  if (core === challenge) return "challenge_padded";
+  if (core.toLowerCase() === challenge.toLowerCase()) return "challenge_case_changed";
+  if (isNumberOf(core, challenge)) return "challenge_as_number";
+  if (isHtml(core, String(headers["content-type"]))) return "html_page";
+  return causeOfWrapping(core, challenge);
+}
+
+function causeOfWrapping(core: string, challenge: string): HandshakeCause {
+  if (unquote(core).trim() === challenge) return "challenge_in_quotes";
+  if (!core.includes(challenge)) return "other_body";
+  if (core.includes("hub_challenge") && core.includes("hub_verify_token")) return "body_echoed";
+  return isJson(core) ? "challenge_in_json" : "challenge_among_more";
+}
+
+/** `parseInt` and its like stop at the first letter; `Number` makes "NaN" of the whole; some write 4.2e+7. */
+function isNumberOf(core: string, challenge: string): boolean {
+  return (
+    core === "NaN" || (/^\d[\d.,]*(e\+?\d+)?$/i.test(core) && Number(core) === Number(numberOf(challenge)))
+  );
+}
+
+const isHtml = (core: string, contentType: string): boolean =>
+  /^(<\?xml[^>]*>\s*)?<(!doctype|html|head|body)\b/i.test(core) ||
+  (/\bhtml\b/i.test(contentType) && core.startsWith("<"));
+
+/** The text within JSON's quotes or the single ones of other notations. */
+function unquote(core: string): string {
+  if (/^'.*'$/s.test(core)) return core.slice(1, -1);
+  const value = readJson(core);
+  return typeof value === "string" ? value : "";
+}
+
+const isJson = (core: string): boolean => typeof readJson(core) === "object";
+
+function readJson(core: string): unknown {
+  try {
+    return JSON.parse(core);
+  } catch {
+    // Not JSON: then it is none of JSON's mistakes.
+    return undefined;
+  }
+}
+
+/** The codes of connection errors: the system's, those of OpenSSL as Node writes them, and undici's. The first match counts. */
+const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
+  [/^(ENOTFOUND|EAI_|ENODATA|ESERVFAIL)/, "name_not_resolved"],
+  [/^ECONNREFUSED$/, "connection_refused"],
+  [/^(ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "connect_timeout"],
+  [/^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN)$/, "tls_self_signed"],
+  [/ALTNAME/, "tls_wrong_host"],
+  [/^CERT_HAS_EXPIRED$/, "tls_expired"],
+  [/^UNABLE_TO_|^CERT_UNTRUSTED$/, "tls_untrusted"],
+  [/CERT|SSL|TLS|^EPROTO$/, "tls_failed"],
+  [/^HPE_INVALID_EOF_STATE$/, "closed_early"],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, "closed_early"],
+];
+
+/** Why there is no answer, told by the error of the connection. */
+export function causeOfConnectionError(error: unknown): HandshakeCause {
+  const code = connectionCode(error);
+  const known = CODES.find(([pattern]) => pattern.test(code));
+  if (known !== undefined) return known[1];
+  return error instanceof errors.HTTPParserError ? "not_http" : "connection_failed";
+}
+
+/** OpenSSL's codes for bytes that are no TLS, such as a plain HTTP answer. */
+const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
+
+/** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
+const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
+
+/** Advice for whoever runs Node.js. The service runs elsewhere: it is the endpoint that is to be fixed. */
+const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
+
+/** What an error of the connection says, with its code, and without what only its library's developers need. */
+export function describeConnectionError(error: unknown): string {
+  const code = connectionCode(error);
+  if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
+  const message = error instanceof Error ? error.message : String(error);
+  const words = message.replace(OPENSSL_LINE, "$1").replace(RUNTIME_ADVICE, "");
+  return words.includes(code) ? words : `${code} ${words}`;
+}
+
+const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
+  connecting: { cause: "connect_timeout", words: "no connection" },
+  sent: { cause: "silent", words: "no answer" },
+  answering: { cause: "answer_unfinished", words: "no end of the answer" },
+};
+
+/** Why there is no answer, told by how far the exchange had come when its time was over. */
+export const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } =>
+  TIMED_OUT[phase];

@@ -1,4 +1,4 @@
-import type { HandshakeTranscript } from "./handshake.js";
+import type { HandshakeEncoding } from "../lib/handshake-encoding.js";
 
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service refused the API key.
@@ -25,49 +25,29 @@ export type ApiChatOperation =
 
 /** What to do next. `render.ts` has the words of each, for every audience. */
 export type Hint =
-  /** Who issues the API key, and where to give it. */
-  | { id: "give_api_key" }
-  /** The service answers as if the API key were wrong. */
-  | { id: "check_api_key" }
-  /** Refresh and destroy use the API key of the last `up`, which may be rotated since. */
-  | { id: "rotated_api_key" }
-  /** The flow API key is another key, and its presentation is a guess. */
-  | { id: "check_flow_api_key" }
-  /** The address may not be that of the registration interface. */
-  | { id: "check_base_url" }
-  /** Nothing answers at an address. */
-  | { id: "check_connection"; address: "baseUrl" | "botUrl" }
-  /** A redirect is not followed. */
-  | { id: "set_final_address"; address: "baseUrl" | "botUrl" }
+  | { id: "give_api_key" } // who issues the API key, and where to give it
+  | { id: "check_api_key" } // the service answers as if the API key were wrong
+  | { id: "rotated_api_key" } // refresh and destroy use the API key of the last `up`, which may be rotated since
+  | { id: "check_flow_api_key" } // the flow API key is another key, and its presentation is a guess
+  | { id: "check_base_url" } // the address may not be that of the registration interface
+  | { id: "check_connection"; address: "baseUrl" | "botUrl" } // nothing answers at an address
+  | { id: "set_final_address"; address: "baseUrl" | "botUrl" } // a redirect is not followed
   | { id: "raise_request_seconds" }
   | { id: "raise_ready_seconds" }
   | { id: "run_again" }
-  /** The bot URL may be an earlier one. */
-  | { id: "read_bot_url" }
-  /** The service has not taken the message. */
-  | { id: "message_not_sent" }
-  /** Nobody knows whether the service has taken the message. */
-  | { id: "message_may_be_taken" }
-  /** Nobody knows what is registered; `onExisting: "replace"` goes on nevertheless. */
-  | { id: "allow_replace" }
-  /** Another webhook is registered: how to remove it. Query values are hidden. */
-  | { id: "remove_other"; baseUrl: string; webhookUrl: string }
-  /** Our webhook was changed by hand. */
-  | { id: "refresh_first" }
-  /** The address and the API key reach another workspace than before. */
-  | { id: "other_workspace" }
-  /** The same, where a webhook is to be deleted. */
-  | { id: "set_api_key_or_forget" }
-  /** Two resources of one program reach one workspace. */
-  | { id: "separate_workspaces" }
-  /** The command line names another workspace than its bot URL. */
-  | { id: "name_workspace" }
-  /** The service shows a webhook after delete-webhook. */
-  | { id: "delete_again" }
-  /** How to fix the endpoint: the hint of the transcript. */
-  | { id: "fix_endpoint" }
-  /** This machine may see less of the endpoint than the service does. */
-  | { id: "warn_only"; unless: "private_address" | "unreachable" };
+  | { id: "read_bot_url" } // the bot URL may be an earlier one
+  | { id: "message_not_sent" } // the service has not taken the message
+  | { id: "message_may_be_taken" } // nobody knows whether the service has taken the message
+  | { id: "allow_replace" } // nobody knows what is registered; `onExisting: "replace"` goes on nevertheless
+  | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
+  | { id: "refresh_first" } // our webhook was changed by hand
+  | { id: "other_workspace" } // the address and the API key reach another workspace than before
+  | { id: "set_api_key_or_forget" } // the same, where a webhook is to be deleted
+  | { id: "separate_workspaces" } // two resources of one program reach one workspace
+  | { id: "name_workspace" } // the command line names another workspace than its bot URL
+  | { id: "delete_again" } // the service shows a webhook after delete-webhook
+  | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
+  | { id: "warn_only"; unless: "private_address" | "unreachable" }; // this machine may see less of the endpoint than the service does
 
 /** What another part of a program must know of a failure. No secret is in it. */
 export interface Facts {
@@ -109,4 +89,96 @@ export interface Failure {
   httpStatus?: number;
   /** What was seen, of a failed handshake. */
   transcript?: HandshakeTranscript;
+}
+
+/** The rule of section 6.1 that an answer to a handshake broke. Each {@link HandshakeCause} belongs to one. */
+export type HandshakeRule =
+  | "private_address"
+  | "unreachable"
+  | "tls"
+  | "no_answer"
+  | "redirect"
+  | "token_refused"
+  | "status"
+  | "wrong_challenge";
+
+/** Why a handshake failed. */
+export type HandshakeCause =
+  // Nothing was sent.
+  | "private_address"
+  // No connection.
+  | "name_not_resolved"
+  | "connection_refused"
+  | "connect_timeout"
+  | "connection_failed"
+  | "tls_self_signed"
+  | "tls_untrusted"
+  | "tls_wrong_host"
+  | "tls_expired"
+  | "tls_failed"
+  // No whole answer.
+  | "closed_early"
+  | "not_http"
+  | "silent"
+  | "answer_unfinished"
+  // Another status than 2xx. `token_refused` and `signature_demanded` are those of which the answer says so.
+  | "redirect"
+  | "unauthorized"
+  | "forbidden"
+  | "not_found"
+  | "method_not_allowed"
+  | "server_error"
+  | "other_status"
+  | "token_refused"
+  | "signature_demanded"
+  // Another body than the challenge.
+  | "empty_body"
+  | "html_page"
+  | "body_echoed"
+  | "other_body"
+  | "challenge_among_more"
+  | "challenge_as_number"
+  | "challenge_case_changed"
+  | "challenge_in_json"
+  | "challenge_in_quotes"
+  | "challenge_padded";
+
+/** One handshake, sent in one encoding, and what came of it. No secret is in it. */
+export interface HandshakeStep {
+  encoding: HandshakeEncoding;
+  /** How long it took, in milliseconds. */
+  ms: number;
+  /** The broken rule; absent if the handshake passed. */
+  rule?: HandshakeRule;
+  /** Why it failed; absent if the handshake passed. */
+  cause?: HandshakeCause;
+  connectError?: string;
+  httpStatus?: number;
+  contentType?: string;
+  /** Where a redirect points. */
+  location?: string;
+  /** The title of an HTML page, in place of its first bytes. */
+  title?: string;
+  /** The start of a wrong answer's body, at most 200 bytes. */
+  firstBytes?: string;
+}
+
+/** What was seen of a handshake, whether it passed or not. No secret is in it. */
+export interface HandshakeRecord {
+  /** Origin and path; query values are hidden. */
+  url: string;
+  /** The addresses to which the host name resolved. */
+  addresses: string[];
+  /** How many rounds were made. */
+  rounds: number;
+  /** The steps of the last round. */
+  steps: HandshakeStep[];
+}
+
+/** What was seen of a failed handshake. */
+export interface HandshakeTranscript extends HandshakeRecord {
+  rule: HandshakeRule;
+  cause: HandshakeCause;
+  /** One line on how to fix it. */
+  hint: string;
 }

@@ -1,16 +1,8 @@
-import type { ApiChatErrorCode, ApiChatOperation, Facts, Failure, FieldProblem, Hint } from "./failure.js";
-import type { HandshakeTranscript } from "./handshake.js";
+import type { ApiChatErrorCode, ApiChatOperation, Failure } from "./failure.js";
 import { renderFailure } from "./render.js";
 
-export type { ApiChatErrorCode, ApiChatOperation, Facts, Failure, FieldProblem, Hint } from "./failure.js";
-export type {
-  HandshakeCause,
-  HandshakeEncoding,
-  HandshakeRecord,
-  HandshakeRule,
-  HandshakeStep,
-  HandshakeTranscript,
-} from "./handshake.js";
+export type * from "./failure.js";
+export type { HandshakeEncoding } from "../lib/handshake-encoding.js";
 export { fieldName, removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
@@ -21,23 +13,15 @@ export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetai
 
 type FailureDetails = Omit<Failure, "code" | "summary">;
 
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- the constructor assigns every field of the failure
+export interface ApiChatError extends Readonly<Failure> {}
+
 /**
  * Every failure that this package reports on purpose. Compare `code` and `hints`, not the text. `message` is the text for a
  * program; `renderFailure` writes it for others. No secret is in any of it.
  */
-export class ApiChatError extends Error implements Failure {
+export class ApiChatError extends Error {
   override readonly name = "ApiChatError";
-  declare readonly code: ApiChatErrorCode;
-  declare readonly operation: ApiChatOperation;
-  declare readonly subject?: string;
-  declare readonly summary: string;
-  declare readonly problems?: readonly FieldProblem[];
-  declare readonly details?: readonly string[];
-  declare readonly facts: Facts;
-  declare readonly hints: readonly Hint[];
-  declare readonly attempts: number;
-  declare readonly httpStatus?: number;
-  declare readonly transcript?: HandshakeTranscript;
   readonly #failure: Failure;
 
   constructor(code: ApiChatErrorCode, summary: string, { cause, ...details }: ApiChatErrorDetails) {

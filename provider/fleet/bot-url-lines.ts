@@ -1,4 +1,4 @@
-import { invalidConfig } from "../lib/text-file.js";
+import { invalidConfig } from "../lib/files.js";
 
 const PREFIX = "APICHAT_BOT_URL_";
 

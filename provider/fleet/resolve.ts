@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ApiChatError } from "../errors/index.js";
-import { invalidConfig } from "../lib/text-file.js";
+import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/list.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 import { describeIssues, inOurWords } from "../lib/validate.js";

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { refuseUnknownArgs } from "../resource/program.js";
-import { defaultPath } from "../lib/responder-names.js";
+import { defaultPath } from "../lib/url.js";
 
 /** One workspace: what answers for it, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {

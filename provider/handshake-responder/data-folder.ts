@@ -4,9 +4,8 @@ import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError } from "../errors/index.js";
-import { hasCode, makeDataDir, readIfThere, writePrivateFile } from "../lib/files.js";
+import { hasCode, makeDataDir, readIfThere, writePrivateFile, SPOOL_FILE } from "../lib/files.js";
 import { countKept } from "../server/control-client.js";
-import { SPOOL_FILE } from "../lib/responder-names.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
 /** Who claims a folder: the inputs of a resource, or its state. */

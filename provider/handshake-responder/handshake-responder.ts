@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { providerSource, keepQuerySecret } from "../resource/program.js";
-import { HEALTH_PATH, toWirePath } from "../lib/responder-names.js";
+import { HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 import {
   resolveWorkspaces,

@@ -2,10 +2,10 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { sleep } from "../lib/abort.js";
 import { quote } from "../lib/redact.js";
 import {
   readInstance,

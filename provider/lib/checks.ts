@@ -18,6 +18,9 @@ export interface CheckResult<Inputs> {
 /** Inputs as the engine hands them over: anything. */
 export type RawInputs = Record<string, unknown> & { name: string };
 
+/** A workspace's name in a configuration; it is used in paths, logs and on command lines. */
+export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const MASK = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 
@@ -121,4 +124,29 @@ export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/** Names what a misspelt word most likely stands for, to be put behind it; nothing where none of the names is near. */
+export function didYouMean(word: string, names: readonly string[]): string {
+  const [nearest] = names
+    .map((name) => ({ name, edits: countEdits(word.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ name, edits }) => edits <= name.length / 4)
+    .toSorted((a, b) => a.edits - b.edits);
+  return nearest === undefined ? "" : ` (did you mean ${nearest.name}?)`;
+}
+
+/** How many characters are to be added, removed or replaced to make one text of the other: the distance of Levenshtein. */
+function countEdits(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const char of a) {
+    let left = (row[0] ?? 0) + 1;
+    const next = [left];
+    for (let index = 1; index <= b.length; index += 1) {
+      const replaced = (row[index - 1] ?? 0) + (b[index - 1] === char ? 0 : 1);
+      left = Math.min(replaced, left + 1, (row[index] ?? 0) + 1);
+      next.push(left);
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

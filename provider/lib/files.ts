@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
-import { rename, writeFile } from "node:fs/promises";
+import { closeSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 
@@ -71,6 +71,9 @@ function findStats(path: string): Stats | undefined {
   }
 }
 
+/** The file in the data folder of a responder that holds the deliveries; SQLite has files of longer names beside it. */
+export const SPOOL_FILE = "spool.sqlite";
+
 /**
  * Makes the data folder of a responder, and those above it, for its owner only. A folder that is there stays as it is.
  * Throws `invalid_config` with how to fix it if that cannot be done.
@@ -99,3 +102,27 @@ const REASONS: Partial<Record<string, (path: string) => string>> = {
   EPERM: (path) => `this user may not make ${path} (EPERM); make it for this user, or ${OTHER_FOLDER}`,
   EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
 };
+
+/** Reads a file of text in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
+export async function readTextFile(path: string, wanted: string): Promise<string> {
+  const bytes = await readBytes(path, wanted);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    // The error itself says nothing more.
+    throw invalidConfig([`${path}: must be text in UTF-8, and is not; save it in that encoding`]);
+  }
+}
+
+async function readBytes(path: string, wanted: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw invalidConfig([`${path}: cannot be read (${code}); give the path of a ${wanted} file`]);
+  }
+}
+
+/** The failure of everything that is wrong with what was given, one line each. */
+export const invalidConfig = (problems: readonly string[]): ApiChatError =>
+  new ApiChatError("invalid_config", problems.join("\n"), { operation: "check" });

@@ -65,3 +65,12 @@ export function botCodeOf(botUrl: string): string {
 export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === canonicalUrl(b);
 
 export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);
+
+/** The path that answers 200, or 503 while deliveries cannot be stored, unless its configuration names another. */
+export const HEALTH_PATH = "/healthz";
+
+/** The path of a workspace that names none. */
+export const defaultPath = (workspace: string): string => `/${workspace}`;
+
+/** A path as a client sends it: what is not ASCII in percent encoding. */
+export const toWirePath = (path: string): string => new URL(`http://localhost${path}`).pathname;

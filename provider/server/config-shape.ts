@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import * as z from "zod";
 import { expected } from "../lib/validate.js";
-import { checkUrl, kindOf } from "../lib/checks.js";
+import { checkUrl, kindOf, WORKSPACE_NAME } from "../lib/checks.js";
 import { problemsOfLoops } from "./forward/loops.js";
-import { defaultPath, HEALTH_PATH, toWirePath, WORKSPACE_NAME } from "../lib/responder-names.js";
+import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
 const keySource = z.union(
   [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],

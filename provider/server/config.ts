@@ -3,10 +3,9 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { printUrl } from "../lib/url.js";
+import { printUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, checkVerificationKey } from "../lib/checks.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
-import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/responder-names.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
 interface WorkspaceConfig {

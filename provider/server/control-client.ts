@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
 import type { Instance } from "./data-dir.js";
-import { SPOOL_FILE } from "../lib/responder-names.js";
+import { SPOOL_FILE } from "../lib/files.js";
 
 export { readInstance, type Instance } from "./data-dir.js";
 

@@ -5,7 +5,7 @@ import { pathOf } from "../responder/request.js";
 import { createResponder, type Responder } from "../responder/responder.js";
 import type { ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
-import { HEALTH_PATH } from "../lib/responder-names.js";
+import { HEALTH_PATH } from "../lib/url.js";
 import type { AcceptedDelivery } from "./spool/database.js";
 
 /** What takes verified deliveries. */

@@ -12,7 +12,7 @@ import { Forwarder } from "./forward/forwarder.js";
 import { refuseLoops } from "./forward/loops.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
-import { SPOOL_FILE } from "../lib/responder-names.js";
+import { SPOOL_FILE } from "../lib/files.js";
 import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../lib/abort.js";
 import { backOffMs } from "../lib/retry.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError, type Failure, type Hint } from "../errors/index.js";
 import { looksMasked } from "../lib/checks.js";
-import { backOffMs } from "../lib/retry.js";
+import { sleep } from "../lib/abort.js";
+import { backOffMs, withRetries } from "../lib/retry.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
 import { printIfSlow } from "../resource/process.js";
 import {
@@ -104,8 +104,8 @@ export const tryEndpoint = (
 /** Refusals of the address or the form of a request: repeating it changes nothing. */
 const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
 
-const mayBeAccepted = ({ code, httpStatus = 0 }: ApiChatError): boolean =>
-  code === "rejected" && !LASTING_REFUSALS.has(httpStatus);
+const mayBeAccepted = (error: unknown): boolean =>
+  error instanceof ApiChatError && error.code === "rejected" && !LASTING_REFUSALS.has(error.httpStatus ?? 0);
 
 /** Calls set-webhook. The service may see the endpoint later than we do, so its refusal is waited out too. */
 async function setUntilAccepted(
@@ -116,18 +116,20 @@ async function setUntilAccepted(
   let attempt = 1;
   const describe = (): string =>
     `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
-  return printIfSlow(inputs.name, describe, async () => {
-    for (; ; attempt += 1) {
-      const result = await client.setWebhook(inputs).then((answer) => ({ answer }), toFailure);
-      if ("answer" in result) return result.answer;
-      const { error } = result;
-      if (mayHaveTakenEffect(error)) return observeEffect(options, error);
-      if (!mayBeAccepted(error)) throw error;
-      const pauseMs = backOffMs(attempt);
-      if (performance.now() + pauseMs > deadline) throw await undo(options, error, attempt);
-      await sleep(pauseMs);
-    }
-  });
+  const setOnce = (number: number): Promise<Registration | undefined> => {
+    attempt = number;
+    return client.setWebhook(inputs);
+  };
+  try {
+    const limitMs = deadline - performance.now();
+    return await printIfSlow(inputs.name, describe, () =>
+      withRetries(setOnce, { limitMs, judge: (error) => ({ retry: mayBeAccepted(error) }) }),
+    );
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    if (mayHaveTakenEffect(error)) return observeEffect(options, error);
+    throw mayBeAccepted(error) ? await undo(options, error, attempt) : error;
+  }
 }
 
 /** Whether a call that writes may have written: without an answer nobody knows. */

@@ -1,4 +1,4 @@
-import { WORKSPACE_NAME } from "../lib/responder-names.js";
+import { WORKSPACE_NAME } from "../lib/checks.js";
 import { canonicalUrl } from "../lib/url.js";
 import { apiKeyOf, type KeySource } from "./entry-shape.js";
 

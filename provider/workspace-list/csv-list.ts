@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { invalidConfig } from "../lib/text-file.js";
+import { invalidConfig } from "../lib/files.js";
 import { problemsOfIssues, inOurWords, isPlainName } from "../lib/validate.js";
 import { readRows, type CsvProblem, type CsvRow } from "./csv-rows.js";
 import { ENTRY_FIELDS, type EntryField, type ListReader } from "./entry-shape.js";

@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { checkSecret, checkUrl } from "../lib/checks.js";
-import { WORKSPACE_NAME } from "../lib/responder-names.js";
+import { checkSecret, checkUrl, WORKSPACE_NAME } from "../lib/checks.js";
 
 /**
  * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and

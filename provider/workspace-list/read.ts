@@ -1,5 +1,5 @@
 import { inOurWords, describeIssues } from "../lib/validate.js";
-import { readTextFile } from "../lib/text-file.js";
+import { readTextFile } from "../lib/files.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
 import type { ListReader } from "./entry-shape.js";

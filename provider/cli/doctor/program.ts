@@ -4,7 +4,7 @@ import * as z from "zod";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { failed, ok, skipped, warning, type Check, type Finding } from "./check.js";
 import { findProgram, readIfThere, type ProgramFolder } from "./program-folder.js";
-import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/least-versions.js";
+import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/version.js";
 
 const NO_PROGRAM = "no Pulumi.yaml here or above";
 

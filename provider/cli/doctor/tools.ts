@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { failed, ok, warning, type Check, type Finding, type Surroundings } from "./check.js";
 import { findProgram } from "./program-folder.js";
-import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "../../lib/least-versions.js";
+import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "../../lib/version.js";
 
 const run = promisify(execFile);
 

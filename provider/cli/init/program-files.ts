@@ -1,4 +1,4 @@
-import { LEAST_NODE, LEAST_PULUMI } from "../../lib/least-versions.js";
+import { LEAST_NODE, LEAST_PULUMI } from "../../lib/version.js";
 
 export interface ProgramOptions {
   /** Of the project and of its package. */

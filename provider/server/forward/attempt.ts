@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Dispatcher } from "undici";
+import { sleep } from "../../lib/abort.js";
 import { backOffMs, type BackOffRange } from "../../lib/retry.js";
 import { type Log, messageOf } from "../log.js";
 import type { ForwardableDelivery, ForwardQueue } from "../spool/forward-queue.js";
@@ -33,7 +33,7 @@ export async function attemptForward(delivery: ForwardableDelivery, options: Att
       logSpoolFailure(options.log, error);
     }
     if (options.signal.aborted) return;
-    await sleep(SPOOL_PAUSE_MS, undefined, { signal: options.signal }).catch(() => undefined);
+    await sleep(SPOOL_PAUSE_MS, options.signal).catch(() => undefined);
   }
 }
 

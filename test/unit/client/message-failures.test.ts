@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import type { ApiChatError, MessageClientOptions, SendOptions } from "../../../provider/client/index.js";
-import { quoteAboutMessage } from "../../../provider/client/message-failure.js";
+import { quoteAboutMessage } from "../../../provider/client/message-client.js";
 import { findSecrets } from "../../support/secrets.js";
 import { failureOf, startDeafListener, startServer, startTcpServer } from "./harness.js";
 import { createTestMessageClient, FLOW_KEY, textOf, TO } from "./message-harness.js";

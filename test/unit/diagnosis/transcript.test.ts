@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createChallenge, numberOf } from "../../../provider/diagnosis/find-cause.js";
+import { createChallenge, numberOf } from "../../../provider/diagnosis/handshake.js";
 import { describeRecord } from "../../../provider/diagnosis/describe.js";
 import { findSecrets } from "../../support/secrets.js";
 import { startServer, VERIFICATION_KEY, type Answer, type Received } from "../client/harness.js";

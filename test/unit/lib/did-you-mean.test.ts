@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { didYouMean } from "../../../provider/lib/did-you-mean.js";
+import { didYouMean } from "../../../provider/lib/checks.js";
 
 const NAMES = ["webhookUrl", "webhookVerificationKey", "baseUrl", "keep"];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
-import { isOlder, LEAST_NODE, LEAST_PULUMI } from "../../../provider/lib/least-versions.js";
+import { isOlder, LEAST_NODE, LEAST_PULUMI } from "../../../provider/lib/version.js";
 
 describe("a version", () => {
   test.each([
