@@ -1,3 +1,4 @@
+import type { RootCommand } from "@bomb.sh/tab";
 import { Argument, Command } from "commander";
 
 const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
@@ -11,7 +12,7 @@ export function completionCommand(): Command {
     .action(async (shell: string, _options: object, command: Command) => {
       const name = command.parent?.name() ?? "";
       if (shell === "bash") process.stdout.write(bashScript(name));
-      else (await loadCompletion()).describeProgram(command).setup(name, name, shell);
+      else (await describeProgram(command)).setup(name, name, shell);
     });
 }
 
@@ -21,13 +22,30 @@ export function completeCommand(): Command {
     .description("what the scripts of apichat completion ask")
     .argument("[words...]", "the words of the command line so far")
     .action(async (words: string[], _options: object, command: Command) => {
-      const { describeProgram } = await loadCompletion();
-      describeProgram(command).parse(words);
+      (await describeProgram(command)).parse(words);
     });
 }
 
-/** Loaded only by these two: every other command would start later for it. */
-const loadCompletion = () => import("./completion-tree.js");
+/** What can be completed in the program that a command belongs to: every visible command, its options and their values. */
+async function describeProgram({ parent }: Command): Promise<RootCommand> {
+  // Loaded only by these two: every other command would start later for it.
+  const { default: describe } = await import("@bomb.sh/tab/commander");
+  // The adapter adds its own two commands to what it is given, and the program has them already.
+  const program = new Command(parent?.name());
+  for (const option of parent?.options ?? []) program.addOption(option);
+  const others = parent?.commands.filter((command) => !OWN_COMMANDS.includes(command.name())) ?? [];
+  for (const command of others) program.addCommand(command);
+  const root = describe(program, { completionCommandName: "completion" });
+  for (const command of [root, ...root.commands.values()]) {
+    for (const option of command.options.values()) option.description = firstLineOf(option.description);
+  }
+  return root;
+}
+
+/** What the shells get is one line for each proposal. */
+const firstLineOf = (text: string): string => text.split("\n", 1).join("");
+
+const OWN_COMMANDS = ["completion", "complete"];
 
 const HELP = `
 How to install it:

@@ -1,47 +1,44 @@
 import type { Command } from "commander";
 
 /** Where one secret comes from. The one table of all of them. */
-export interface SecretSource {
+function secretSource<Option extends string>(source: {
   label: string;
-  /** Names of options, as commander gives them. */
-  option: "apiKey" | "flowApiKey" | "key";
-  fileOption: "apiKeyFile" | "flowApiKeyFile" | "keyFile";
+  /** Name of the option, as commander gives it. */
+  option: Option;
   flag: string;
-  fileFlag: string;
   variable: string;
   /** How to fix a malformed one. */
   hint: string;
+}) {
+  const fileOption: `${Option}File` = `${source.option}File`;
+  return { ...source, fileOption, fileFlag: `${source.flag}-file` };
 }
 
 export const SECRETS = {
-  apiKey: {
+  apiKey: secretSource({
     label: "API key",
     option: "apiKey",
-    fileOption: "apiKeyFile",
     flag: "--api-key",
-    fileFlag: "--api-key-file",
     variable: "APICHAT_API_KEY",
     hint: "copy it again from the platform's support",
-  },
-  flowApiKey: {
+  }),
+  flowApiKey: secretSource({
     label: "API key of the flow",
     option: "flowApiKey",
-    fileOption: "flowApiKeyFile",
     flag: "--flow-api-key",
-    fileFlag: "--flow-api-key-file",
     variable: "APICHAT_FLOW_API_KEY",
     hint: "copy it again from the platform",
-  },
-  verificationKey: {
+  }),
+  verificationKey: secretSource({
     label: "verification key",
     option: "key",
-    fileOption: "keyFile",
     flag: "--key",
-    fileFlag: "--key-file",
     variable: "APICHAT_VERIFICATION_KEY",
     hint: "give the key alone, as the endpoint has it",
-  },
-} as const satisfies Record<string, SecretSource>;
+  }),
+};
+
+export type SecretSource = (typeof SECRETS)[SecretKind];
 
 export type SecretKind = keyof typeof SECRETS;
 
@@ -67,11 +64,7 @@ export type AddressKind = keyof typeof ADDRESSES;
 
 export const FILE_VARIABLE = "APICHAT_CREDENTIALS";
 
-type OptionName =
-  | AddressKind
-  | (typeof SECRETS)[SecretKind]["option"]
-  | (typeof SECRETS)[SecretKind]["fileOption"]
-  | "credentials";
+type OptionName = AddressKind | SecretSource["option" | "fileOption"] | "credentials";
 
 /** The options that {@link addCredentialOptions} adds, as commander gives them. */
 export type CredentialOptions = Partial<Record<OptionName, string>>;

@@ -1,18 +1,22 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
+import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { checkSecret, checkUrl } from "../lib/checks.js";
-import { printUrl, botCodeOf, isSameUrl } from "../lib/url.js";
-import type { CredentialsFile } from "./credentials-file.js";
+import { botCodeOf, isSameUrl, printUrl } from "../lib/url.js";
 import {
   ADDRESSES,
-  FILE_VARIABLE,
-  SECRETS,
   type AddressKind,
   type CredentialOptions,
+  FILE_VARIABLE,
   type SecretKind,
+  SECRETS,
   type SecretSource,
 } from "./credential-options.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
+
+/** What a file of credentials holds. */
+type CredentialsFile = Partial<Record<SecretKind | AddressKind, string>>;
 
 /** The credentials of one run of a command. Malformed ones are thrown as a UsageError, and nothing of them is shown. */
 export interface Credentials {
@@ -51,13 +55,26 @@ export function openCredentials(options: CredentialOptions, onInterrupt: () => v
   };
 }
 
+/** Reads the file of credentials (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
 async function readNamedFile({ credentials }: CredentialOptions): Promise<CredentialsFile> {
   const path = credentials ?? (process.env[FILE_VARIABLE] || undefined);
   if (path === undefined) return {};
   // Loaded here, because few runs need YAML.
-  const { readCredentialsFile } = await import("./credentials-file.js");
-  return readCredentialsFile(path);
+  const [{ readYamlFile }, z] = await Promise.all([import("../lib/yaml-file.js"), import("zod")]);
+  const fields = [...Object.keys(SECRETS), ...Object.keys(ADDRESSES)];
+  const shape = z.strictObject(Object.fromEntries(fields.map((field) => [field, z.string().optional()])));
+  const found = await readYamlFile(path, shape);
+  const { mode } = await stat(path);
+  // Windows keeps no such bits.
+  if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
+    const octal = (mode & 0o777).toString(8).padStart(4, "0");
+    warn(`${path} holds credentials and is open to others (mode ${octal}); run: chmod 600 ${path}`);
+  }
+  return found;
 }
+
+/** The bits of a file's mode that let others than its owner read or write it. */
+const OTHERS = 0o066;
 
 /** The secret from its flag, its file or its variable. */
 async function findGiven(source: SecretSource, options: CredentialOptions): Promise<string | undefined> {
@@ -72,17 +89,17 @@ async function findGiven(source: SecretSource, options: CredentialOptions): Prom
     return requireSound(source, given, flag);
   }
   if (path !== undefined) {
-    return requireSound(source, await readSecretFile(path, fileFlag), `the ${label} in ${path}`);
+    return requireSound(source, await readSecretFile(path, fileFlag, "key"), `the ${label} in ${path}`);
   }
   return requireSound(source, process.env[variable] || undefined, variable);
 }
 
-async function readSecretFile(path: string, fileFlag: string): Promise<string> {
+/** Reads a file that holds one secret, less the line break at its end. */
+export async function readSecretFile(path: string, flag: string, what: "key" | "token"): Promise<string> {
   try {
-    const text = await readFile(path, "utf8");
-    return text.replace(/\r?\n$/, "");
+    return (await readFile(path, "utf8")).replace(/\r?\n$/, "");
   } catch (error) {
-    throw new UsageError(`${fileFlag}: ${(error as Error).message}; name a file that holds the key alone`);
+    throw new UsageError(`${flag}: ${(error as Error).message}; name a file that holds the ${what} alone`);
   }
 }
 
@@ -95,8 +112,6 @@ async function ask(source: SecretSource, onInterrupt: () => void): Promise<strin
   }
   const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
   const terminal = { input: process.stdin, output: process.stderr };
-  // Loaded here, because few runs ask.
-  const { askSecret } = await import("./ask-secret.js");
   const typed = (await askSecret(question, terminal, onInterrupt)) ?? "";
   return requireSound(source, typed, `the ${label}`);
 }
@@ -137,4 +152,38 @@ function sourceOfAddress(kind: AddressKind, options: CredentialOptions): string 
 function failForMissingAddress(kind: AddressKind): never {
   const { label, flag, variable, example } = ADDRESSES[kind];
   throw new UsageError(`the ${label} is missing; give it with ${flag} or ${variable}, such as ${example}`);
+}
+
+export interface AskOptions {
+  /** A terminal. */
+  input: NodeJS.ReadableStream;
+  /** Where the question goes. */
+  output: NodeJS.WritableStream;
+}
+
+/**
+ * Asks for a secret on a terminal; what is typed is not shown. Gives undefined if the input ends without a line. Calls
+ * `onInterrupt` at Ctrl-C, which a terminal without echo does not turn into a signal.
+ */
+export async function askSecret(
+  question: string,
+  { input, output }: AskOptions,
+  onInterrupt: () => void,
+): Promise<string | undefined> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
+  output.write(question);
+  try {
+    return await new Promise((resolve) => {
+      lines.once("line", resolve);
+      lines.once("close", () => resolve(undefined));
+      lines.once("SIGINT", () => {
+        onInterrupt();
+        lines.close();
+      });
+    });
+  } finally {
+    lines.close();
+    output.write("\n");
+  }
 }

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { addOpenPointOptions } from "./emulator/open-point-options.js";
+import { addOpenPointOptions } from "./emulator/open-points.js";
 import type { EmulatorCliOptions } from "./emulator/settings.js";
 import { collect, parsePort } from "./option-values.js";
 import { untilStopped } from "./run-command.js";

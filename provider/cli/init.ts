@@ -1,17 +1,22 @@
 import { Command } from "commander";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { homedir } from "node:os";
 import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
-import { runToExit, type Interruption } from "./run-command.js";
+import { type Interruption, runToExit } from "./run-command.js";
+import { isLoopback, printUrl } from "../lib/url.js";
+import { UsageError } from "./usage-error.js";
+import { LEAST_NODE, LEAST_PULUMI, VERSION } from "../lib/version.js";
 
 interface InitOptions extends CredentialOptions {
   webhookUrl?: string;
   json?: boolean;
 }
-
-/** Loaded only to write: `--help` needs none of it. */
-const loadInit = () => import("./init/run.js");
 
 /** The command `apichat init`: writes a Pulumi program, and prints what to do with it. It ends the process. */
 export function initCommand(): Command {
@@ -36,10 +41,225 @@ Examples:
 ${ENDINGS}`;
 
 async function init(folder: string, options: InitOptions, { interrupt }: Interruption): Promise<number> {
-  const { writeProgram, formatNext } = await loadInit();
   const baseUrl = await openCredentials(options, interrupt).findAddress("baseUrl");
   const written = await writeProgram({ folder, baseUrl, webhookUrl: options.webhookUrl });
   if (options.json) printJson(written);
   else print(formatNext(written));
   return EXIT.done;
 }
+
+interface InitRequest {
+  folder: string;
+  /** Default: that of the emulator. */
+  baseUrl: string | undefined;
+  webhookUrl: string | undefined;
+}
+
+interface WrittenProgram {
+  /** An absolute path. */
+  folder: string;
+  files: string[];
+  /** What to do next: commands for a shell, each of which may be several lines. */
+  next: string[];
+}
+
+/**
+ * Writes a Pulumi program into a folder, which is made if need be. Throws a UsageError, and writes nothing, if one of the files
+ * is there already, if a URL has a query, or if the service could not reach the responder of the program.
+ */
+async function writeProgram({ folder: given, ...request }: InitRequest): Promise<WrittenProgram> {
+  const { baseUrl = EMULATOR_URL, webhookUrl } = request;
+  refuseQueries({ "--base-url": baseUrl, "--webhook-url": webhookUrl });
+  if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname.replaceAll(/[[\]]/g, ""))) {
+    throw new UsageError(
+      `--webhook-url: is missing; ${printUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
+    );
+  }
+  const folder = resolve(given);
+  const name = toProjectName(basename(folder));
+  const files = programFiles({ name, source: await packageSource(), baseUrl, webhookUrl });
+  const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
+  if (existing.length > 0) {
+    throw new UsageError(
+      `${folder} has ${existing.join(", ")} already, so nothing was written; give another folder, such as apichat init my-webhooks`,
+    );
+  }
+  await mkdir(folder, { recursive: true });
+  await writeAll(folder, files);
+  return { folder, files: Object.keys(files), next: nextCommands({ folder, baseUrl, webhookUrl }) };
+}
+
+/** What was written, and the commands to paste, for people. */
+const formatNext = ({ folder, files, next }: WrittenProgram): string =>
+  `wrote ${files.join(", ")} in ${folder}\n\nPaste next, one after the other:\n\n${next.join("\n\n")}\n\n` +
+  "npx apichat doctor shows what is missing on this machine.\n";
+
+/** A query may hold a token, and the program's files are committed. */
+function refuseQueries(urls: Record<string, string | undefined>): void {
+  for (const [flag, url] of Object.entries(urls)) {
+    if (!url?.includes("?")) continue;
+    throw new UsageError(
+      `${flag}: must have no query, which would be in clear in a file, got ${printUrl(url)}; give it without the query`,
+    );
+  }
+}
+
+/** What npm and Pulumi both take as a name. */
+const toProjectName = (folder: string): string =>
+  folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
+
+/** Writes all files or none: one that is there stays as it is. */
+async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
+  const begun: string[] = [];
+  try {
+    for (const name of Object.keys(files)) {
+      await writeFile(join(folder, name), "", { flag: "wx" });
+      begun.push(name);
+    }
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  } catch (error) {
+    await Promise.all(begun.map((name) => rm(join(folder, name))));
+    throw error;
+  }
+}
+
+/**
+ * What a program's package.json names this package by: the clone that runs, the tarball or folder that it was installed from,
+ * else the version as the registry has it.
+ */
+async function packageSource(): Promise<string> {
+  const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
+  const modules = dirname(own);
+  if (basename(modules) !== "node_modules") return `file:${own}`;
+  const above = dirname(modules);
+  // Without one, pnpm has put it there.
+  const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
+  const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
+  const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];
+  return given?.startsWith("file:") ? `file:${resolve(above, given.slice("file:".length))}` : `^${VERSION}`;
+}
+
+/** The workspace that `apichat emulator` has without options. */
+const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
+const EMULATOR_API_KEY = "acme-api-key";
+
+/** What brings the program up, as lines for a shell. Joined by `&&`: a question of one takes no line of the paste for its answer. */
+function nextCommands(program: {
+  folder: string;
+  baseUrl: string;
+  webhookUrl: string | undefined;
+}): string[] {
+  const enter = `cd ${quote(program.folder)}`;
+  const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
+  if (program.baseUrl !== EMULATOR_URL) {
+    const login = hasBackend() ? [] : ["pulumi login"];
+    const asked = ["pulumi config set --secret apichat:apiKey", ...key];
+    return [chain([enter, "npm install", ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
+  }
+  // Its keys are test data, so the state may be in this folder, under a known passphrase.
+  const backend = hasBackend()
+    ? []
+    : [`export PULUMI_BACKEND_URL=${quote(`file://${program.folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
+  const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
+  return [
+    chain([enter, "npm install"]),
+    `# In another terminal, where it stays:\n${chain([enter, "npx apichat emulator"])}`,
+    chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
+  ];
+}
+
+const chain = (commands: readonly string[]): string => commands.join(" &&\n");
+
+/** Whether Pulumi knows where stacks are, and need not ask. */
+function hasBackend(): boolean {
+  const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
+  if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN) return true;
+  const path = join(PULUMI_HOME || join(homedir(), ".pulumi"), "credentials.json");
+  return existsSync(path) && /"current": *"[^"]/.test(readFileSync(path, "utf8"));
+}
+
+/** One word of a POSIX shell. */
+const quote = (text: string): string =>
+  /^[\w\-+=:,./@%]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+interface ProgramOptions {
+  /** Of the project and of its package. */
+  name: string;
+  /** What package.json names this package by. */
+  source: string;
+  baseUrl: string;
+  /** The user's endpoint. Without one the program starts a responder. */
+  webhookUrl: string | undefined;
+}
+
+/** The files of a Pulumi program with one webhook, by their names. */
+const programFiles = (options: ProgramOptions): Record<string, string> => ({
+  "package.json": toJson(packageOf(options)),
+  "tsconfig.json": toJson({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts"] }),
+  "Pulumi.yaml": projectOf(options),
+  "index.ts": options.webhookUrl === undefined ? WITH_RESPONDER : withEndpoint(options.webhookUrl),
+  ".gitignore": "node_modules/\n.pulumi/\n",
+});
+
+const toJson = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+const packageOf = ({ name, source }: ProgramOptions): object => ({
+  name,
+  private: true,
+  engines: { node: `>=${LEAST_NODE}` },
+  dependencies: { "@pulumi/pulumi": `^${LEAST_PULUMI}`, "pulumi-apichat": source },
+  devDependencies: { "@types/node": "^24.0.0", typescript: "^6.0.0" },
+});
+
+const COMPILER_OPTIONS = {
+  target: "es2023",
+  module: "nodenext",
+  types: ["node"],
+  strict: true,
+  skipLibCheck: true,
+  noEmit: true,
+};
+
+const projectOf = ({ name, baseUrl }: ProgramOptions): string => `name: ${JSON.stringify(name)}
+description: A webhook of the API Channel service
+runtime: nodejs
+config:
+  apichat:baseUrl:
+    value: ${JSON.stringify(baseUrl)}
+`;
+
+const EXPORTS = `
+const bot_url = webhook.botUrl; // where messages of your contacts are posted
+const status = webhook.status; // "verified"
+`;
+
+const WITH_RESPONDER = `import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
+
+// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+const key = new VerificationKey("key");
+
+// For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it forwardTo, the URL
+// of your own program; or register an endpoint of your own, which answers with pulumi-apichat/responder, in its place.
+const responder = new HandshakeResponder("responder", { verificationKeys: key.keys });
+
+// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+const webhook = new ApiChatWebhook("webhook", {
+  webhookUrl: responder.url,
+  webhookVerificationKey: key.current,
+});
+${EXPORTS}`;
+
+const withEndpoint = (webhookUrl: string): string => `import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook } from "pulumi-apichat";
+
+const config = new pulumi.Config();
+
+// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+const webhook = new ApiChatWebhook("webhook", {
+  webhookUrl: ${JSON.stringify(webhookUrl)},
+  webhookVerificationKey: config.requireSecret("verificationKey"), // the key that your endpoint has
+});
+${EXPORTS}`;

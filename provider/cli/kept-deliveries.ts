@@ -1,13 +1,17 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
-import { note } from "./output.js";
-import { EXIT_CODES, placeCommand, type PlaceOptions, withSpool } from "./open-kept-spool.js";
+import { parseCount } from "./option-values.js";
+import { JSON_FAILURES, note } from "./output.js";
 import { toJsonLine } from "./plain-text.js";
 import { quote } from "../lib/redact.js";
+import type { ConfiguredPlace } from "../server/config.js";
+import { SPOOL_FILE } from "../lib/files.js";
+import { UsageError } from "./usage-error.js";
 
 interface ListOptions extends PlaceOptions {
-  json?: boolean;
   limit: number;
 }
 
@@ -30,6 +34,11 @@ export function deadLettersCommand(): Command {
     );
 }
 
+/** Ends the help of each command that works on a spool. */
+const EXIT_CODES = `
+${JSON_FAILURES}
+Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration.`;
+
 const DELIVERIES_HELP = `
 Of each delivery that has failed it shows why and when the next attempt is due: "failure" and "nextAttemptAt" with
 --json. Later deliveries of its conversation wait behind it. Do not want to wait: apichat responder retry.
@@ -50,12 +59,6 @@ function listCommand(name: string, description: string): Command {
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
     .option("--json", "one JSON object a line, with headers and body");
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count;
-  throw new InvalidArgumentError("It must be a whole number above 0.");
 }
 
 interface Page {
@@ -133,4 +136,146 @@ function toText(body: Uint8Array): string | undefined {
     // Not UTF-8: the caller has another way.
     return undefined;
   }
+}
+
+/** Which data folder: named itself, or by the configuration of its responder; and which workspace of it. */
+interface PlaceOptions {
+  dataDir?: string;
+  config?: string;
+  workspace?: string;
+  json?: boolean;
+}
+
+/** A command that works on the spool of a responder. */
+const placeCommand = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .option("--data-dir <dir>", "data folder of the responder")
+    .option("--config <file>", "configuration that names the data folder");
+
+/** Gives the data folder. Throws a UsageError unless exactly one option names it. */
+async function findPlace({ dataDir, config }: PlaceOptions): Promise<Partial<ConfiguredPlace>> {
+  if ((dataDir === undefined) === (config === undefined)) {
+    throw new UsageError("name the data folder: either --data-dir <dir> or --config <file>");
+  }
+  if (dataDir !== undefined) return { dataDir: resolve(dataDir) };
+  // Loaded here, because `--help` needs no zod.
+  const { readPlace } = await import("../server/config.js");
+  return readPlace(config ?? "");
+}
+
+/**
+ * Opens the spool that the options name, for one piece of work; its responder may be running. Throws a UsageError if there
+ * is none, or if neither the configuration nor the spool knows the workspace; without a configuration any workspace will do.
+ */
+async function withSpool<T>(
+  options: PlaceOptions,
+  work: (spool: Spool, dataDir: string) => T | Promise<T>,
+): Promise<T> {
+  const { dataDir = "", workspaces } = await findPlace(options);
+  const spool = await openKeptSpool(dataDir);
+  try {
+    if (workspaces !== undefined) checkWorkspace(options, [...workspaces, ...spool.counts().keys()]);
+    return await work(spool, dataDir);
+  } finally {
+    spool.close();
+  }
+}
+
+async function openKeptSpool(dataDir: string): Promise<Spool> {
+  const file = join(dataDir, SPOOL_FILE);
+  if (!existsSync(file)) {
+    throw new UsageError(
+      `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
+    );
+  }
+  const { openSpool } = await import("../server/spool/spool.js");
+  return openSpool(file, { create: false });
+}
+
+function checkWorkspace({ workspace }: PlaceOptions, known: readonly string[]): void {
+  if (workspace === undefined || known.includes(workspace)) return;
+  throw new UsageError(`no such workspace; there are ${[...new Set(known)].join(", ")}`);
+}
+
+interface ReplayOptions extends PlaceOptions {
+  all?: boolean;
+}
+
+/** The command `apichat responder replay`: has dead letters forwarded again, under the same ids. */
+export function replayCommand(): Command {
+  return placeCommand("replay", "forward dead letters again: those of the given ids, or --all")
+    .argument("[ids...]", "ids of dead letters; apichat responder dead-letters lists them")
+    .option("--all", "every dead letter")
+    .option("--workspace <name>", "with --all: only of this workspace")
+    .option("--json", 'print { "replayed": n }')
+    .addHelpText("after", REPLAY_HELP)
+    .action(replay);
+}
+
+/** The command `apichat responder retry`: has what waits for its next attempt forwarded at once. */
+export function retryCommand(): Command {
+  return placeCommand("retry", "forward at once what waits for its next attempt: the target is back")
+    .option("--workspace <name>", "only of this workspace")
+    .option("--json", 'print { "retried": n }: how many conversations waited')
+    .addHelpText("after", RETRY_HELP)
+    .action(retry);
+}
+
+const REPLAY_HELP = `
+A responder that runs forwards them at once, else the next start does. The ids stay the same.
+
+Examples:
+  $ apichat responder replay 3f0c8f0e-8f57-4f5e-9a53-0d6d3a3c0f5e --config /etc/apichat/responder.json
+  $ apichat responder replay --all --data-dir /var/lib/apichat --workspace acme
+${EXIT_CODES} 1 also if one of the ids is no dead letter.`;
+
+const RETRY_HELP = `
+After a failed attempt the next one waits from 1 second up to 5 minutes, or as long as the target's Retry-After demands.
+
+Examples:
+  $ apichat responder retry --config /etc/apichat/responder.json
+  $ apichat responder retry --data-dir /var/lib/apichat --workspace acme
+${EXIT_CODES}`;
+
+async function replay(ids: string[], options: ReplayOptions): Promise<void> {
+  const { all = false, workspace } = options;
+  if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
+  if (workspace !== undefined && !all) throw new UsageError("--workspace goes with --all");
+  await withSpool(options, async (spool, dataDir) => {
+    const unknown = spool.deadLetters.findUnknown(ids);
+    const replayed = await spool.deadLetters.replay(all ? { all, workspace } : { ids });
+    await report(options, dataDir, { replayed });
+    if (unknown.length > 0) {
+      const those = unknown.map((id) => quote(id, [])).join(", ");
+      throw new Error(`no dead letters: ${those}; apichat responder dead-letters lists those that there are`);
+    }
+    if (replayed === 0) note(workspace === undefined ? "no dead letters" : `none of workspace ${workspace}`);
+  });
+}
+
+async function retry(options: PlaceOptions): Promise<void> {
+  const { workspace } = options;
+  await withSpool(options, async (spool: Spool, dataDir) => {
+    const retried = await spool.retryNow(workspace);
+    await report(options, dataDir, { retried });
+    const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
+    if (retried === 0) note(`nothing${whose} waits for its next attempt`);
+  });
+}
+
+/** Wakes the responder, if it runs, and prints how many there are, under the name that scripts read. */
+async function report(
+  { workspace, json }: PlaceOptions,
+  dataDir: string,
+  counted: Record<string, number>,
+): Promise<void> {
+  // Loaded here, because `--help` needs no HTTP.
+  const { readInstance, requestWake } = await import("../server/control-client.js");
+  const instance = await readInstance(dataDir);
+  const isAwake = instance !== undefined && (await requestWake(instance, workspace));
+  const [count = 0] = Object.values(counted);
+  if (json) process.stdout.write(`${JSON.stringify(counted)}\n`);
+  else if (count > 0)
+    process.stdout.write(`${count} to be forwarded again${isAwake ? "" : ", when the responder runs"}\n`);
 }

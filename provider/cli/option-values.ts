@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { checkUrl } from "../lib/checks.js";
+import { problemOfUrl } from "../lib/checks.js";
 
 /** A port to listen on. For commander, as the others here. */
 export function parsePort(text: string): number {
@@ -10,13 +10,20 @@ export function parsePort(text: string): number {
 
 /** An absolute http or https URL. */
 export function parseUrl(text: string): string {
-  const [failure] = checkUrl("It", text, "http://127.0.0.1:3000/messages");
-  if (failure === undefined) return text;
-  throw new InvalidArgumentError(`${failure.reason}.`);
+  const problem = problemOfUrl(text, "https://chat.example/webhooks/apichat");
+  if (problem === undefined) return text;
+  throw new InvalidArgumentError(`It ${problem}.`);
 }
 
 /** Adds one value of an option that may be given several times. */
 export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
+
+/** How many of something. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count;
+  throw new InvalidArgumentError("It must be a whole number above 0.");
+}
 
 const MOST_SECONDS = 3_600;
 

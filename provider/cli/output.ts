@@ -27,5 +27,5 @@ export function toJsonText(value: unknown): string {
 /** For people, not for scripts: those read stdout. */
 export const note = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Says what works and should be fixed nevertheless. */
+/** Prints what works and should be fixed nevertheless. */
 export const warn = (line: string): void => note(`warning: ${line}`);

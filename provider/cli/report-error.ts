@@ -18,7 +18,7 @@ function wantsJson(): boolean {
  */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
-  sayError({ code: codeOf(error), message: textOf(error, audience) });
+  printError({ code: codeOf(error), message: textOf(error, audience) });
   return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
 }
 
@@ -34,12 +34,12 @@ export function reportAsOthers(command: Command): void {
   for (const subcommand of command.commands) reportAsOthers(subcommand);
 }
 
-/** Says what commander refuses of a command, which calls it with the line that it would print. */
+/** Prints what commander refuses of a command, which calls it with the line that it would print. */
 const reportWrongUse = (command: Command, line: string): void => {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  sayError({ code: "wrong_use", message: `${problem}; see ${nameOf(command)} --help` });
+  printError({ code: "wrong_use", message: `${problem}; see ${nameOf(command)} --help` });
 };
 
 /** With the commands above it, such as `apichat webhook get`. */
@@ -53,12 +53,12 @@ const hideValues = (line: string): string =>
     .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => showUrl(value));
 
 export function reportInterruption(): void {
-  if (wantsJson()) sayError({ code: "interrupted", message: "ended by Ctrl-C" });
+  if (wantsJson()) printError({ code: "interrupted", message: "ended by Ctrl-C" });
   else note("interrupted");
 }
 
 /** One JSON object on one line where scripts read it, else `error: …`. */
-function sayError({ code, message }: { code: string; message: string }): void {
+function printError({ code, message }: { code: string; message: string }): void {
   note(wantsJson() ? toPlainText(JSON.stringify({ error: { code, message } })) : `error: ${message}`);
 }
 

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { replayCommand, retryCommand } from "./forward-again.js";
-import { deadLettersCommand, deliveriesCommand } from "./kept-deliveries.js";
+import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
 import { EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
 import type { RunningServer } from "../server/server.js";

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
-import { EXIT } from "./output.js";
+import { EXIT, note } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
+import { noticeIfSlow, printLinesWith } from "../resource/process.js";
 
 /** What the work of a command gets to end early. */
 export interface Interruption {
@@ -51,3 +52,10 @@ export function untilStopped(): Promise<void> {
     }
   });
 }
+
+/** Runs `work`, and prints on stderr what is in progress if it takes longer than two seconds. */
+export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
+  noticeIfSlow(() => note(describe()), work);
+
+/** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
+export const divertLinesToStderr = (): void => printLinesWith((_name, line) => note(line));

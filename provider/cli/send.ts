@@ -1,30 +1,52 @@
+import { text as readText } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
+import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
-import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
-import { ENDINGS } from "./output.js";
+import { printUrl } from "../lib/url.js";
+import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { openCredentials } from "./credentials.js";
+import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { parseSeconds } from "./option-values.js";
-import type { ButtonOptions, SendOptions } from "./send-actions.js";
-import { runToExit, type Interruption } from "./run-command.js";
+import { toPlainText } from "./plain-text.js";
+import { noteIfSlow, runToExit } from "./run-command.js";
 
 const DEFAULT_REQUEST_SECONDS = 30;
-const MEDIA = ["image", "audio", "video", "file"] as const;
+
+/** What all kinds of messages have in common. */
+interface SendOptions extends CredentialOptions {
+  senderId: string;
+  senderName: string;
+  conversationId: number;
+  flowApiKeyAs: FlowApiKeyAs;
+  /** In seconds. */
+  requestSeconds: number;
+  json?: boolean;
+}
+
+interface ButtonOptions extends SendOptions {
+  payload: string;
+}
 
 /** The command `apichat send`: sends one message as a contact (section 4.2). */
-export function sendCommand(): Command {
-  const command = new Command("send")
+export const sendCommand = (): Command =>
+  new Command("send")
     .description("send a message to a bot as a contact")
     .addCommand(textCommand())
-    .addCommand(buttonCommand());
-  for (const kind of MEDIA) command.addCommand(mediaCommand(kind));
-  return command.addHelpText("after", SEND_HELP);
-}
+    .addCommand(buttonCommand())
+    .addCommand(mediaCommand("image", (client, message) => client.sendImage(message)))
+    .addCommand(mediaCommand("audio", (client, message) => client.sendAudio(message)))
+    .addCommand(mediaCommand("video", (client, message) => client.sendVideo(message)))
+    .addCommand(mediaCommand("file", (client, message) => client.sendFile(message)))
+    .addHelpText("after", SEND_HELP);
 
 const textCommand = (): Command =>
   messageCommand("text", "send a text")
     .argument("<text>", 'the text; "-" reads it from stdin')
     .addHelpText("after", helpWith('apichat send text "Good morning"', "date | apichat send text -"))
     .action((text: string, options: SendOptions) =>
-      runSending((actions, run) => actions.sendText(text, options, run)),
+      send(options, async (client) =>
+        client.sendText({ ...addressOf(options), text: text === "-" ? await readStdin() : text }),
+      ),
     );
 
 const buttonCommand = (): Command =>
@@ -33,23 +55,24 @@ const buttonCommand = (): Command =>
     .requiredOption("--payload <payload>", "payload of the button, as the delivery gave it")
     .addHelpText("after", helpWith('apichat send button "Yes" --payload yes-1'))
     .action((title: string, options: ButtonOptions) =>
-      runSending((actions, run) => actions.sendButton(title, options, run)),
+      send(options, (client) =>
+        client.sendButton({ ...addressOf(options), title, payload: options.payload }),
+      ),
     );
 
-const mediaCommand = (kind: (typeof MEDIA)[number]): Command =>
+const mediaCommand = (
+  kind: "image" | "audio" | "video" | "file",
+  sendMedia: (
+    client: MessageClient,
+    message: Parameters<MessageClient["sendImage"]>[0],
+  ) => Promise<MessageReceipt>,
+): Command =>
   messageCommand(kind, `send ${kind === "file" ? "a file" : `${kind} by its URL`}`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendOptions) =>
-      runSending((actions, run) => actions.sendMedia(kind, url, { options, run })),
+      send(options, (client) => sendMedia(client, { ...addressOf(options), url })),
     );
-
-/** Loaded only to send: `--help` needs no HTTP client. */
-const loadActions = () => import("./send-actions.js");
-
-const runSending = (
-  send: (actions: Awaited<ReturnType<typeof loadActions>>, run: Interruption) => Promise<number>,
-): Promise<void> => runToExit(async (run) => send(await loadActions(), run));
 
 const messageCommand = (name: string, description: string): Command =>
   addCredentialOptions(new Command(name), ["botUrl", "flowApiKey"])
@@ -102,3 +125,39 @@ Examples:
   $ apichat send text "Good morning" ${CONTACT}
   $ apichat send image https://files.example/1.png ${CONTACT} --credentials acme.yaml
 ${ENDINGS}`;
+
+/** Sends one message, prints what came back, and ends the process. */
+const send = (
+  options: SendOptions,
+  call: (client: MessageClient) => Promise<MessageReceipt>,
+): Promise<void> =>
+  runToExit(async ({ signal, interrupt }) => {
+    const credentials = openCredentials(options, interrupt);
+    const botUrl = await credentials.address("botUrl");
+    const flowApiKey = await credentials.secret("flowApiKey");
+    const { flowApiKeyAs, requestSeconds, json } = options;
+    // Loaded here, because `--help` needs no HTTP client.
+    const { MessageClient } = await import("../client/index.js");
+    const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, requestSeconds, signal });
+    const receipt = await noteIfSlow(
+      () => `waiting for ${printUrl(botUrl)} to take the message`,
+      () => call(client),
+    );
+    if (json) printJson(receipt);
+    else print(formatReceipt(receipt));
+    return EXIT.done;
+  });
+
+const addressOf = ({ senderId, senderName, conversationId }: SendOptions) => ({
+  sender: { id: senderId, name: senderName },
+  conversationId,
+});
+
+/** The whole of stdin, less the line break at its end. */
+const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
+
+function formatReceipt({ httpStatus, body, attempts }: MessageReceipt): string {
+  const tries = attempts === 1 ? "" : ` after ${attempts} attempts`;
+  const answer = body === undefined ? "" : `  ${toPlainText(JSON.stringify(body))}`;
+  return `sent${tries}  HTTP ${httpStatus}${answer}\n`;
+}

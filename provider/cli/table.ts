@@ -1,6 +1,4 @@
-import { createRequire } from "node:module";
 import { styleText } from "node:util";
-import type Table from "cli-table3";
 import { toPlainText } from "./plain-text.js";
 
 /** A column is not made narrower than this, in characters. */
@@ -29,48 +27,32 @@ export function formatTable(
   { width, isColoured }: TableOptions = tableOptionsOf(process.stdout),
 ): string {
   const cells = [[...head], ...rows.map((row) => row.map(toPlainText))];
-  const table = createTable();
-  table.push(...(width === undefined ? cells : wrapCells(cells, fitWidths(widthsOf(cells), width))));
-  const [first = "", ...others] = table
-    .toString()
-    .split("\n")
-    .map((line) => line.trimEnd());
+  const natural = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0), 1),
+  );
+  const widths = width === undefined ? natural : fitWidths(natural, width);
+  const [first = "", ...others] = cells.flatMap((row) => formatRow(row, widths));
   const heading = isColoured ? styleText("bold", first, { validateStream: false }) : first;
   return `${[heading, ...others].join("\n")}\n`;
 }
 
-/** Loaded on use: most runs print no table. */
-function createTable(): Table.Table {
-  const CliTable = createRequire(import.meta.url)("cli-table3") as typeof Table;
-  return new CliTable({
-    chars: NO_BORDERS,
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
-  });
+/** The lines of one row: as many as its longest cell has. */
+function formatRow(row: readonly string[], widths: readonly number[]): string[] {
+  const cells = row.map((text, column) => wrap(text, widths[column] ?? LEAST_WIDTH));
+  return Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) =>
+    cells
+      .map((lines, column) => (lines[line] ?? "").padEnd(widths[column] ?? 0))
+      .join(GAP)
+      .trimEnd(),
+  );
 }
 
-const NO_BORDERS = {
-  ...Object.fromEntries(
-    ["top", "bottom", "mid"].flatMap((edge) =>
-      ["", "-mid", "-left", "-right"].map((part) => [edge + part, ""]),
-    ),
-  ),
-  left: "",
-  "left-mid": "",
-  "mid-mid": "",
-  right: "",
-  "right-mid": "",
-  middle: GAP,
-};
-
-const widthsOf = (cells: readonly (readonly string[])[]): number[] =>
-  (cells[0] ?? []).map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0), 1));
-
-/** At blanks where there are any: the library itself cuts what is longer than a column, such as a URL. */
-const wrapCells = (cells: readonly (readonly string[])[], widths: readonly number[]): string[][] =>
-  cells.map((row) => row.map((text, column) => wrap(text, widths[column] ?? LEAST_WIDTH)));
-
-const wrap = (text: string, width: number): string =>
-  text.replace(new RegExp(`(.{1,${width}})(?:\\s|$)|(.{1,${width}})`, "gu"), "$1$2\n").trimEnd();
+/** At blanks where there are any. */
+const wrap = (text: string, width: number): string[] =>
+  text
+    .replace(new RegExp(`(.{1,${width}})(?:\\s|$)|(.{1,${width}})`, "gu"), "$1$2\n")
+    .trimEnd()
+    .split("\n");
 
 /** Takes the width that is missing from the widest columns. */
 export function fitWidths(widths: readonly number[], width: number): number[] {

@@ -1,16 +1,15 @@
 import { Command } from "commander";
-import type { HandshakeDiagnosis } from "../diagnosis/index.js";
-import { SLOW_MS } from "../diagnosis/describe.js";
+import { styleText } from "node:util";
+import type { HandshakeDiagnosis, HandshakeRecord } from "../diagnosis/index.js";
+import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { checkUrl } from "../lib/checks.js";
 import { printUrl } from "../lib/url.js";
-import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
+import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { EXIT, JSON_FAILURES, print, printJson } from "./output.js";
 import { parseSeconds } from "./option-values.js";
-import { runToExit, type Interruption } from "./run-command.js";
-import { noteIfSlow } from "./slow.js";
+import { type Interruption, noteIfSlow, runToExit } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
-import { formatDiagnosis } from "./verify-report.js";
 
 const DEFAULT_SECONDS = 10;
 
@@ -77,13 +76,44 @@ async function diagnose(
   return noteIfSlow(
     () => `waiting for ${printUrl(url)} to answer the handshake`,
     () =>
-      diagnoseHandshake({
-        url,
-        verificationKey,
-        limitMs,
-        signal,
-        probeToken: true,
-        probeSignature: true,
-      }),
+      diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );
 }
+
+type Colour = "green" | "red" | "yellow" | "cyan";
+
+/** The diagnosis for a person: verdict, what was seen, warnings, and how to fix it. Coloured where the terminal shows it. */
+function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
+  const { transcript, warnings } = diagnosis;
+  const lines = [
+    formatVerdict(diagnosis),
+    ...formatFacts(transcript),
+    ...warnings.map(({ text }) => formatLabel("warning", "yellow", text)),
+    ...(diagnosis.passed ? [] : [formatLabel("hint", "cyan", diagnosis.hint)]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function formatVerdict(diagnosis: HandshakeDiagnosis): string {
+  const { url } = diagnosis.transcript;
+  return diagnosis.passed
+    ? formatLabel("passed", "green", `${url} answers the handshake`)
+    : formatLabel("failed", "red", `${url}: ${diagnosis.reason}`);
+}
+
+function formatFacts({ addresses, steps }: HandshakeRecord): string[] {
+  const rows = rowsOf(steps).map((row) => ({ ...row, times: `${row.times.join(", ")} ms` }));
+  const timesWidth = Math.max(...rows.map(({ times }) => times.length));
+  const facts = [
+    { label: "address", text: describeAddresses(addresses) },
+    ...rows.map(({ encodings, times, outcome }) => ({
+      label: encodings,
+      text: `${times.padStart(timesWidth)}  ${outcome}`,
+    })),
+  ];
+  const labelWidth = Math.max(...facts.map(({ label }) => label.length));
+  return facts.map(({ label, text }) => `  ${label.padEnd(labelWidth)}  ${text}`);
+}
+
+const formatLabel = (label: string, colour: Colour, text: string): string =>
+  `${styleText([colour, "bold"], label, { stream: process.stdout })}${" ".repeat(9 - label.length)}${text}`;

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { ENDINGS } from "./output.js";
-import { parseSeconds, parseWaitingSeconds } from "./option-values.js";
+import { parseSeconds, parseUrl, parseWaitingSeconds } from "./option-values.js";
 import { runToExit } from "./run-command.js";
 import type { DeleteOptions } from "./webhook/delete.js";
 import type { GetOptions } from "./webhook/get.js";
@@ -34,7 +34,7 @@ const getCommand = (): Command =>
 
 const setCommand = (): Command =>
   workspaceCommand("set", "register a webhook URL; the same URL is adopted, another one is unchanged")
-    .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries")
+    .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries", parseUrl)
     .option("--replace", "take over from another URL")
     .addOption(
       new Option("--preflight <mode>", "try the handshake before the service does")
@@ -54,7 +54,7 @@ const setCommand = (): Command =>
 
 const deleteCommand = (): Command =>
   workspaceCommand("delete", "remove the webhook if its URL is the one you name")
-    .requiredOption("--webhook-url <url>", "the URL that is to go")
+    .requiredOption("--webhook-url <url>", "the URL that is to go", parseUrl)
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>

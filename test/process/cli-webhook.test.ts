@@ -132,7 +132,7 @@ describe("apichat webhook set", () => {
     emulator.injectFault({ operation: "get-webhook", times: 1, fault: { status: 400 } });
     const said = await set("--replace", "--bot-url", emulator.workspace("globex").botUrl);
     expect(said.exitCode).toBe(1);
-    expect(said.stderr).toContain(`${endpoint.url}/hook?token=*** stands there now`);
+    expect(said.stderr).toContain(`${endpoint.url}/hook?token=*** is registered there now`);
     expect(acme().registration?.webhook_url).toBe(webhookUrl);
   });
 
@@ -168,7 +168,9 @@ describe("apichat webhook set", () => {
   test("says what is wrong with its options, and asks the service nothing", async () => {
     const said = await webhook(["set", "--webhook-url", `chat.example/hook?token=${QUERY_SECRET}`]);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(said.stderr).toMatch(/^error: --webhook-url: must be an absolute http or https URL/);
+    expect(said.stderr).toMatch(
+      /^error: option '--webhook-url <url>' .* must be an absolute http or https URL/,
+    );
     expect((await webhook(["set"])).exitCode).toBe(2);
     expect((await set("--preflight", "never")).exitCode).toBe(2);
     expect(emulator.requests).toEqual([]);

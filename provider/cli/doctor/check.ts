@@ -1,3 +1,5 @@
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Credentials } from "../credentials.js";
 
 /** What a check came to. Only `failed` makes the exit code 1. */
@@ -36,3 +38,38 @@ export const warning = (text: string, hint: string): Finding => ({ status: "warn
 export const failed = (text: string, hint: string): Finding => ({ status: "failed", text, hint });
 
 export const skipped = (text: string): Finding => ({ status: "skipped", text });
+
+/** The Pulumi program that a folder is in. */
+export interface ProgramFolder {
+  folder: string;
+  /** Name of its project file. */
+  file: string;
+}
+
+/** Finds Pulumi.yaml in a folder or above it, as pulumi does. */
+export async function findProgram(folder: string): Promise<ProgramFolder | undefined> {
+  const names = await readdir(folder);
+  const file = ["Pulumi.yaml", "Pulumi.yml"].find((name) => names.includes(name));
+  if (file !== undefined) return { folder, file };
+  const above = dirname(folder);
+  return above === folder ? undefined : findProgram(above);
+}
+
+/** The settings of its stacks: files such as Pulumi.dev.yaml. */
+export async function listStackFiles({ folder, file }: ProgramFolder): Promise<string[]> {
+  const names = await readdir(folder);
+  return names
+    .filter((name) => name !== file && /^Pulumi\..+\.ya?ml$/.test(name))
+    .toSorted()
+    .map((name) => join(folder, name));
+}
+
+/** A file's text; undefined if it is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

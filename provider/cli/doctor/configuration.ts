@@ -4,8 +4,7 @@ import * as z from "zod";
 import { printUrl } from "../../lib/url.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { ADDRESSES } from "../credential-options.js";
-import { ok, skipped, warning, type Check, type Surroundings } from "./check.js";
-import { findProgram, listStackFiles } from "./program-folder.js";
+import { type Check, findProgram, listStackFiles, ok, skipped, type Surroundings, warning } from "./check.js";
 
 const stackFile = z.nullable(z.object({ config: z.nullish(z.record(z.string(), z.unknown())) }));
 

@@ -77,7 +77,7 @@ export const botUrlCheck: Check = {
   },
 };
 
-/** Says besides that another URL is registered; a failure stays one. */
+/** Adds that another URL is registered; a failure stays one. */
 const addOther = (finding: Finding, registered: string, hint: string): Finding =>
   finding.status === "failed"
     ? finding
@@ -146,14 +146,12 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
   }
 }
 
-/** What is asked once, however many checks want it. */
+/** What is registered is asked once, however many checks want it. */
 const asked = new WeakMap<Surroundings, Promise<Registration | undefined>>();
 
 /** What is registered; undefined if nothing is, or if base URL or API key are not known. Rejects as the client does. */
 function readRegistration(surroundings: Surroundings): Promise<Registration | undefined> {
-  const before = asked.get(surroundings);
-  if (before !== undefined) return before;
-  const asking = ask(surroundings);
+  const asking = asked.get(surroundings) ?? ask(surroundings);
   asked.set(surroundings, asking);
   return asking;
 }

@@ -1,10 +1,22 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import * as z from "zod";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { parseYaml } from "../../lib/yaml-file.js";
-import { failed, ok, skipped, warning, type Check, type Finding } from "./check.js";
-import { findProgram, readIfThere, type ProgramFolder } from "./program-folder.js";
-import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/version.js";
+import {
+  type Check,
+  failed,
+  type Finding,
+  findProgram,
+  ok,
+  type ProgramFolder,
+  readIfThere,
+  skipped,
+  type Surroundings,
+  warning,
+} from "./check.js";
+import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "../../lib/version.js";
 
 const NO_PROGRAM = "no Pulumi.yaml here or above";
 
@@ -14,11 +26,14 @@ const projectFile = z.object({
 });
 
 /** A check of the program in the current folder; without one it is skipped. */
-const programCheck = (name: string, look: (program: ProgramFolder) => Finding | Promise<Finding>): Check => ({
+const programCheck = (
+  name: string,
+  inspect: (program: ProgramFolder) => Finding | Promise<Finding>,
+): Check => ({
   name,
   run: async ({ folder }) => {
     const program = await findProgram(folder);
-    return program === undefined ? skipped(NO_PROGRAM) : look(program);
+    return program === undefined ? skipped(NO_PROGRAM) : inspect(program);
   },
 });
 
@@ -101,4 +116,57 @@ function findVersion(folder: string, name: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND") return undefined;
     throw error;
   }
+}
+
+const run = promisify(execFile);
+
+/** The Node that runs this, which runs the programs too. */
+export const nodeCheck: Check = {
+  name: "Node.js",
+  run: () => {
+    const { version } = process;
+    if (!isOlder(version, LEAST_NODE)) return ok(version);
+    return failed(`${version} is too old`, `install Node.js ${LEAST_NODE} or newer: https://nodejs.org`);
+  },
+};
+
+/** Pulumi's command line on PATH. Without a program nothing here needs it. */
+export const pulumiCheck: Check = {
+  name: "Pulumi CLI",
+  run: async (surroundings) => {
+    const finding = judgePulumi(await askVersion(surroundings));
+    const isNeeded = (await findProgram(surroundings.folder)) !== undefined;
+    return finding.status === "failed" && !isNeeded ? { ...finding, status: "warning" } : finding;
+  },
+};
+
+const HINT = `install Pulumi ${LEAST_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/`;
+
+/** The version that it prints, or the code of why it prints none. */
+type Asked = { version: string } | { code: string };
+
+async function askVersion({ environment, limitMs, signal }: Surroundings): Promise<Asked> {
+  try {
+    const env = { ...environment, PULUMI_SKIP_UPDATE_CHECK: "true" };
+    const { stdout } = await run("pulumi", ["version"], { env, timeout: limitMs, signal });
+    return { version: stdout.trim() };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const { code, killed } = error as { code?: string | number; killed?: boolean };
+    return { code: killed ? `no answer in ${limitMs / 1000} s` : String(code) };
+  }
+}
+
+function judgePulumi(asked: Asked): Finding {
+  if ("code" in asked) {
+    if (asked.code === "ENOENT") return failed("not on PATH", `${HINT}; or, in a clone, npm run engine`);
+    return failed(`pulumi version fails (${asked.code})`, `run it by hand, or ${HINT}`);
+  }
+  const { version } = asked;
+  if (!/^v?\d+\.\d+/.test(version)) return failed("pulumi version prints no version", HINT);
+  if (isOlder(version, LEAST_PULUMI)) return failed(`${version} is too old`, HINT);
+  if (majorOf(version) > majorOf(LEAST_PULUMI)) {
+    return warning(`${version} is newer than what this was made for`, HINT);
+  }
+  return ok(version);
 }

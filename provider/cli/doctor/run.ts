@@ -2,8 +2,14 @@ import { quote } from "../../lib/redact.js";
 import type { Check, Finding, Surroundings } from "./check.js";
 import { configurationCheck } from "./configuration.js";
 import { baseUrlCheck, botUrlCheck, proxyCheck, webhookUrlCheck } from "./network.js";
-import { dependencyCheck, libraryCheck, projectCheck, typescriptCheck } from "./program.js";
-import { nodeCheck, pulumiCheck } from "./tools.js";
+import {
+  dependencyCheck,
+  libraryCheck,
+  nodeCheck,
+  projectCheck,
+  pulumiCheck,
+  typescriptCheck,
+} from "./program.js";
 
 /** What a check has found, under its name. */
 export interface NamedFinding extends Finding {

@@ -1,14 +1,15 @@
-import { readFile } from "node:fs/promises";
 import { parse } from "node:path";
+import { randomBytes } from "node:crypto";
 import type { EmulatorOptions } from "../../emulator/index.js";
 import { scenario } from "../../emulator/flows/scenario.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
 import { checkSecret } from "../../lib/checks.js";
 import { readYamlFile } from "../../lib/yaml-file.js";
+import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";
 import { UsageError } from "../usage-error.js";
-import { pickSwitches } from "./open-point-options.js";
-import { generateKeys } from "./keys.js";
+import { pickSwitches } from "./open-points.js";
+import { isLoopback } from "../../lib/url.js";
 
 /** The options of `apichat emulator` beside the open points, as commander gives them. */
 export interface EmulatorCliOptions extends Record<string, unknown> {
@@ -71,7 +72,8 @@ async function readFlow({
 
 async function readToken(file: string | undefined): Promise<string | undefined> {
   const name = file === undefined ? TOKEN_VARIABLE : `the token in ${file}`;
-  const token = file === undefined ? process.env[TOKEN_VARIABLE] : await readTokenFile(file);
+  const token =
+    file === undefined ? process.env[TOKEN_VARIABLE] : await readSecretFile(file, "--token-file", "token");
   if (token === undefined || (file === undefined && token === "")) return undefined;
   const [failure] = checkSecret(name, token, "give the token alone");
   if (failure !== undefined) throw new UsageError(failure.reason);
@@ -83,10 +85,20 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   return token;
 }
 
-async function readTokenFile(file: string): Promise<string> {
-  try {
-    return (await readFile(file, "utf8")).replace(/\r?\n$/, "");
-  } catch (error) {
-    throw new UsageError(`--token-file: ${(error as Error).message}; name a file that holds the token alone`);
-  }
+const RANDOM_BYTES = 24;
+
+interface GeneratedKeys {
+  apiKey: string;
+  flowApiKey: string;
 }
+
+/**
+ * The keys of a workspace that was named only. On this machine they follow from the name, so that a program set up with them
+ * works with the next run too; where others can reach the emulator they cannot be guessed.
+ */
+export function generateKeys(name: string, host: string): GeneratedKeys {
+  if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };
+  return { apiKey: `${name}-api-key`, flowApiKey: `${name}-flow-api-key` };
+}
+
+const random = (): string => randomBytes(RANDOM_BYTES).toString("base64url");

@@ -7,7 +7,7 @@ import type {
   SeenHandshake,
   SeenOther,
   SeenRequest,
-} from "./seen.js";
+} from "./watch.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 const SHOWN_BODY_CHARACTERS = 10_000;

@@ -1,13 +1,20 @@
+import type { Dispatcher } from "undici";
 import { toNodeListener } from "../../responder/node.js";
 import { createResponder } from "../../responder/responder.js";
 import { reachesAddress } from "../../server/forward/loops.js";
 import { listen, type Listener } from "../../server/listener.js";
-import { createDispatcher } from "../../lib/post.js";
+import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
 import { printUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
-import { createForwarder, type Forward } from "./forward.js";
-import type { ListenEvent } from "./seen.js";
-import { watchResponder, type Watcher } from "./watch.js";
+import {
+  type ListenEvent,
+  type RawRequest,
+  type SeenDelivery,
+  type SeenForward,
+  watchResponder,
+} from "./watch.js";
+import { KeyedQueue } from "../../lib/keyed-queue.js";
+import { endToEndHeaders } from "../../responder/forwarding.js";
 
 export { formatListenEvent } from "./lines.js";
 
@@ -48,7 +55,10 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
     onDelivery: () => undefined,
     ...(path === undefined ? {} : { path }),
   });
-  const watched = watchResponder(responder, tellAndForward(onEvent, forwardNext));
+  const watched = watchResponder(responder, (seen, raw) => {
+    onEvent(seen);
+    if (seen.type === "delivery" && seen.verdict === "accepted") forwardNext?.(seen, raw);
+  });
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}${path ?? "/"}`;
@@ -63,7 +73,7 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
   };
 }
 
-/** Each delivery would go round without end. Looked at once the port is known. */
+/** Each delivery would go round without end. Checked once the port is known. */
 async function refuseLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
@@ -72,9 +82,70 @@ async function refuseLoop(forward: string, listener: Listener): Promise<void> {
   );
 }
 
-function tellAndForward(onEvent: (event: ListenEvent) => void, forward: Forward | undefined): Watcher {
-  return (seen, raw) => {
-    onEvent(seen);
-    if (seen.type === "delivery" && seen.verdict === "accepted") forward?.(seen, raw);
+/** How long the target may take: long enough for a short stop at a breakpoint. */
+const TIME_LIMIT_MS = 60_000;
+
+/** An answer's body is not used; a longer one costs its connection. */
+const ANSWER_LIMIT_BYTES = 64 * 1024;
+
+interface ForwarderOptions {
+  url: string;
+  dispatcher: Dispatcher;
+  /** Ends what is in progress. */
+  signal: AbortSignal;
+  onForward: (seen: SeenForward) => void;
+}
+
+/** Forwards what was accepted. Never throws. */
+type Forward = (seen: SeenDelivery, raw: RawRequest) => void;
+
+/**
+ * Posts each delivery once, byte for byte, with its end-to-end headers: in order within a conversation, conversations side
+ * by side. A redirect is not followed.
+ */
+function createForwarder(options: ForwarderOptions): Forward {
+  const queue = new KeyedQueue();
+  return ({ id, conversation }, raw) =>
+    void queue.run(conversation, async () => {
+      if (!options.signal.aborted) options.onForward(await forwardOnce(id, raw, options));
+    });
+}
+
+async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOptions): Promise<SeenForward> {
+  const startMs = performance.now();
+  const outcome = await send(raw, options);
+  return {
+    type: "forward",
+    id,
+    at: new Date().toISOString(),
+    url: printUrl(options.url),
+    ...outcome,
+    durationMs: Math.round(performance.now() - startMs),
   };
+}
+
+async function send(
+  { head, body }: RawRequest,
+  { url, dispatcher, signal }: ForwarderOptions,
+): Promise<Pick<SeenForward, "status" | "reason">> {
+  try {
+    const { status } = await post(new URL(url), {
+      headers: endToEndHeaders(head.headers()).flat(),
+      body,
+      limitBytes: ANSWER_LIMIT_BYTES,
+      timeoutMs: TIME_LIMIT_MS,
+      signal,
+      dispatcher,
+    });
+    return { status, reason: "" };
+  } catch (error) {
+    if (!(error instanceof PostError)) throw error;
+    return { status: null, reason: describeFailure(error) };
+  }
+}
+
+function describeFailure(error: PostError): string {
+  if (error.failure === "aborted") return "ended by Ctrl-C";
+  const isRefused = connectionCode(error) === "ECONNREFUSED";
+  return error.message + (isRefused ? "; is your program running, and on this port?" : "");
 }

@@ -1,13 +1,12 @@
 import { ApiChatError, type Registration, type RegistrationClient } from "../../client/index.js";
-import { checkUrl } from "../../lib/checks.js";
-import { botCodeOf, isSameBot } from "../../lib/url.js";
+import { looksMasked } from "../../lib/checks.js";
+import { botCodeOf, hideQuery, isSameBot } from "../../lib/url.js";
 import { createClient } from "../../webhook/observe.js";
-import { openCredentials, type Credentials } from "../credentials.js";
-import type { Interruption } from "../run-command.js";
-import { divertLinesToStderr } from "../slow.js";
-import { UsageError } from "../usage-error.js";
+import { type Credentials, openCredentials } from "../credentials.js";
+import { divertLinesToStderr, type Interruption } from "../run-command.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import type { CredentialOptions } from "../credential-options.js";
+import { toPlainText } from "../plain-text.js";
 
 /** What the commands on one workspace have in common. */
 export interface WebhookOptions extends CredentialOptions {
@@ -38,13 +37,7 @@ export async function openWorkspace(options: WebhookOptions, { interrupt }: Inte
   return { credentials, baseUrl, apiKey, client };
 }
 
-/** Throws a UsageError for a malformed URL, before any secret is asked for. */
-export function requireWebhookUrl(url: string): void {
-  const [failure] = checkUrl("--webhook-url", url, "https://chat.example/webhooks/apichat");
-  if (failure !== undefined) throw new UsageError(failure.reason);
-}
-
-/** Throws `conflict` if a bot URL is given and another bot stands there: then it is another workspace. */
+/** Throws `conflict` if a bot URL is given and another bot is there: then it is another workspace. */
 export async function refuseOtherBot(
   seen: Registration,
   access: Access,
@@ -67,3 +60,52 @@ export async function describeOtherBot(
   if (botUrl === undefined || isSameBot(seen.botUrl, botUrl)) return undefined;
   return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)} of ${credentials.sourceOf("botUrl")}`;
 }
+
+/** A registration for scripts: values of the query are hidden, and so is the key unless it is asked for. */
+export interface ShownRegistration {
+  webhookUrl: string;
+  status: string;
+  botUrl: string;
+  /** Whether the key is ours; null if ours is not known, or the service does not show its own. */
+  keyMatches: boolean | null;
+  key?: string;
+}
+
+/** What is ours, to compare with, and whether the key is to be shown. */
+export interface ShowOptions {
+  ours?: string | undefined;
+  showKey?: boolean | undefined;
+}
+
+/** For scripts. */
+export const toShown = (seen: Registration, { ours, showKey }: ShowOptions): ShownRegistration => ({
+  webhookUrl: hideQuery(seen.webhookUrl),
+  status: seen.status,
+  botUrl: seen.botUrl,
+  keyMatches: compareKeys(seen.webhookVerificationKey, ours),
+  ...(showKey ? { key: seen.webhookVerificationKey } : {}),
+});
+
+function compareKeys(key: string, ours: string | undefined): boolean | null {
+  if (ours === undefined || key === "") return null;
+  if (key === ours) return true;
+  return looksMasked(key) ? null : false;
+}
+
+function describeKey(key: string, ours: string | undefined): string {
+  if (key === "") return "not shown";
+  const matches = compareKeys(key, ours);
+  if (matches !== null) return matches ? "set, the same as yours" : "set, another than yours";
+  return looksMasked(key) ? "set, masked by the service" : "set";
+}
+
+/** For people. */
+export const formatRegistration = (seen: Registration, { ours, showKey }: ShowOptions): string =>
+  [
+    ["url", hideQuery(seen.webhookUrl)],
+    ["status", seen.status],
+    ["bot url", seen.botUrl],
+    ["key", showKey ? seen.webhookVerificationKey : describeKey(seen.webhookVerificationKey, ours)],
+  ]
+    .map(([label = "", text = ""]) => `  ${label.padEnd(7)}  ${toPlainText(text)}\n`)
+    .join("");

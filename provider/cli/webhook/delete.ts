@@ -4,22 +4,15 @@ import { removeOther } from "../../webhook/observe.js";
 import { removeRegistration } from "../../webhook/delete.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
-import {
-  openWorkspace,
-  refuseOtherBot,
-  requireWebhookUrl,
-  type Access,
-  type WebhookOptions,
-} from "./access.js";
+import { openWorkspace, refuseOtherBot, type Access, type WebhookOptions } from "./access.js";
 
 export interface DeleteOptions extends WebhookOptions {
   webhookUrl: string;
   replace?: boolean;
 }
 
-/** Removes the registration if it is the one that the options name, and says so. Gives the exit code. */
+/** Removes the registration if it is the one that the options name, and prints that. Gives the exit code. */
 export async function deleteWebhook(options: DeleteOptions, interruption: Interruption): Promise<number> {
-  requireWebhookUrl(options.webhookUrl);
   const access = await openWorkspace(options, interruption);
   const seen = await access.client.getWebhook();
   if (seen !== undefined) {

@@ -1,8 +1,13 @@
 import { printUrl } from "../../lib/url.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
-import { describeOtherBot, openWorkspace, type WebhookOptions } from "./access.js";
-import { formatRegistration, toShown } from "./registration-lines.js";
+import {
+  describeOtherBot,
+  formatRegistration,
+  openWorkspace,
+  toShown,
+  type WebhookOptions,
+} from "./access.js";
 
 export interface GetOptions extends WebhookOptions {
   showKey?: boolean;
@@ -20,7 +25,7 @@ export async function getWebhook(options: GetOptions, interruption: Interruption
     return EXIT.done;
   }
   const otherBot = await describeOtherBot(seen, access);
-  if (otherBot !== undefined) warn(`${otherBot}; look at the base URL and the API key`);
+  if (otherBot !== undefined) warn(`${otherBot}; check the base URL and the API key`);
   const shown = { ours, showKey: options.showKey };
   if (options.json) printJson({ registered: true, ...toShown(seen, shown) });
   else print(`registered at ${printUrl(baseUrl)}\n${formatRegistration(seen, shown)}`);

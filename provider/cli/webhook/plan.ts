@@ -1,15 +1,15 @@
-import { RegistrationClient } from "../../client/index.js";
+import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/list.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { observeFirst } from "../../webhook/observe.js";
 import { openCredentials } from "../credentials.js";
 import { EXIT, note, print, printJson } from "../output.js";
-import type { Interruption } from "../run-command.js";
-import { noteIfSlow } from "../slow.js";
+import { type Interruption, noteIfSlow } from "../run-command.js";
 import { formatTable } from "../table.js";
-import { isWell, rowOfAnswer, rowOfFailure, tellSameBots, type PlanRow } from "./plan-states.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import type { CredentialOptions } from "../credential-options.js";
+import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, printUrl } from "../../lib/url.js";
+import { renderFailure } from "../../errors/index.js";
 
 export interface PlanOptions extends CredentialOptions {
   file: string;
@@ -60,7 +60,7 @@ async function askAll(
   };
   return noteIfSlow(
     () => `waiting for ${workspaces.length} workspaces, ${answered} have answered`,
-    async () => tellSameBots(await Promise.all(workspaces.map(ask))),
+    async () => markSameBots(await Promise.all(workspaces.map(ask))),
   );
 }
 
@@ -71,3 +71,75 @@ function printRows(rows: readonly PlanRow[]): void {
   if (troubled > 0)
     note(`${troubled} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
 }
+
+/** What an `up` would meet in a workspace. The first two are well. */
+type PlanState =
+  "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
+
+/** A workspace and what was seen of it. No secret is in it. */
+export interface PlanRow {
+  name: string;
+  baseUrl: string;
+  state: PlanState;
+  /** What is registered, or why nothing is known; empty where there is nothing to say. */
+  detail: string;
+}
+
+/** A row with what two of the same workspace share. */
+export interface AskedWorkspace extends PlanRow {
+  /** The bot code, or base URL and API key where nothing is registered. */
+  identity: string;
+}
+
+/** The row of a workspace that answered. */
+export function rowOfAnswer(
+  workspace: PlannedWorkspace & { apiKey: string },
+  seen: Registration | undefined,
+): AskedWorkspace {
+  const base = baseOf(workspace);
+  if (seen === undefined) return { ...base, state: "free", detail: "" };
+  const row = { ...base, identity: identityOfBot(seen) ?? base.identity };
+  if (workspace.botUrl !== undefined && !isSameBot(seen.botUrl, workspace.botUrl)) {
+    const bots = `bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(workspace.botUrl)}`;
+    return { ...row, state: "other-bot", detail: `${bots}: ${printUrl(seen.webhookUrl)}` };
+  }
+  const isYours = isSameUrl(seen.webhookUrl, workspace.webhookUrl);
+  return isYours
+    ? { ...row, state: "yours", detail: seen.status }
+    : { ...row, state: "foreign", detail: printUrl(seen.webhookUrl) };
+}
+
+/** The row of a workspace that could not be read. Throws what is no deliberate failure. */
+export function rowOfFailure(
+  workspace: PlannedWorkspace & { apiKey: string },
+  error: unknown,
+): AskedWorkspace {
+  if (!(error instanceof ApiChatError)) throw error;
+  const base = baseOf(workspace);
+  return { ...base, state: stateOf(error), detail: renderFailure(error, "list") };
+}
+
+function stateOf({ code }: ApiChatError): PlanState {
+  if (code === "unauthorized") return "unauthorized";
+  return code === "unavailable" || code === "timeout" ? "unreachable" : "unclear";
+}
+
+function baseOf({ name, baseUrl, apiKey }: PlannedWorkspace & { apiKey: string }) {
+  return { name, baseUrl: printUrl(baseUrl), identity: JSON.stringify([canonicalUrl(baseUrl), apiKey]) };
+}
+
+const identityOfBot = ({ botUrl }: Registration): string | undefined =>
+  botUrl === "" ? undefined : botCodeOf(botUrl);
+
+/** Marks the workspaces that are the same one: a workspace has one webhook. */
+export function markSameBots(asked: readonly AskedWorkspace[]): PlanRow[] {
+  return asked.map(({ identity, ...row }) => {
+    const others = asked.filter((other) => other.identity === identity && other.name !== row.name);
+    if (others.length === 0 || !isWell(row)) return row;
+    const names = others.map(({ name }) => name).join(", ");
+    return { ...row, state: "same-bot", detail: `reaches the same workspace as ${names}` };
+  });
+}
+
+/** Whether an `up` would go through. */
+export const isWell = ({ state }: PlanRow): boolean => state === "free" || state === "yours";

@@ -1,6 +1,6 @@
-import type { Registration } from "../../client/index.js";
+import { ApiChatError, type Registration } from "../../client/index.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
-import { hideQuery, printUrl, isSameUrl } from "../../lib/url.js";
+import { hideQuery, isSameBot, isSameUrl, printUrl } from "../../lib/url.js";
 import { checkWebhook } from "../../webhook/check.js";
 import { observeBeforeSet, refuseForeign } from "../../webhook/observe.js";
 import { registerIfNeeded } from "../../webhook/register.js";
@@ -9,14 +9,16 @@ import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
 import {
+  type Access,
+  describeOtherBot,
+  formatRegistration,
   openWorkspace,
   refuseOtherBot,
-  requireWebhookUrl,
-  type Access,
+  toShown,
   type WebhookOptions,
 } from "./access.js";
-import { refuseOtherBotAfterSet } from "./take-back.js";
-import { formatRegistration, toShown } from "./registration-lines.js";
+import { removeRegistration } from "../../webhook/delete.js";
+import { textOf } from "../report-error.js";
 
 export interface SetOptions extends WebhookOptions {
   webhookUrl: string;
@@ -28,19 +30,18 @@ export interface SetOptions extends WebhookOptions {
 
 type Result = "registered" | "unchanged" | "updated" | "replaced";
 
-/** Registers a webhook as the resource does, and prints what stands there now. Gives the exit code. */
+/** Registers a webhook as the resource does, and prints what is registered now. Gives the exit code. */
 export async function setWebhook(options: SetOptions, interruption: Interruption): Promise<number> {
-  requireWebhookUrl(options.webhookUrl);
   const access = await openWorkspace(options, interruption);
   const { client } = access;
   const inputs = await readInputs(options, access);
-  let isLooked = false;
-  const look = async (): Promise<Registration | undefined> => {
+  let isObserved = false;
+  const getWebhook = async (): Promise<Registration | undefined> => {
     const seen = await client.getWebhook();
-    isLooked = true;
+    isObserved = true;
     return seen;
   };
-  const before = await observeBeforeSet({ getWebhook: look }, inputs);
+  const before = await observeBeforeSet({ getWebhook }, inputs);
   if (before !== undefined) {
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs);
@@ -51,8 +52,8 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     seen: before,
     refusedRounds: REFUSED_ROUNDS,
   });
-  // Where nothing stood nobody knew the bot before. After a look that failed --replace goes on all the same.
-  const mayTakeBack = isLooked || inputs.onExisting === "fail";
+  // Where nothing was registered nobody knew the bot before. --replace goes on although that could not be read.
+  const mayTakeBack = isObserved || inputs.onExisting === "fail";
   if (before === undefined) await refuseOtherBotAfterSet(seen, access, mayTakeBack);
   printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
   return EXIT.done;
@@ -99,3 +100,40 @@ function printResult(
   const from = replaced.replaced === undefined ? "" : `, in place of ${printUrl(replaced.replaced)}`;
   print(`${result} at ${printUrl(inputs.baseUrl)}${from}\n${formatRegistration(seen, ours)}`);
 }
+
+/**
+ * After a first set-webhook: throws `conflict` if another bot than the given one has come out, having removed what was set.
+ * It stays where nobody knows what was registered before.
+ */
+async function refuseOtherBotAfterSet(
+  seen: Registration,
+  access: Access,
+  mayTakeBack: boolean,
+): Promise<void> {
+  const otherBot = await describeOtherBot(seen, access);
+  if (otherBot === undefined) return;
+  const outcome = mayTakeBack ? await takeBack(seen, access) : `${describe(seen)} is registered there now`;
+  throw new ApiChatError(
+    "conflict",
+    `${printUrl(access.baseUrl)} is another workspace: ${otherBot}. This shows only after set-webhook; ${outcome}`,
+    { operation: "set-webhook", hints: [{ id: "name_workspace" }] },
+  );
+}
+
+/** Removes what we have set, and nothing that somebody has set meanwhile. Describes what is registered now. */
+async function takeBack(seen: Registration, { client, baseUrl }: Access): Promise<string> {
+  const isOurs = (now: Registration | undefined): boolean =>
+    now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl);
+  try {
+    const now = await client.getWebhook();
+    if (now !== undefined && !isOurs(now))
+      return `somebody else has set ${describe(now)} meanwhile, which is registered there now`;
+    if (now !== undefined) await removeRegistration({ client, baseUrl, mayGo: isOurs });
+    return "what was set was removed again, and nothing is registered there now";
+  } catch (error) {
+    const reason = textOf(error);
+    return `${describe(seen)} was set and could not be removed again (${reason}); apichat webhook delete removes it`;
+  }
+}
+
+const describe = ({ webhookUrl }: Registration): string => printUrl(webhookUrl);

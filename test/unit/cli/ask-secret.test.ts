@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test, vi } from "vitest";
-import { askSecret } from "../../../provider/cli/ask-secret.js";
+import { askSecret } from "../../../provider/cli/credentials.js";
 
 /** A terminal of which one can see what is shown and whether it echoes. */
 function openTerminal() {

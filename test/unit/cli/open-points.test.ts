@@ -1,11 +1,7 @@
 import { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
-import {
-  addOpenPointOptions,
-  flagOf,
-  pickSwitches,
-} from "../../../provider/cli/emulator/open-point-options.js";
+import { addOpenPointOptions, flagOf, pickSwitches } from "../../../provider/cli/emulator/open-points.js";
 import { OPEN_POINTS } from "../../../provider/cli/emulator/open-points.js";
 import { parseEmulatorOptions } from "../../../provider/emulator/options.js";
 import { switches } from "../../../provider/emulator/switches.js";

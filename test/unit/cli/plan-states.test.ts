@@ -3,9 +3,9 @@ import {
   isWell,
   rowOfAnswer,
   rowOfFailure,
-  tellSameBots,
+  markSameBots,
   type AskedWorkspace,
-} from "../../../provider/cli/webhook/plan-states.js";
+} from "../../../provider/cli/webhook/plan.js";
 import { ApiChatError, type ApiChatErrorCode } from "../../../provider/errors/index.js";
 
 const ACME = {
@@ -69,7 +69,7 @@ test("two entries of one workspace are told, unless something else is wrong with
     rowOfAnswer({ ...ACME, name: "foreign", webhookUrl: "https://else.example/" }, SEEN),
     rowOfAnswer({ ...ACME, name: "free" }, undefined),
   ];
-  const rows = tellSameBots(asked);
+  const rows = markSameBots(asked);
   expect(rows.map(({ state }) => state)).toEqual(["same-bot", "same-bot", "foreign", "free"]);
   expect(rows.map(isWell)).toEqual([false, false, false, true]);
   expect(JSON.stringify(rows)).not.toMatch(/api-key-0123456789|secret-0123/);
