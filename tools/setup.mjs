@@ -9,7 +9,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { withLock } from "./setup/lock.mjs";
 import { withProgress } from "./setup/progress.mjs";
-import { abortOnSignals, CommandError, Interrupted, run } from "./setup/run.mjs";
+import { abortOnSignals, CommandError, run, runTool } from "./setup/run.mjs";
 import { isDue, runIfDue } from "./setup/stamps.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -26,7 +26,7 @@ const dependencies = {
 };
 const build = {
   stamp: join(stamps, "built"),
-  inputs: ["provider", "schema", "tools/page", "tsconfig.json", "package.json"].map((name) =>
+  inputs: ["provider", "schema", "tools/bundle-page.ts", "tsconfig.json", "package.json"].map((name) =>
     join(root, name),
   ),
   outputs: [join(root, "dist", "provider", "emulator", "page", "app.js"), join(binaries, "apichat")],
@@ -36,7 +36,7 @@ const build = {
 const installing = join(stamps, "installing");
 
 const signal = abortOnSignals();
-try {
+await runTool(async () => {
   if ((await isDue(dependencies)) || (await isDue(build))) {
     await withLock(join(stamps, "lock"), signal, async () => {
       await runIfDue(dependencies, installDependencies);
@@ -44,10 +44,7 @@ try {
     });
   }
   if (process.argv.includes("--engine")) await prepareEngine();
-} catch (error) {
-  if (!(error instanceof Interrupted)) console.error(error instanceof Error ? error.message : error);
-  process.exitCode = error instanceof Interrupted ? error.exitCode : 1;
-}
+});
 process.exit();
 
 /** Not `npm ci`: a lock file lacks the packages of other platforms that the registry of its writer did not serve. */
@@ -79,7 +76,7 @@ async function compile() {
   const begunMs = Date.now();
   await withProgress("Compiling dist/: some seconds", async () => {
     await execute(join(binaries, "tsc"), ["-p", "tsconfig.json"]);
-    await execute(node, [join(root, "tools", "page", "main.ts")]);
+    await execute(node, [join(root, "tools", "bundle-page.ts")]);
     // npm links a command only if its file is there, and it was not when npm installed.
     if (!existsSync(join(binaries, "apichat"))) {
       await execute("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { VERIFICATION_KEY } from "./settings.ts";
 
 /** What one turn of load has seen. */
@@ -9,20 +9,14 @@ export interface LoadResult {
   p99Ms: number;
 }
 
-export interface LoadOptions {
-  count: number;
-  connections: number;
-  signal: AbortSignal;
-}
-
 /**
  * Posts signed deliveries of 1 KiB over keep-alive connections, one at a time on each, and throws if one of them is not
- * answered with 200. It speaks HTTP over bare sockets: an HTTP client, and autocannon too, takes more time for a request than
+ * answered with 2xx. It speaks HTTP over bare sockets: an HTTP client, and autocannon too, takes more time for a request than
  * the bare server that is measured, and would itself be what is measured.
  */
 export async function sendDeliveries(
   url: string,
-  { count, connections, signal }: LoadOptions,
+  { count, connections, signal }: { count: number; connections: number; signal: AbortSignal },
 ): Promise<LoadResult> {
   const request = formatDelivery(url);
   const times: number[] = [];
@@ -30,18 +24,13 @@ export async function sendDeliveries(
   const begun = performance.now();
   await Promise.all(
     Array.from({ length: connections }, async () => {
-      const sender = await openSender(url, request, signal);
-      try {
-        while (left > 0) {
-          left -= 1;
-          times.push(await sender.send());
-        }
-      } finally {
-        sender.close();
-      }
+      using sender = await openSender(url, request, signal);
+      while (left-- > 0) times.push(await sender.send());
     }),
   );
-  return { ratePerSecond: (count * 1000) / (performance.now() - begun), p99Ms: percentile99(times) };
+  const ratePerSecond = (count * 1000) / (performance.now() - begun);
+  const sorted = times.toSorted((a, b) => a - b);
+  return { ratePerSecond, p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN };
 }
 
 function formatDelivery(url: string): Buffer {
@@ -62,24 +51,22 @@ export function formatPost(url: string, body: string, headers: Record<string, st
 }
 
 /** One keep-alive connection that sends the same request again and again. */
-export interface Sender {
+export interface Sender extends Disposable {
   /** Sends the request; gives the milliseconds until it is answered. */
   send(): Promise<number>;
-  close(): void;
 }
 
 /** The answers must have no body. One that is not 2xx rejects. */
 export async function openSender(url: string, request: Buffer, signal: AbortSignal): Promise<Sender> {
   const { hostname, port } = new URL(url);
-  const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true, signal });
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true, signal });
   await once(socket, "connect");
   let waiting = Promise.withResolvers<void>();
   let received = "";
   socket.on("data", (chunk: Buffer) => {
     received += chunk.toString("latin1");
     if (!received.endsWith("\r\n\r\n")) return;
-    const isGood = received.startsWith("HTTP/1.1 2");
-    if (isGood) waiting.resolve();
+    if (received.startsWith("HTTP/1.1 2")) waiting.resolve();
     else waiting.reject(new Error(`a request was answered: ${received.slice(0, 200)}`));
     received = "";
   });
@@ -93,15 +80,10 @@ export async function openSender(url: string, request: Buffer, signal: AbortSign
       await waiting.promise;
       return performance.now() - begun;
     },
-    close: () => {
+    [Symbol.dispose]: () => {
       // Nobody waits for the promise any more that its end rejects.
       waiting.promise.catch(() => undefined);
       socket.destroy();
     },
   };
-}
-
-function percentile99(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
 }

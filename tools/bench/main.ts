@@ -1,43 +1,34 @@
 /** `npm run bench`: measures the package against what it is built on. `--help` says more. */
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
-import { abortOnSignals, Interrupted } from "../setup/run.mjs";
+import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { parseArgs } from "node:util";
-import { formatFigures, summarizeRuns } from "./fleet/figures.ts";
-import { readFigures, writeFigures } from "./fleet/plot.ts";
-import { createFleetRows } from "./fleet/rows.ts";
+import { formatFigures, summarizeRuns } from "./fleet-figures.ts";
+import { readFigures, writeFigures } from "./fleet-plot.ts";
 import { isReached, type Measurement } from "./measure.ts";
 import { describeMachine, formatMachine, formatTable } from "./report.ts";
-import { clientRow, messageClientRow } from "./rows/client.ts";
+import { clientRows } from "./rows/client.ts";
 import { emulatorRow } from "./rows/emulator.ts";
-import { engineRow, manyWorkspacesRow, stateRow } from "./rows/engine.ts";
-import { commandLineRow, loadingRow } from "./rows/processes.ts";
-import { logLineRow, slowConnectionsRow, spoolRow } from "./rows/responder-program.ts";
-import { heapRow, refusedBodiesRow, responderRow } from "./rows/responder.ts";
-import { signatureRow, workerBundleRow, workerdRow } from "./rows/signature.ts";
+import { engineRows } from "./rows/engine.ts";
+import { createFleetRows } from "./rows/fleet.ts";
+import { processRows } from "./rows/processes.ts";
+import { responderProgramRows } from "./rows/responder-program.ts";
+import { responderRows } from "./rows/responder.ts";
+import { signatureRows } from "./rows/signature.ts";
 
 const fleet = createFleetRows();
 const ROWS = [
-  signatureRow,
-  workerdRow,
-  workerBundleRow,
-  clientRow,
-  messageClientRow,
-  responderRow,
-  heapRow,
-  logLineRow,
-  spoolRow,
-  slowConnectionsRow,
-  refusedBodiesRow,
+  ...signatureRows,
+  ...clientRows,
+  ...responderRows,
+  ...responderProgramRows,
   emulatorRow,
-  commandLineRow,
-  loadingRow,
-  stateRow,
-  engineRow,
-  manyWorkspacesRow,
+  ...processRows,
+  ...engineRows,
   ...fleet.rows,
 ];
+const NAMES = ROWS.map(({ name }) => name);
 const MISSED = 1;
 const NOT_MEASURED = 2;
 
@@ -46,7 +37,7 @@ const USAGE = `npm run bench -- [options]
 Measures this package against what it is built on, in one run, and prints the ratios.
 
   --only <row>       only this row; may be repeated:
-                     ${ROWS.map(({ name }) => name).join(" ")}
+                     ${NAMES.join(" ")}
   --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
   --rounds <n>       repetitions of the engine row, default 3
   --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000
@@ -69,7 +60,7 @@ function parseOptions() {
     allowPositionals: true,
     options: {
       help: { type: "boolean", short: "h", default: false },
-      only: { type: "string", multiple: true, default: [] },
+      only: { type: "string", multiple: true, default: NAMES },
       webhooks: { type: "string", default: "200" },
       rounds: { type: "string", default: "3" },
       workspaces: { type: "string", default: "1000" },
@@ -82,36 +73,32 @@ function parseOptions() {
   const [jsonFile, ...others] = positionals;
   const stray = values.json ? others[0] : jsonFile;
   if (stray !== undefined) throw new Error(`${stray}: not known; see --help`);
-  const names = ROWS.map(({ name }) => name);
-  const unknown = values.only.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`--only ${unknown}: must be one of ${names.join(", ")}`);
-  const parseCount = (name: "webhooks" | "rounds" | "workspaces" | "fleet-rounds", most = 9999): number => {
+  const unknown = values.only.find((name) => !NAMES.includes(name));
+  if (unknown !== undefined) throw new Error(`--only ${unknown}: must be one of ${NAMES.join(", ")}`);
+  const parseCount = (name: "webhooks" | "rounds" | "workspaces" | "fleet-rounds"): number => {
     const count = Number(values[name]);
+    const most = name === "workspaces" ? MOST_WORKSPACES : 9999;
     if (Number.isInteger(count) && count >= 1 && count <= most) return count;
     throw new Error(`--${name} ${values[name]}: must be a whole number from 1 to ${most}`);
   };
-  return {
-    ...values,
-    jsonFile,
-    counts: {
-      webhooks: parseCount("webhooks"),
-      engineRounds: parseCount("rounds"),
-      workspaces: parseCount("workspaces", MOST_WORKSPACES),
-      fleetRounds: parseCount("fleet-rounds"),
-    },
+  const counts = {
+    webhooks: parseCount("webhooks"),
+    engineRounds: parseCount("rounds"),
+    workspaces: parseCount("workspaces"),
+    fleetRounds: parseCount("fleet-rounds"),
   };
+  return { ...values, jsonFile, counts };
 }
 
-async function main(): Promise<number> {
+await runTool(async () => {
   const { help, redraw, only, counts, json, jsonFile, plot } = parseOptions();
-  if (help || redraw) {
-    console.log(help ? USAGE : await writeFigures(await readFigures()));
-    return 0;
-  }
+  if (help) console.log(USAGE);
+  if (redraw) await writeFigures(await readFigures());
+  if (help || redraw) return 0;
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
   const measurements: Measurement[] = [];
-  for (const row of ROWS.filter(({ name }) => only.length === 0 || only.includes(name))) {
+  for (const row of ROWS.filter(({ name }) => only.includes(name))) {
     const measure = (update: (detail: string) => void): Promise<Measurement[]> =>
       row.measure({ ...counts, signal, update });
     measurements.push(...(await withProgress(row.title, measure)));
@@ -121,7 +108,7 @@ async function main(): Promise<number> {
   print(`\n${formatMachine(machine)}`);
   if (measurements.length > 0) print(`\n${formatTable(measurements)}`);
   if (figures) print(`\n${formatFigures(figures)}`);
-  if (figures && plot) print(`\nwrote ${(await writeFigures(figures)).join(" and ")}`);
+  if (figures && plot) await writeFigures(figures);
   if (json) {
     const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
     const content = { at: new Date(), machine, results, fleet: figures?.sizes };
@@ -130,11 +117,4 @@ async function main(): Promise<number> {
     else await writeFile(jsonFile, text);
   }
   return measurements.every(isReached) ? 0 : MISSED;
-}
-
-try {
-  process.exitCode = await main();
-} catch (error) {
-  if (!(error instanceof Interrupted)) console.error(error instanceof Error ? error.message : error);
-  process.exitCode = error instanceof Interrupted ? error.exitCode : NOT_MEASURED;
-}
+}, NOT_MEASURED);

@@ -28,7 +28,15 @@ export interface Row {
   measure(context: RowContext): Promise<Measurement[]>;
 }
 
-export interface RowContext {
+/** What every turn needs. */
+export interface Turns {
+  /** Aborts on Ctrl-C: the row ends what it started, and rejects. */
+  signal: AbortSignal;
+  /** Shows how far the row is. */
+  update: (detail: string) => void;
+}
+
+export interface RowContext extends Turns {
   /** How many webhooks the rows on the engine register. */
   webhooks: number;
   /** How often the rows on the engine are repeated. */
@@ -37,17 +45,11 @@ export interface RowContext {
   workspaces: number;
   /** How often the row `fleet` is repeated. */
   fleetRounds: number;
-  /** Aborts on Ctrl-C: the row ends what it started, and rejects. */
-  signal: AbortSignal;
-  /** Shows how far the row is. */
-  update: (detail: string) => void;
 }
 
 export function isReached({ value, target }: Measurement): boolean {
   return "atMost" in target ? value <= target.atMost : value >= target.atLeast;
 }
-
-type Sides = Record<"ours" | "bare", number[]>;
 
 /** How two values of one round become one. */
 export const ratio = (ours: number, bare: number): number => ours / bare;
@@ -56,64 +58,58 @@ export const rateOfTimes = (ours: number, bare: number): number => bare / ours;
 export const difference = (ours: number, bare: number): number => ours - bare;
 
 export interface Claim extends Pick<Measurement, "what" | "against" | "target"> {
+  /** Default: `ratio`. */
   unit?: Measurement["unit"];
   combine: (ours: number, bare: number) => number;
 }
 
-export function summarize({ combine, unit = "ratio", ...claim }: Claim, samples: Sides): Measurement {
-  const rounds = samples.ours.map((ours, round) => combine(ours, samples.bare[round] ?? Number.NaN));
-  return { ...claim, unit, value: median(rounds), rounds, samples: { ...samples } };
+export function summarize(
+  { combine, unit = "ratio", ...claim }: Claim,
+  { ours, bare }: Record<"ours" | "bare", number[]>,
+): Measurement {
+  const rounds = ours.map((value, round) => combine(value, bare[round] ?? Number.NaN));
+  return { ...claim, unit, value: median(rounds), rounds, samples: { ours, bare } };
 }
 
-export interface ComparedSides<Result> {
-  ours: () => Promise<Result>;
-  bare: () => Promise<Result>;
+/** Something that is measured once, by itself. */
+export function measureOnce(
+  claim: Pick<Measurement, "what" | "target"> & { unit: Measurement["unit"]; value: number },
+): Measurement {
+  return { ...claim, against: "", rounds: [claim.value], samples: {} };
+}
+
+export interface Rounds {
   rounds: number;
   /** Rounds before them that do not count. */
-  warmUpRounds: number;
+  warmUpRounds?: number;
   /** What is shown before the number of the round. */
   detail?: string;
 }
 
-/** Lets both sides have their turns. Gives what each returned, by round. */
-export async function takeTurns<Result>(
-  { signal, update }: Pick<RowContext, "signal" | "update">,
-  { ours, bare, rounds, warmUpRounds, detail = "" }: ComparedSides<Result>,
-): Promise<Record<"ours" | "bare", Result[]>> {
-  await alternate({ ours, bare }, { rounds: warmUpRounds, signal });
-  const onTurn = (_: string, round: number): void => update(`${detail}round ${round} of ${rounds}`);
-  return alternate({ ours, bare }, { rounds, signal, onTurn });
-}
-
-/** Lets both sides have their turns, and summarizes them. */
+/** Lets both sides have their turns, and summarizes what they return. */
 export async function compare(
-  context: Pick<RowContext, "signal" | "update">,
-  claim: Claim,
-  sides: ComparedSides<number>,
+  turns: Turns,
+  { ours, bare, ...claim }: Claim & Rounds & Record<"ours" | "bare", () => Promise<number>>,
 ): Promise<Measurement> {
-  return summarize(claim, await takeTurns(context, sides));
-}
-
-export interface AlternateOptions {
-  rounds: number;
-  signal: AbortSignal;
-  /** Called before each turn. */
-  onTurn?: (side: string, round: number) => void;
+  const { rounds, warmUpRounds = 0, detail = "", ...rest } = claim;
+  return summarize(rest, await alternate(turns, { ours, bare }, { rounds, warmUpRounds, detail }));
 }
 
 /** Runs every side once in each round, and begins each round with another side. Gives what each side returned, by round. */
 export async function alternate<Side extends string, Result>(
+  { signal, update }: Turns,
   sides: Record<Side, () => Result | Promise<Result>>,
-  { rounds, signal, onTurn }: AlternateOptions,
+  { rounds, warmUpRounds = 0, detail = "" }: Rounds,
 ): Promise<Record<Side, Result[]>> {
   const names = Object.keys(sides) as Side[];
   const results = Object.fromEntries(names.map((name) => [name, [] as Result[]])) as Record<Side, Result[]>;
-  for (let round = 1; round <= rounds; round += 1) {
-    const first = round % names.length;
+  for (let round = 1 - warmUpRounds; round <= rounds; round += 1) {
+    const first = (round + warmUpRounds) % names.length;
     for (const name of [...names.slice(first), ...names.slice(0, first)]) {
       signal.throwIfAborted();
-      onTurn?.(name, round);
-      results[name].push(await sides[name]());
+      update(round > 0 ? `${detail}round ${round} of ${rounds}` : `${detail}warming up`);
+      const result = await sides[name]();
+      if (round > 0) results[name].push(result);
     }
   }
   return results;

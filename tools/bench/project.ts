@@ -4,24 +4,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
+import { endLeftovers } from "../leftovers.ts";
 import { CommandError, run } from "../setup/run.mjs";
-import type { ServiceReport } from "./service.ts";
-import { describeWebhooks } from "./settings.ts";
+import type { ServiceReport } from "./child.ts";
+import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
 
-/** The sides of the rows on the engine: each is a program of this name in programs/. */
+/** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs. */
 export type Side = "ours" | "noOp" | "plain" | "responder";
-
-const PROGRAMS: Record<Side, URL> = {
-  ours: new URL("programs/ours.mjs", import.meta.url),
-  noOp: new URL("programs/no-op.mjs", import.meta.url),
-  plain: new URL("programs/plain.mjs", import.meta.url),
-  responder: new URL("programs/responder.mjs", import.meta.url),
-};
 
 /** The input that holds the source of a dynamic provider. */
 export const PROVIDER = "__provider";
 
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
+const programs = new URL("programs/programs.mjs", import.meta.url).href;
 
 /** An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind. */
 const GRACE_MS = 20_000;
@@ -31,15 +26,23 @@ export interface StateResource {
   inputs: { [PROVIDER]: string };
 }
 
-/** A Pulumi project on a file backend of its own, driven with the CLI as a user does. */
-export interface Project {
+interface CommandOptions {
+  environment?: Record<string, string>;
+  onLine?: (line: string) => void;
+}
+
+/** A Pulumi project on a file backend of its own, driven with the CLI as a user does. What still runs ends with it. */
+export interface Project extends AsyncDisposable {
+  /** The setting, `NAME=value`, that every process of this project has in its environment, and no other. */
+  marker: string;
   /** Writes so many webhooks with this key into the program. */
   declare(webhooks: number, verificationKey?: string): Promise<void>;
-  up(): Promise<void>;
-  destroy(): Promise<void>;
+  /** `up`, `refresh` or `destroy`, without the preview, which costs all sides the same and would only dilute the ratio. */
+  pulumi(command: "up" | "refresh" | "destroy", options?: CommandOptions): Promise<void>;
+  /** Runs a program of programs/ with Node, in the folder of the project. */
+  node(program: string, parameters: readonly string[], options?: CommandOptions): Promise<void>;
   /** The dynamic resources of the exported state. */
   exportResources(): Promise<StateResource[]>;
-  remove(): Promise<void>;
 }
 
 export async function createProject(
@@ -48,54 +51,76 @@ export async function createProject(
 ): Promise<Project> {
   const engine = await resolveEngine({ signal });
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
-  const folders = { home: join(folder, "home"), backend: folder, passphrase: "bench" };
+  const home = join(folder, "home");
+  const marker = `PULUMI_HOME=${home}`;
   // Responders keep their folders with the rest, and are started on CI machines too.
-  const env = { ...engineEnvironment(engine, folders), XDG_STATE_HOME: join(folder, "state"), CI: "false" };
-  const program = join(folder, "program");
-  const pulumi = async (...parameters: string[]): Promise<void> => {
-    const given = [...parameters, "--stack", "bench", "--non-interactive"];
+  const own = {
+    XDG_STATE_HOME: join(folder, "state"),
+    CI: "false",
+    BENCH_VERIFICATION_KEY: VERIFICATION_KEY,
+  };
+  const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...own };
+  const cwd = join(folder, "program");
+  const execute = async (
+    command: string,
+    parameters: readonly string[],
+    { environment, ...options }: CommandOptions = {},
+  ): Promise<void> => {
     try {
-      await run(engine.command, given, { cwd: program, env, signal, graceMs: GRACE_MS });
+      const given = { cwd, env: { ...env, ...environment }, signal, graceMs: GRACE_MS, ...options };
+      await run(command, parameters, given);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      throw new Error(`pulumi ${parameters.join(" ")} of ${side}: ${error.message}\n${error.output}`, {
-        cause: error,
-      });
+      const message = `${error.message} (${side}: ${parameters.join(" ")})\n${error.output}`;
+      throw new Error(message, { cause: error });
     }
   };
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  const pulumi = (parameters: readonly string[], options?: CommandOptions): Promise<void> =>
+    execute(engine.command, [...parameters, "--stack", "bench", "--non-interactive"], options);
+  const remove = async (): Promise<void> => {
+    await endLeftovers(marker);
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
   try {
-    await writeProgram(program, PROGRAMS[side]);
-    await pulumi("stack", "init");
+    await mkdir(cwd);
+    await symlink(nodeModules, join(cwd, "node_modules"));
+    await writeFile(join(cwd, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
+    await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
+    await writeFile(
+      join(cwd, "index.js"),
+      `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`,
+    );
+    await pulumi(["stack", "init"]);
   } catch (error) {
     await remove();
     throw error;
   }
   return {
-    declare: (webhooks, verificationKey) =>
-      writeFile(
-        join(program, "webhooks.json"),
-        JSON.stringify(describeWebhooks(webhooks, service, verificationKey)),
+    marker,
+    declare: async (count, webhookVerificationKey = VERIFICATION_KEY) => {
+      const webhooks = workspaceNames(count).map((name) => ({
+        name,
+        baseUrl: `${service.serviceUrl}/${name}/apichat`,
+        apiKey: API_KEY,
+        webhookUrl: `${service.endpointUrl}webhooks/apichat`,
+        webhookVerificationKey,
+      }));
+      await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
+    },
+    pulumi: (command, options) => pulumi([command, "--yes", "--skip-preview"], options),
+    node: (program, parameters, options) =>
+      execute(
+        process.execPath,
+        [fileURLToPath(new URL(`programs/${program}`, import.meta.url)), ...parameters],
+        options,
       ),
-    // Without the preview, which costs all sides the same and would only dilute the ratio.
-    up: () => pulumi("up", "--yes", "--skip-preview"),
-    destroy: () => pulumi("destroy", "--yes", "--skip-preview"),
     exportResources: async () => {
       const file = join(folder, "state.json");
-      await pulumi("stack", "export", "--file", file);
+      await pulumi(["stack", "export", "--file", file]);
       return readResources(await readFile(file, "utf8"));
     },
-    remove,
+    [Symbol.asyncDispose]: remove,
   };
-}
-
-/** Makes a Pulumi project in a new folder, whose program is this module. */
-export async function writeProgram(folder: string, program: URL): Promise<void> {
-  await mkdir(folder);
-  await symlink(nodeModules, join(folder, "node_modules"));
-  await writeFile(join(folder, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
-  await writeFile(join(folder, "package.json"), '{ "type": "module", "main": "index.js" }\n');
-  await writeFile(join(folder, "index.js"), `import ${JSON.stringify(program.href)};\n`);
 }
 
 function readResources(state: string): StateResource[] {

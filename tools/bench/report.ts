@@ -30,12 +30,16 @@ export async function describeMachine(signal: AbortSignal): Promise<Machine> {
 export const formatMachine = ({ cores, processor, node, engine, loadBefore }: Machine): string =>
   `${cores} cores (${processor}), Node ${node}, Pulumi engine ${engine}, load before ${loadBefore.toFixed(1)}`;
 
+export const TABLE_STYLE = {
+  chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" },
+  style: { head: [], border: [] },
+};
+
 /** The results as a table for a reader. Colours only on a terminal, and not under NO_COLOR. */
 export function formatTable(measurements: readonly Measurement[]): string {
   const table = new Table({
     head: ["what", "against", "measured", "middle half", "to reach", "reached"],
-    chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" },
-    style: { head: [], border: [] },
+    ...TABLE_STYLE,
   });
   for (const measurement of measurements) {
     const { what, against, value, unit, target, rounds } = measurement;
@@ -44,9 +48,8 @@ export function formatTable(measurements: readonly Measurement[]): string {
     const [low, high] = middleHalf(rounds);
     const spread = rounds.length > 1 ? `${format(low)} to ${format(high)} of ${rounds.length} rounds` : "";
     const goal = "atMost" in target ? `<= ${format(target.atMost)}` : `>= ${format(target.atLeast)}`;
-    const reached = isReached(measurement)
-      ? styleText("green", "yes", { stream: process.stdout })
-      : styleText("red", "NO", { stream: process.stdout });
+    const [color, word] = isReached(measurement) ? (["green", "yes"] as const) : (["red", "NO"] as const);
+    const reached = styleText(color, word, { stream: process.stdout });
     table.push([what, against, format(value), spread, goal, reached]);
   }
   return table.toString();

@@ -9,8 +9,8 @@ import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { Agent, request } from "undici";
-import { serveParent } from "./child.ts";
-import { API_KEY, VERIFICATION_KEY, type RelayReport, type ServerReport } from "./settings.ts";
+import { serveParent, type RelayReport, type ServerReport, type ServiceReport } from "./child.ts";
+import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
 
 const [, , name = "", argument = ""] = process.argv;
 
@@ -23,12 +23,13 @@ const reading =
     req.on("end", () => res.writeHead(use(Buffer.concat(chunks), req), { "content-length": 0 }).end());
   };
 
+/** The responder on Node, with a handler that does nothing. */
+const respond = (): RequestListener =>
+  toNodeListener(createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined }));
+
+/** What answers the requests of a server that is measured. */
 const listeners: Record<string, () => RequestListener> = {
-  /** The responder on Node, with a handler that does nothing. */
-  responder: () =>
-    toNodeListener(
-      createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: (): void => undefined }),
-    ),
+  responder: respond,
 
   /** The least that a receiver must do: it reads the body and checks the HMAC. */
   bare: () =>
@@ -72,17 +73,65 @@ const listeners: Record<string, () => RequestListener> = {
   },
 };
 
-/** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
-async function relayByEmulator(): Promise<RelayReport> {
-  const emulator = await startEmulator({
-    workspaces: [{ name: "acme", apiKey: API_KEY }],
+/** What else is started; each gives what it reports. */
+const others: Record<string, () => Promise<() => unknown>> = {
+  /** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
+  emulator: async () => {
+    const workspaces = [{ name: "acme", apiKey: API_KEY }];
     // The load reads answers without a body.
-    messageAnswer: "empty",
-  });
-  const workspace = emulator.workspace("acme");
-  workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
-  return { url: workspace.botUrl, flowApiKey: workspace.flowApiKey };
-}
+    const emulator = await startEmulator({ workspaces, messageAnswer: "empty" });
+    const workspace = emulator.workspace("acme");
+    workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
+    return (): RelayReport => ({ url: workspace.botUrl, flowApiKey: workspace.flowApiKey });
+  },
+
+  /** The least that an echo must do: takes a JSON post and sends one to the endpoint: `relay <endpoint url>`. */
+  relay: async () => {
+    const dispatcher = new Agent();
+    const headers = { "content-type": "application/json" };
+    const reply = async ({ content, conversation_id, sender }: Message): Promise<void> => {
+      const message = { type: "text", message_type: "outgoing", private: false, text: content };
+      const sent = JSON.stringify({ sender_id: sender.id, conv_id: conversation_id, ...message });
+      const { body } = await request(argument, { method: "POST", headers, body: sent, dispatcher });
+      await body.dump();
+    };
+    const app = new Hono();
+    app.post("/", async (context) => {
+      void reply(await context.req.json<Message>());
+      return context.body(null, 204);
+    });
+    const { port } = await new Promise<AddressInfo>((resolve) => {
+      serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, resolve);
+    });
+    return (): RelayReport => ({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY });
+  },
+
+  /** The service and an endpoint: `service <number of workspaces>`. */
+  service: async () => {
+    const workspaces = workspaceNames(Number(argument)).map((workspace) => ({
+      name: workspace,
+      apiKey: API_KEY,
+    }));
+    const emulator = await startEmulator({ workspaces });
+    const answer = respond();
+    let endpointCalls = 0;
+    const endpointUrl = await listen((req, res) => {
+      endpointCalls += 1;
+      answer(req, res);
+    });
+    let reported = 0;
+    return (): ServiceReport => {
+      const calls: Record<string, number> = { endpoint: endpointCalls };
+      for (const { action = "none" } of emulator.requests.slice(reported)) {
+        calls[action] = (calls[action] ?? 0) + 1;
+      }
+      reported = emulator.requests.length;
+      endpointCalls = 0;
+      const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
+      return { serviceUrl: emulator.url, endpointUrl, registered, calls };
+    };
+  },
+};
 
 interface Message {
   content: string;
@@ -90,41 +139,24 @@ interface Message {
   sender: { id: string };
 }
 
-/** The least that an echo must do: takes a JSON post and sends one to the endpoint: `relay <endpoint url>`. */
-function relayByHono(): Promise<RelayReport> {
-  const dispatcher = new Agent();
-  const headers = { "content-type": "application/json" };
-  const reply = async ({ content, conversation_id, sender }: Message): Promise<void> => {
-    const message = { type: "text", message_type: "outgoing", private: false, text: content };
-    const sent = JSON.stringify({ sender_id: sender.id, conv_id: conversation_id, ...message });
-    const { body } = await request(argument, { method: "POST", headers, body: sent, dispatcher });
-    await body.dump();
-  };
-  const app = new Hono();
-  app.post("/", async (context) => {
-    void reply(await context.req.json<Message>());
-    return context.body(null, 204);
-  });
-  return new Promise((resolve) => {
-    serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, ({ port }) =>
-      resolve({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY }),
-    );
-  });
+/** Gives the URL. */
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
 const listener = listeners[name];
 if (listener) {
-  const server = createServer(listener());
-  server.keepAliveTimeout = 60_000;
-  server.listen(0, "127.0.0.1", () => {
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    serveParent((): ServerReport => {
-      globalThis.gc?.();
-      const { user, system } = process.cpuUsage();
-      return { url, heapBytes: process.memoryUsage().heapUsed, cpuMs: (user + system) / 1000 };
-    });
+  const url = await listen(listener());
+  serveParent((): ServerReport => {
+    globalThis.gc?.();
+    const { user, system } = process.cpuUsage();
+    return { url, heapBytes: process.memoryUsage().heapUsed, cpuMs: (user + system) / 1000 };
   });
 } else {
-  const report = await (name === "emulator" ? relayByEmulator() : relayByHono());
-  serveParent(() => report);
+  const start = others[name];
+  if (!start) throw new Error(`${name}: no such server`);
+  serveParent(await start());
 }

@@ -2,13 +2,12 @@
  * `npm run screenshots`: makes the pictures of the inbox page anew, which docs/ shows. Times on them are those of the
  * run; all else is the same each time.
  */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { startBrowser } from "../../test/support/browser.ts";
-import { setStage } from "./stage.ts";
-import { english, portuguese, type Story } from "./story.ts";
+import { setStage, type Story } from "./stage.ts";
+import stories from "./stories.json" with { type: "json" };
 
 interface Picture {
   file: string;
@@ -18,16 +17,15 @@ interface Picture {
 }
 
 const PICTURES: readonly Picture[] = [
-  { file: "inbox-light.png", story: english, locale: "en-US", colorScheme: "light" },
-  { file: "inbox-dark.png", story: english, locale: "en-US", colorScheme: "dark" },
-  { file: "inbox-pt.png", story: portuguese, locale: "pt-BR", colorScheme: "light" },
+  { file: "inbox-light.png", story: stories.english, locale: "en-US", colorScheme: "light" },
+  { file: "inbox-dark.png", story: stories.english, locale: "en-US", colorScheme: "dark" },
+  { file: "inbox-pt.png", story: stories.portuguese, locale: "pt-BR", colorScheme: "light" },
 ];
 
 const folder = fileURLToPath(new URL("../../docs/images", import.meta.url));
 
 const { endpoint, close } = await startBrowser();
 try {
-  await mkdir(folder, { recursive: true });
   const browser = await chromium.connect(endpoint);
   for (const picture of PICTURES) await take(browser, picture);
   await browser.close();
@@ -36,24 +34,19 @@ try {
 }
 
 async function take(browser: Browser, { file, story, locale, colorScheme }: Picture): Promise<void> {
-  const stage = await setStage(story);
-  const context = await browser.newContext({
+  await using stage = await setStage(story);
+  await using context = await browser.newContext({
     locale,
     colorScheme,
     timezoneId: "America/Sao_Paulo",
     viewport: { width: 1280, height: 800 },
     reducedMotion: "reduce",
   });
-  try {
-    const page = await context.newPage();
-    await page.goto(`${stage.emulator.url}/_emulator/#workspace=acme`);
-    await pose(page, story);
-    await page.screenshot({ path: join(folder, file), scale: "css" });
-    console.log(join(folder, file));
-  } finally {
-    await context.close();
-    await stage.close();
-  }
+  const page = await context.newPage();
+  await page.goto(`${stage.emulator.url}/_emulator/#workspace=acme`);
+  await pose(page, story);
+  await page.screenshot({ path: join(folder, file), scale: "css" });
+  console.log(join(folder, file));
 }
 
 /** An agent has just answered, and the delivery of it is unfolded. */

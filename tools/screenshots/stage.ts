@@ -1,8 +1,11 @@
 import { RegistrationClient } from "pulumi-apichat/client";
-import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { startEmulator, type Emulator, type Scenario } from "pulumi-apichat/emulator";
 import type { InboundMessage } from "pulumi-apichat/schema";
 import { startEndpoint, VERIFICATION_KEY } from "../../test/support/endpoint.ts";
-import { scenarioOf, type Story } from "./story.ts";
+import stories from "./stories.json" with { type: "json" };
+
+/** What is said on a picture of the page, in one language. */
+export type Story = (typeof stories)["english"];
 
 /** Fixed, because they can be read on the pictures; none that `apichat emulator` takes by itself. */
 const PORTS = { port: 4010, botPort: 4011 };
@@ -11,9 +14,8 @@ const ENDPOINT_PORT = 3000;
 const MARIA = { id: "5511987654321", name: "Maria Souza", conversation: 4711 };
 
 /** The service with a story that has been played. */
-export interface Stage {
+export interface Stage extends AsyncDisposable {
   emulator: Emulator;
-  close(): Promise<void>;
 }
 
 /** Starts the service and an endpoint on fixed ports, registers, and lets the contacts write. */
@@ -31,7 +33,7 @@ export async function setStage(story: Story): Promise<Stage> {
   await play(emulator, story, `${endpoint.url}/webhook`);
   return {
     emulator,
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       await Promise.all([emulator.close(), endpoint.close()]);
     },
   };
@@ -53,7 +55,7 @@ async function play(emulator: Emulator, story: Story, webhookUrl: string): Promi
   ];
   await acme.send({ ...pressed, event: "message_postback", submitted_values });
   await emulator.waitForMessage(
-    (message) => "content_type" in message.body && message.body.content_type === "generic_template",
+    ({ body }) => "content_type" in body && body.content_type === "generic_template",
   );
 }
 
@@ -66,3 +68,41 @@ function textOf({ id, name, conversation }: typeof MARIA, content: string) {
     sender: { id, name, type: "contact" },
   } as const satisfies InboundMessage;
 }
+
+/** The flow that replies in it; its pictures are at `picture`. */
+function scenarioOf(story: Story, picture: string): Scenario {
+  const menu = [button(story.seeCards, "cards"), button(story.hours, "hours"), button(story.talk, "talk")];
+  const items = story.cards.map((card, index) => ({
+    ...card,
+    image_url: picture,
+    buttons: [button(story.choose, `card-${index + 1}`)],
+  }));
+  return {
+    rules: [
+      {
+        when: { text: story.greeting },
+        reply: [
+          {
+            type: "text",
+            text: story.menu,
+            content_type: "button_template",
+            content_attributes: { text: story.menu, buttons: menu },
+          },
+        ],
+      },
+      {
+        when: { payload: "cards" },
+        reply: [
+          {
+            type: "text",
+            text: story.cardsText,
+            content_type: "generic_template",
+            content_attributes: { ratio: "horizontal", items },
+          },
+        ],
+      },
+    ],
+  };
+}
+
+const button = (title: string, payload: string) => ({ type: "postback", title, payload });

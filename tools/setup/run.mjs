@@ -43,6 +43,22 @@ export function abortOnSignals() {
 }
 
 /**
+ * Does the work of a tool and sets the exit code: what `work` gives, else 0. If it fails, its message is printed and the
+ * code is `failed`; if the user ended it, the code is the one of the signal.
+ *
+ * @param {() => Promise<number | void>} work
+ * @param {number} [failed]
+ */
+export async function runTool(work, failed = 1) {
+  try {
+    process.exitCode = (await work()) ?? 0;
+  } catch (error) {
+    if (!(error instanceof Interrupted)) console.error(error instanceof Error ? error.message : error);
+    process.exitCode = error instanceof Interrupted ? error.exitCode : failed;
+  }
+}
+
+/**
  * Runs a command in a process group of its own, which Ctrl-C in the terminal does not reach, and returns what it printed
  * on stdout and stderr. When `signal` aborts, the whole group is ended (SIGTERM, after `graceMs` SIGKILL) before the
  * promise rejects with the reason of the signal. Throws `CommandError` if the command fails.

@@ -3,10 +3,11 @@ import { once } from "node:events";
 import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
+import type { Engine } from "../engine/engine.ts";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { abortOnSignals, Interrupted } from "../setup/run.mjs";
-import { withStage, type Stage } from "./stage.ts";
+import { setStage, type Stage } from "./stage.ts";
 import {
   exchangeMessages,
   destroyAll,
@@ -33,7 +34,8 @@ function endOfRun(): AbortSignal {
   return AbortSignal.any([abortOnSignals(), closed.signal]);
 }
 
-async function play(stage: Stage, keep: boolean, signal: AbortSignal): Promise<void> {
+async function play(engine: Engine, keep: boolean, signal: AbortSignal): Promise<void> {
+  await using stage = await setStage(engine);
   const { emulator, webhookUrl } = stage;
   const scene: Scene = { stage, shell: createShell(stage.folder, stage.environment, signal) };
   printResult(`The service is an emulator at ${emulator.url}, the receiver is at ${webhookUrl}`);
@@ -91,7 +93,7 @@ async function main(): Promise<number> {
   }
   const signal = endOfRun();
   const engine = await resolveEngine({ signal });
-  await withStage(engine, (stage) => play(stage, values.keep, signal));
+  await play(engine, values.keep, signal);
   if (engine.source !== "path") {
     printResult("To have this pulumi in your terminal:");
     printPaste(exportLine(engine));

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import process from "node:process";
 import { expect, it } from "vitest";
 import { run } from "../../../tools/setup/run.mjs";
-import { watchMemory } from "../../../tools/bench/fleet/memory.ts";
+import { watchMemory } from "../../../tools/bench/memory.ts";
 
 const MEBIBYTE = 2 ** 20;
 

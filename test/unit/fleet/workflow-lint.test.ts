@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { fleetProgram } from "../../../provider/fleet/command/program.ts";
-import { checkWorkflow } from "../../../tools/workflows/check-workflow.ts";
+import { checkWorkflow } from "../../../tools/workflows.ts";
 
 const EXAMPLE = new URL("../../../examples/fleet/.github/workflows/drift.yaml", import.meta.url);
 
@@ -27,7 +27,7 @@ const messagesOf = async (workflow: string): Promise<string[]> => {
 };
 
 const lint = (...files: string[]) =>
-  execa(process.execPath, ["tools/workflows/lint.ts", ...files], { reject: false });
+  execa(process.execPath, ["tools/workflows.ts", ...files], { reject: false });
 
 describe("the lint of workflows", () => {
   it("finds nothing in the example", async () => {

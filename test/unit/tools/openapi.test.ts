@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RecordedRequest } from "../../../provider/emulator/index.js";
 import { findPython, prepareSchemathesis } from "../../../tools/openapi/environment.ts";
-import { listUnreached } from "../../../tools/openapi/reached.ts";
+import { listUnreached } from "../../../tools/openapi/service.ts";
 import { makeFolder, writeScript } from "./fixtures/fakes.ts";
 
 const { signal } = new AbortController();
@@ -35,7 +35,7 @@ describe("the environment of schemathesis", () => {
     const { env, python, log } = fakePython("exit 0");
     const path = await prepareSchemathesis(python, env, signal);
     expect(path).toMatch(
-      new RegExp(`^${env.XDG_CACHE_HOME}/pulumi-apichat/schemathesis-[\\d.]+/bin/python$`),
+      new RegExp(`^${env.XDG_CACHE_HOME}/pulumi-apichat/schemathesis-[\\d.]+-python3.13/bin/python$`),
     );
     await prepareSchemathesis(python, env, signal);
     expect(readFileSync(log, "utf8").split("\n").filter(Boolean)).toHaveLength(1);
@@ -54,13 +54,13 @@ describe("the environment of schemathesis", () => {
   });
 });
 
-/** A Python whose `-m venv FOLDER` makes a Python there that does `body` when pip is asked of it. */
+/** A Python whose `-m venv --clear FOLDER` makes a Python there that does `body` when pip is asked of it. */
 function fakePython(body: string) {
   const folder = makeFolder();
   const log = join(folder, "log");
   const command = join(folder, "python3");
   writeScript(join(folder, "inner"), body);
-  writeScript(command, `echo "$3" >> "${log}"; mkdir -p "$3/bin" && cp "${folder}/inner" "$3/bin/python"`);
+  writeScript(command, `echo "$4" >> "${log}"; mkdir -p "$4/bin" && cp "${folder}/inner" "$4/bin/python"`);
   const env = { PATH: "/usr/bin:/bin", HOME: folder, XDG_CACHE_HOME: join(folder, "cache") };
   return { env, python: { command, version: "3.13" }, log };
 }

@@ -3,10 +3,10 @@
  * same calls as ours, and leaves out what ours does without a call: limits, retries, explanations.
  */
 import * as pulumi from "@pulumi/pulumi";
-import { readWebhooks } from "./webhooks.mjs";
 
 /**
- * @typedef {import("./webhooks.mjs").WebhookArgs & { status: string }} Inputs
+ * @typedef {Record<"name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey", string>} WebhookArgs
+ * @typedef {WebhookArgs & { status: string }} Inputs
  * @typedef {Inputs & { botUrl: string }} State
  * @typedef {{ webhook_url: string, webhook_status: string, bot_url: string }} Configuration
  */
@@ -120,8 +120,8 @@ const provider = {
   },
 };
 
-class PlainWebhook extends pulumi.dynamic.Resource {
-  /** @param {import("./webhooks.mjs").WebhookArgs} args */
+export class PlainWebhook extends pulumi.dynamic.Resource {
+  /** @param {WebhookArgs} args */
   constructor({ name, ...args }) {
     super(provider, name, {
       name,
@@ -133,5 +133,3 @@ class PlainWebhook extends pulumi.dynamic.Resource {
     });
   }
 }
-
-readWebhooks().forEach((args) => new PlainWebhook(args));

@@ -1,9 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { startServer, type Child } from "../child.ts";
+import { startServer, type RelayReport } from "../child.ts";
 import { formatPost, openSender } from "../load.ts";
 import { compare, rateOfTimes, timeOf, type Row } from "../measure.ts";
-import type { RelayReport } from "../settings.ts";
 
 const CONVERSATIONS = 64;
 const MESSAGES_PER_TURN = 3000;
@@ -13,34 +12,29 @@ export const emulatorRow: Row = {
   name: "emulator",
   title: "A message in and a signed reply out, against bare hono and undici: about 40 seconds",
   measure: async (context) => {
-    const endpoint = await startEndpoint();
-    const start = (name: string): Promise<Child<RelayReport>> => startServer(name, [endpoint.url]);
-    const [ours, bare] = await Promise.all([start("emulator"), start("relay")]);
-    try {
-      const converse =
-        ({ ready }: Child<RelayReport>) =>
-        (): Promise<number> =>
-          timeOf(() => exchangeMessages(ready, endpoint, context.signal));
-      const claim = {
-        what: `emulator, a message in and a signed reply delivered, ${CONVERSATIONS} conversations (rate)`,
-        against: "hono taking a JSON post and undici sending one",
-        target: { atLeast: 0.5 },
-        combine: rateOfTimes,
-      };
-      const sides = { ours: converse(ours), bare: converse(bare) };
-      return [await compare(context, claim, { ...sides, rounds: 15, warmUpRounds: 2 })];
-    } finally {
-      await Promise.all([ours.stop(), bare.stop()]);
-      endpoint.close();
-    }
+    using endpoint = await startEndpoint();
+    await using ours = await startServer<RelayReport>("emulator", endpoint.url);
+    await using bare = await startServer<RelayReport>("relay", endpoint.url);
+    const converse = (relay: RelayReport) => (): Promise<number> =>
+      timeOf(() => exchangeMessages(relay, endpoint, context.signal));
+    const measurement = await compare(context, {
+      what: `emulator, a message in and a signed reply delivered, ${CONVERSATIONS} conversations (rate)`,
+      against: "hono taking a JSON post and undici sending one",
+      target: { atLeast: 0.5 },
+      combine: rateOfTimes,
+      ours: converse(ours.ready),
+      bare: converse(bare.ready),
+      rounds: 15,
+      warmUpRounds: 2,
+    });
+    return [measurement];
   },
 };
 
-interface Endpoint {
+interface Endpoint extends Disposable {
   url: string;
   /** Settles when the next reply of a conversation has arrived. */
   nextReply(conversationId: number): Promise<void>;
-  close(): void;
 }
 
 /** Takes the replies, and knows by `conv_id` whose they are. */
@@ -59,7 +53,7 @@ async function startEndpoint(): Promise<Endpoint> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     nextReply: (conversationId) => new Promise((resolve) => void waiting.set(conversationId, resolve)),
-    close: () => {
+    [Symbol.dispose]: () => {
       server.close();
       server.closeAllConnections();
     },
@@ -82,12 +76,8 @@ async function exchangeMessages(
       event: "message_created",
     });
     const message = formatPost(url, body, { authorization: `Bearer ${flowApiKey}` });
-    const sender = await openSender(url, message, signal);
-    try {
-      while (left-- > 0) await Promise.all([sender.send(), endpoint.nextReply(conversationId)]);
-    } finally {
-      sender.close();
-    }
+    using sender = await openSender(url, message, signal);
+    while (left-- > 0) await Promise.all([sender.send(), endpoint.nextReply(conversationId)]);
   };
   await Promise.all(Array.from({ length: CONVERSATIONS }, (_, index) => converse(index + 1)));
 }

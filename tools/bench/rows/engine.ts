@@ -1,41 +1,6 @@
-import { startChild, type Child } from "../child.ts";
-import {
-  alternate,
-  ratio,
-  summarize,
-  timeOf,
-  type Measurement,
-  type Row,
-  type RowContext,
-} from "../measure.ts";
-import { createProject, PROVIDER, type Project, type Side, type StateResource } from "../project.ts";
-import type { ServiceReport } from "../service.ts";
-
-/** The service in another process, and one project for each side. */
-interface Bed<Name extends Side> {
-  service: Child<ServiceReport>;
-  projects: Record<Name, Project>;
-}
-
-/** Runs `work` on a bed of so many workspaces, and removes all of it afterwards. */
-async function withBed<Name extends Side, Result>(
-  { sides, workspaces, signal }: { sides: readonly Name[]; workspaces: number; signal: AbortSignal },
-  work: (bed: Bed<Name>) => Promise<Result>,
-): Promise<Result> {
-  const service = await startChild<ServiceReport>(new URL("../service.ts", import.meta.url), [
-    String(workspaces),
-  ]);
-  const projects: Partial<Record<Side, Project>> = {};
-  try {
-    for (const side of sides) projects[side] = await createProject(side, { service: service.ready, signal });
-    return await work({ service, projects: projects as Record<Name, Project> });
-  } finally {
-    await Promise.all([service.stop(), ...Object.values(projects).map((project) => project.remove())]);
-  }
-}
-
-const SIDES = ["ours", "noOp", "plain"] as const;
-type EngineSide = (typeof SIDES)[number];
+import { startService, type Child, type ServiceReport } from "../child.ts";
+import { alternate, measureOnce, ratio, summarize, timeOf, type Measurement, type Row } from "../measure.ts";
+import { createProject, PROVIDER, type Project, type StateResource } from "../project.ts";
 
 /** The commands of one turn, in milliseconds, and what the service saw of them. */
 interface Turn {
@@ -46,166 +11,152 @@ interface Turn {
 }
 
 /** What this package costs, and saves, in `pulumi up` and `pulumi destroy` of many webhooks. */
-export const engineRow: Row = {
+const engineRow: Row = {
   name: "engine",
   title: "pulumi up and destroy of many webhooks, three ways: five to ten minutes",
-  measure: (context) =>
-    withBed({ sides: SIDES, workspaces: context.webhooks, signal: context.signal }, (bed) =>
-      measureEngine(bed, context),
-    ),
+  measure: async (context) => {
+    const { webhooks, engineRounds, signal } = context;
+    await using service = await startService(webhooks);
+    const given = { service: service.ready, signal };
+    await using ours = await createProject("ours", given);
+    await using noOp = await createProject("noOp", given);
+    await using plain = await createProject("plain", given);
+    const sidesWith = (count: number) => ({
+      ours: () => runTurn(service, ours, count),
+      noOp: () => runTurn(service, noOp, count, 0),
+      plain: () => runTurn(service, plain, count),
+    });
+    await alternate(context, sidesWith(1), { rounds: 1, detail: "one webhook each, to warm up, " });
+    const turns = await alternate(context, sidesWith(webhooks), { rounds: engineRounds });
+    requireSameCalls(turns.ours, turns.plain);
+    const comparison = (command: "up" | "destroy", side: "noOp" | "plain", atMost: number): Measurement =>
+      summarize(
+        {
+          what: `pulumi ${command} of ${webhooks} webhooks (time)`,
+          against: side === "noOp" ? "a no-op dynamic resource" : "the same as a plain closure",
+          target: { atMost },
+          combine: ratio,
+        },
+        { ours: turns.ours.map((turn) => turn[command]), bare: turns[side].map((turn) => turn[command]) },
+      );
+    return [
+      comparison("up", "noOp", 1.15),
+      comparison("destroy", "noOp", 1.15),
+      comparison("up", "plain", 0.85),
+    ];
+  },
 };
 
-async function measureEngine(
-  bed: Bed<EngineSide>,
-  { webhooks, engineRounds, signal, update }: RowContext,
-): Promise<Measurement[]> {
-  const sidesWith = (count: number) => ({
-    ours: () => runTurn(bed, "ours", count),
-    noOp: () => runTurn(bed, "noOp", count),
-    plain: () => runTurn(bed, "plain", count),
-  });
-  update("one webhook each, to warm up");
-  await alternate(sidesWith(1), { rounds: 1, signal });
-  const turns = await alternate(sidesWith(webhooks), {
-    rounds: engineRounds,
-    signal,
-    onTurn: (side, round) => update(`round ${round} of ${engineRounds}: ${side}`),
-  });
-  requireSameCalls(turns.ours, turns.plain);
-  const comparison = (command: "up" | "destroy", against: "noOp" | "plain", atMost: number): Measurement =>
-    summarize(
-      {
-        what: `pulumi ${command} of ${webhooks} webhooks (time)`,
-        against: against === "noOp" ? "a no-op dynamic resource" : "the same as a plain closure",
-        target: { atMost },
-        combine: ratio,
-      },
-      { ours: turns.ours.map((turn) => turn[command]), bare: turns[against].map((turn) => turn[command]) },
-    );
-  return [
-    comparison("up", "noOp", 1.15),
-    comparison("destroy", "noOp", 1.15),
-    comparison("up", "plain", 0.85),
-  ];
+async function runTurn(
+  service: Child<ServiceReport>,
+  project: Project,
+  count: number,
+  expected = count,
+): Promise<Turn> {
+  await service.ask();
+  await project.declare(count);
+  const up = await timeOf(() => project.pulumi("up"));
+  const { calls } = await requireRegistered(service, expected);
+  const destroy = await timeOf(() => project.pulumi("destroy"));
+  const { calls: more } = await requireRegistered(service, 0);
+  const sum = (name: string): [string, number] => [name, (calls[name] ?? 0) + (more[name] ?? 0)];
+  return { up, destroy, calls: Object.fromEntries(Object.keys({ ...calls, ...more }).map(sum)) };
 }
 
-async function runTurn(
-  { service, projects }: Bed<EngineSide>,
-  side: EngineSide,
-  count: number,
-): Promise<Turn> {
-  const requireRegistered = async (expected: number): Promise<Record<string, number>> => {
-    const { registered, calls } = await service.ask();
-    if (registered === (side === "noOp" ? 0 : expected)) return calls;
-    throw new Error(`${side}: ${registered} webhooks are registered, and should be ${expected}`);
-  };
-  await service.ask();
-  await projects[side].declare(count);
-  const up = await timeOf(() => projects[side].up());
-  const calls = { ...(await requireRegistered(count)) };
-  const destroy = await timeOf(() => projects[side].destroy());
-  for (const [action, number] of Object.entries(await requireRegistered(0))) {
-    calls[action] = (calls[action] ?? 0) + number;
-  }
-  return { up, destroy, calls };
+/** A turn counts only if everything is registered. */
+export async function requireRegistered(
+  service: Child<ServiceReport>,
+  expected: number,
+): Promise<ServiceReport> {
+  const report = await service.ask();
+  if (report.registered === expected) return report;
+  throw new Error(`${report.registered} webhooks are registered, and should be ${expected}`);
 }
 
 /** The comparison is fair only while both do the same. */
 function requireSameCalls(ours: readonly Turn[], plain: readonly Turn[]): void {
-  for (const [index, { calls }] of ours.entries()) {
-    const others = plain[index]?.calls ?? {};
-    const differs = Object.keys({ ...calls, ...others }).find((action) => calls[action] !== others[action]);
-    if (differs === undefined) continue;
-    throw new Error(
-      `${differs}: ours calls it ${calls[differs]} times, the plain way ${others[differs]} times`,
-    );
+  const count = (turns: readonly Turn[]): string =>
+    JSON.stringify(turns.map(({ calls }) => Object.entries(calls).toSorted()));
+  if (count(ours) !== count(plain)) {
+    throw new Error(`ours calls the service ${count(ours)} times, the plain way ${count(plain)} times`);
   }
 }
 
 /** How much of the state one webhook takes. */
-export const stateRow: Row = {
+const stateRow: Row = {
   name: "state",
   title: "The state of one webhook: about 15 seconds",
-  measure: ({ signal }) =>
-    withBed({ sides: ["ours", "noOp"], workspaces: 1, signal }, async ({ projects }) => {
-      const [ours, noOp] = [await registerOne(projects.ours), await registerOne(projects.noOp)];
-      // Without the indentation of the export.
-      const [ourBytes, noOpBytes] = [ours, noOp].map((resource) =>
-        Buffer.byteLength(JSON.stringify(resource)),
-      );
-      const providerBytes = Buffer.byteLength(ours.inputs[PROVIDER]);
-      const size = summarize(
-        {
-          what: `exported state of one webhook (${ourBytes} bytes)`,
-          against: `a no-op dynamic resource (${noOpBytes} bytes)`,
-          target: { atMost: 1.3 },
-          combine: ratio,
-        },
-        { ours: [ourBytes ?? Number.NaN], bare: [noOpBytes ?? Number.NaN] },
-      );
-      const provider: Measurement = {
-        what: "__provider in it",
-        against: "",
-        value: providerBytes,
-        unit: "bytes",
-        target: { atMost: 200 },
-        rounds: [providerBytes],
-        samples: {},
-      };
-      return [size, provider];
-    }),
+  measure: async ({ signal }) => {
+    await using service = await startService(1);
+    const given = { service: service.ready, signal };
+    await using ours = await createProject("ours", given);
+    await using noOp = await createProject("noOp", given);
+    const [our, other] = [await registerOne(ours), await registerOne(noOp)];
+    // Without the indentation of the export.
+    const [ourBytes, otherBytes] = [JSON.stringify(our).length, JSON.stringify(other).length];
+    const size = summarize(
+      {
+        what: `exported state of one webhook (${ourBytes} bytes)`,
+        against: `a no-op dynamic resource (${otherBytes} bytes)`,
+        target: { atMost: 1.3 },
+        combine: ratio,
+      },
+      { ours: [ourBytes], bare: [otherBytes] },
+    );
+    const provider = { what: "__provider in it", value: our.inputs[PROVIDER].length, unit: "bytes" } as const;
+    return [size, measureOnce({ ...provider, target: { atMost: 200 } })];
+  },
 };
 
 async function registerOne(project: Project): Promise<StateResource> {
   await project.declare(1);
-  await project.up();
+  await project.pulumi("up");
   const [resource] = await project.exportResources();
   if (!resource) throw new Error("the exported state holds no webhook");
-  await project.destroy();
+  await project.pulumi("destroy");
   return resource;
 }
 
 const MANY = 1000;
 /** The webhooks of this row are never registered: only their names and keys count. */
-const NO_SERVICE = { serviceUrl: "http://127.0.0.1:9", endpointUrl: "http://127.0.0.1:9" };
+const NO_SERVICE = { serviceUrl: "http://127.0.0.1:9", endpointUrl: "http://127.0.0.1:9/" };
 
 /** What one `HandshakeResponder` of many workspaces takes, against one of a single workspace. */
-export const manyWorkspacesRow: Row = {
+const manyWorkspacesRow: Row = {
   name: "many-workspaces",
   title: `A HandshakeResponder of ${MANY} workspaces, one rotation of all: about half a minute`,
   measure: async ({ signal, update }) => {
-    const project = await createProject("responder", { service: NO_SERVICE, signal });
-    try {
-      update("one workspace");
-      const one = await rotateResponder(project, 1);
-      update(`${MANY} workspaces`);
-      const many = await rotateResponder(project, MANY);
-      return (["up", "rotation", "destroy"] as const).map((command) =>
-        summarize(
-          {
-            what: `${command} of a HandshakeResponder of ${MANY} workspaces (time)`,
-            against: "of one workspace",
-            target: { atMost: 3 },
-            combine: ratio,
-          },
-          { ours: [many[command]], bare: [one[command]] },
-        ),
-      );
-    } finally {
-      await project.remove();
-    }
+    await using project = await createProject("responder", { service: NO_SERVICE, signal });
+    update("one workspace");
+    const one = await rotateResponder(project, 1);
+    update(`${MANY} workspaces`);
+    const many = await rotateResponder(project, MANY);
+    return (["up", "rotation", "destroy"] as const).map((command) =>
+      summarize(
+        {
+          what: `${command} of a HandshakeResponder of ${MANY} workspaces (time)`,
+          against: "of one workspace",
+          target: { atMost: 3 },
+          combine: ratio,
+        },
+        { ours: [many[command]], bare: [one[command]] },
+      ),
+    );
   },
 };
 
 async function rotateResponder(project: Project, workspaces: number) {
   await project.declare(workspaces, "first-key-0123456789");
   try {
-    const up = await timeOf(() => project.up());
+    const up = await timeOf(() => project.pulumi("up"));
     await project.declare(workspaces, "second-key-0123456789");
-    return { up, rotation: await timeOf(() => project.up()), destroy: await timeOf(() => project.destroy()) };
+    const rotation = await timeOf(() => project.pulumi("up"));
+    return { up, rotation, destroy: await timeOf(() => project.pulumi("destroy")) };
   } catch (error) {
     // Its process would outlive the project.
-    await project.destroy();
+    await project.pulumi("destroy");
     throw error;
   }
 }
+
+export const engineRows = [stateRow, engineRow, manyWorkspacesRow];

@@ -1,57 +1,57 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { run } from "../../setup/run.mjs";
-import { compare, difference, timeOf, type Row, type RowContext } from "../measure.ts";
+import { compare, difference, timeOf, type Row } from "../measure.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
-const timeNode = ({ signal }: RowContext, ...args: string[]): Promise<number> =>
-  timeOf(() => run(process.execPath, args, { cwd: repository, env: process.env, signal }));
+interface NodeRow {
+  name: string;
+  title: string;
+  what: string;
+  against: string;
+  /** Arguments of Node on either side. */
+  ours: string[];
+  bare: string[];
+  atMostMs: number;
+  rounds: number;
+}
 
-/** How long a person waits for the command line to print anything. */
-export const commandLineRow: Row = {
-  name: "command-line",
-  title: "Starting apichat --help, 30 processes on each side: about 20 seconds",
-  measure: async (context) => [
-    await compare(
-      context,
-      {
-        what: "apichat --help",
-        against: "node -e 0",
-        unit: "ms",
-        target: { atMost: 80 },
-        combine: difference,
-      },
-      {
-        ours: () => timeNode(context, "dist/provider/cli/main.js", "--help"),
-        bare: () => timeNode(context, "-e", "0"),
-        rounds: 30,
-        warmUpRounds: 2,
-      },
-    ),
-  ],
-};
+/** How long a person waits for the command line to print anything, and what a program pays for importing this package. */
+export const processRows = [
+  rowOf({
+    name: "command-line",
+    title: "Starting apichat --help, 30 processes on each side: about 20 seconds",
+    what: "apichat --help",
+    against: "node -e 0",
+    ours: ["dist/provider/cli/main.js", "--help"],
+    bare: ["-e", "0"],
+    atMostMs: 80,
+    rounds: 30,
+  }),
+  rowOf({
+    name: "loading",
+    title: "Loading pulumi-apichat, 20 processes on each side: about 40 seconds",
+    what: "loading pulumi-apichat in a program",
+    against: "loading @pulumi/pulumi alone",
+    ours: ["-e", 'require("@pulumi/pulumi");require("pulumi-apichat")'],
+    bare: ["-e", 'require("@pulumi/pulumi")'],
+    atMostMs: 20,
+    rounds: 20,
+  }),
+];
 
-/** What a program pays for importing this package beside the SDK. */
-export const loadingRow: Row = {
-  name: "loading",
-  title: "Loading pulumi-apichat, 20 processes on each side: about 40 seconds",
-  measure: async (context) => [
-    await compare(
-      context,
-      {
-        what: "loading pulumi-apichat in a program",
-        against: "loading @pulumi/pulumi alone",
-        unit: "ms",
-        target: { atMost: 20 },
-        combine: difference,
-      },
-      {
-        ours: () => timeNode(context, "-e", 'require("@pulumi/pulumi");require("pulumi-apichat")'),
-        bare: () => timeNode(context, "-e", 'require("@pulumi/pulumi")'),
-        rounds: 20,
-        warmUpRounds: 1,
-      },
-    ),
-  ],
-};
+function rowOf({ name, title, what, against, ours, bare, atMostMs, rounds }: NodeRow): Row {
+  return {
+    name,
+    title,
+    measure: async (context) => {
+      const { signal } = context;
+      const timeNode = (args: string[]) => (): Promise<number> =>
+        timeOf(() => run(process.execPath, args, { cwd: repository, env: process.env, signal }));
+      const claim = { what, against, unit: "ms", target: { atMost: atMostMs }, combine: difference } as const;
+      const sides = { ours: timeNode(ours), bare: timeNode(bare) };
+      return [await compare(context, { ...claim, ...sides, rounds, warmUpRounds: 2 })];
+    },
+  };
+}

@@ -20,12 +20,11 @@ const program = fileURLToPath(new URL("../../../dist/provider/cli/main.js", impo
 const START_LIMIT_MS = 20_000;
 
 /** `apichat responder` in a process of its own, with its spool in a temporary folder. */
-interface ResponderProgram {
+interface ResponderProgram extends AsyncDisposable {
   /** The webhook URL of its only workspace. */
   url: string;
   /** The folder of the spool. */
   folder: string;
-  stop: () => Promise<void>;
 }
 
 /** Starts the program for one workspace that keeps what arrives. */
@@ -40,48 +39,45 @@ async function startResponderProgram(signal: AbortSignal): Promise<ResponderProg
     cancelSignal: signal,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  const stop = async (): Promise<void> => {
+  await using resources = new AsyncDisposableStack();
+  resources.defer(async () => {
     child.kill("SIGTERM");
     await child;
     await rm(folder, { recursive: true, force: true });
-  };
+  });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(START_LIMIT_MS)]);
-  try {
-    for (;;) {
-      const instance = await readInstance(dataDir);
-      if (instance) return { url: `http://${instance.host}:${instance.port}/`, folder, stop };
-      await delay(50, undefined, { signal: limit });
-    }
-  } catch (error) {
-    await stop();
-    throw error;
+  let instance = await readInstance(dataDir);
+  while (!instance) {
+    await delay(50, undefined, { signal: limit });
+    instance = await readInstance(dataDir);
   }
+  const started = resources.move();
+  const url = `http://${instance.host}:${instance.port}/`;
+  return { url, folder, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 /** What shared commits gain: the whole program with its spool against one commit a request. */
-export const spoolRow: Row = {
+const spoolRow: Row = {
   name: "spool",
   title: "apichat responder with its spool against one commit a request: about 30 seconds",
   measure: async (context) => {
-    const ours = await startResponderProgram(context.signal);
+    await using ours = await startResponderProgram(context.signal);
     // Beside the other spool, so that both are on the same disk.
-    const bare = await startServer("sqlite", [join(ours.folder, "bare.sqlite")]);
-    try {
-      const connections = 50;
-      const send = (url: string) => async (): Promise<number> =>
-        (await sendDeliveries(url, { count: 5000, connections, signal: context.signal })).ratePerSecond;
-      const claim = {
-        what: `apichat responder with spool, 1 KiB, ${connections} connections (rate)`,
-        against: "node:http and node:sqlite, one commit a request",
-        target: { atLeast: 2 },
-        combine: ratio,
-      };
-      const sides = { ours: send(ours.url), bare: send(bare.ready.url) };
-      return [await compare(context, claim, { ...sides, rounds: 9, warmUpRounds: 1 })];
-    } finally {
-      await bare.stop();
-      await ours.stop();
-    }
+    await using bare = await startServer("sqlite", join(ours.folder, "bare.sqlite"));
+    const connections = 50;
+    const send = (url: string) => async (): Promise<number> =>
+      (await sendDeliveries(url, { count: 5000, connections, signal: context.signal })).ratePerSecond;
+    const measurement = await compare(context, {
+      what: `apichat responder with spool, 1 KiB, ${connections} connections (rate)`,
+      against: "node:http and node:sqlite, one commit a request",
+      target: { atLeast: 2 },
+      combine: ratio,
+      ours: send(ours.url),
+      bare: send(bare.ready.url),
+      rounds: 9,
+      warmUpRounds: 1,
+    });
+    return [measurement];
   },
 };
 
@@ -94,7 +90,7 @@ const repeat = (work: () => void) => (): Promise<number> =>
   });
 
 /** What the redaction of many keys adds to a line of the responder's log. */
-export const logLineRow: Row = {
+const logLineRow: Row = {
   name: "log-line",
   title: `A line of the responder's log with ${KEYS} keys: a few seconds`,
   measure: async (context) => {
@@ -107,13 +103,11 @@ export const logLineRow: Row = {
     let written = 0;
     const keys = Array.from({ length: KEYS }, () => randomBytes(32).toString("base64url"));
     const log = createLog((line) => (written += line.length), createRedactor(keys));
-    const claim = {
+    const measurement = await compare(context, {
       what: `a log line, redacted for ${KEYS} keys (time)`,
       against: "JSON.stringify of it",
       target: { atMost: 20 },
       combine: ratio,
-    };
-    const measurement = await compare(context, claim, {
       ours: repeat(() => log.warn("not forwarded", fields)),
       bare: repeat(() => {
         const line = { time: new Date().toISOString(), level: "warn", event: "not forwarded", ...fields };
@@ -133,44 +127,44 @@ const BYTE_EVERY_MS = 1000;
 const ENDED_WITHIN_MS = 90_000;
 
 /** Whether senders that are slow on purpose hold up the others, and whether they are ended. */
-export const slowConnectionsRow: Row = {
+const slowConnectionsRow: Row = {
   name: "slow",
   title: `${SLOW_CONNECTIONS} slow connections: about 80 seconds`,
   measure: async ({ signal, update }) => {
-    const { url, stop } = await startResponderProgram(signal);
+    await using responder = await startResponderProgram(signal);
+    const { url } = responder;
     const slow: Socket[] = [];
-    try {
-      const measureP99s = async (): Promise<number[]> => {
-        const values: number[] = [];
-        for (let round = 0; round < 5; round += 1) {
-          values.push((await sendDeliveries(url, { count: 2000, connections: 10, signal })).p99Ms);
-        }
-        return values;
-      };
-      await sendDeliveries(url, { count: 2000, connections: 10, signal });
-      const alone = median(await measureP99s());
-      update("opening the slow connections");
-      while (slow.length < SLOW_CONNECTIONS) slow.push(openSlowly(url, slow.length % 2 === 1));
-      await Promise.all(slow.map((socket) => once(socket, "connect")));
-      const beside = await measureP99s();
-      const open = slow.filter(({ closed }) => !closed);
-      if (open.length < SLOW_CONNECTIONS) {
-        throw new Error(`only ${open.length} slow connections were open during the measurement`);
+    using sockets = new DisposableStack();
+    const measureP99s = async (rounds: number): Promise<number[]> => {
+      const values: number[] = [];
+      while (values.length < rounds) {
+        values.push((await sendDeliveries(url, { count: 2000, connections: 10, signal })).p99Ms);
       }
-      update("waiting until the program has ended the slow connections");
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(ENDED_WITHIN_MS)]);
-      await Promise.all(open.map((socket) => once(socket, "close", { signal: limit })));
-      const claim = {
-        what: `p99 of a delivery beside ${SLOW_CONNECTIONS} slow connections, which are ended`,
-        against: "without them",
-        target: { atMost: 2 },
-        combine: ratio,
-      };
-      return [summarize(claim, { ours: beside, bare: beside.map(() => alone) })];
-    } finally {
-      for (const socket of slow) socket.destroy();
-      await stop();
+      return values;
+    };
+    await measureP99s(1);
+    const alone = median(await measureP99s(5));
+    update("opening the slow connections");
+    while (slow.length < SLOW_CONNECTIONS) {
+      const socket = openSlowly(url, slow.length % 2 === 1);
+      slow.push(sockets.adopt(socket, () => socket.destroy()));
     }
+    await Promise.all(slow.map((socket) => once(socket, "connect")));
+    const beside = await measureP99s(5);
+    const open = slow.filter(({ closed }) => !closed);
+    if (open.length < SLOW_CONNECTIONS) {
+      throw new Error(`only ${open.length} slow connections were open during the measurement`);
+    }
+    update("waiting until the program has ended the slow connections");
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(ENDED_WITHIN_MS)]);
+    await Promise.all(open.map((socket) => once(socket, "close", { signal: limit })));
+    const claim = {
+      what: `p99 of a delivery beside ${SLOW_CONNECTIONS} slow connections, which are ended`,
+      against: "without them",
+      target: { atMost: 2 },
+      combine: ratio,
+    };
+    return [summarize(claim, { ours: beside, bare: beside.map(() => alone) })];
   },
 };
 
@@ -187,3 +181,5 @@ function openSlowly(url: string, isBody: boolean): Socket {
   socket.on("error", () => socket.destroy());
   return socket;
 }
+
+export const responderProgramRows = [logLineRow, spoolRow, slowConnectionsRow];

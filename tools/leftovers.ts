@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
-import { signalProcess } from "../setup/run.mjs";
+import { signalProcess } from "./setup/run.mjs";
 
 /**
  * Ends every process that has this setting, `NAME=value`, in its environment. An engine that is ended while it starts a

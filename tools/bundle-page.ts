@@ -1,9 +1,10 @@
+/** The inbox page of the emulator: `node tools/bundle-page.ts` bundles it into dist/. */
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
 
 /** What the script holds of others: their licences go with it. */
@@ -50,3 +51,5 @@ async function readLicences(): Promise<string> {
   );
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
+
+if (import.meta.main) await bundlePage(join(root, "dist", "provider", "emulator", "page"));

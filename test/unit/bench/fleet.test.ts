@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { formatFigures, summarizeRuns, type SplitRun } from "../../../tools/bench/fleet-figures.ts";
+import { drawFleetPlot, readFigures, resultFiles } from "../../../tools/bench/fleet-plot.ts";
+
+const machine = { cores: 2, processor: "any", node: "v24", engine: "3.259.0", loadBefore: 0 };
+const oneStack: SplitRun = {
+  split: "oneStack",
+  workspaces: 1000,
+  stacks: 1,
+  upSeconds: 130,
+  refreshSeconds: 6,
+  peakBytes: 1500 * 2 ** 20,
+};
+const fleet: SplitRun = { ...oneStack, split: "fleet", stacks: 8, upSeconds: 40 };
+
+describe("the numbers of the fleet's benchmark", () => {
+  it("are the medians of each split and size, in the order of the plot, whatever was run first", () => {
+    const runs = [fleet, { ...fleet, upSeconds: 41 }, { ...fleet, upSeconds: 90 }];
+    const figures = summarizeRuns([...runs, oneStack, { ...oneStack, workspaces: 50 }], machine);
+    expect(figures.sizes).toMatchObject([
+      { split: "oneStack", workspaces: 50, runs: 1 },
+      { split: "oneStack", workspaces: 1000, runs: 1, upSeconds: 130, peakMebibytes: 1500 },
+      { split: "fleet", workspaces: 1000, runs: 3, upSeconds: 41 },
+    ]);
+    expect(formatFigures(figures)).toMatch(/fleet +│ 1000 +│ 8 +│ 41 s +│ 6 s +│ 1500 MiB/);
+  });
+});
+
+describe("the plot of the fleet's benchmark", () => {
+  it("is drawn from the numbers in tools/bench/results (else run: node tools/bench/main.ts --redraw)", async () => {
+    const plot = drawFleetPlot(await readFigures());
+    expect(await readFile(resultFiles.plot, "utf8")).toBe(plot);
+    expect(plot).toContain(">peak memory of all processes (MiB)</text>");
+  });
+
+  it("leaves the memory out where it could not be measured", () => {
+    const { sizes, ...rest } = summarizeRuns([{ ...oneStack, peakBytes: undefined }, fleet], machine);
+    expect(drawFleetPlot({ ...rest, sizes: sizes.slice(0, 1) })).not.toContain("peak memory of all");
+  });
+});
