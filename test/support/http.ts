@@ -14,6 +14,7 @@ import {
   type Socket,
 } from "node:net";
 import { buffer, text } from "node:stream/consumers";
+import { Worker } from "node:worker_threads";
 import { afterAll } from "vitest";
 
 /** Undone when the file's tests are through, not after each: tests may run side by side. */
@@ -118,6 +119,30 @@ export async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   socket.write(bytes);
   return text(socket);
+}
+
+/** A listener that accepts nothing and whose backlog is full: connecting to its URL never ends. */
+export async function startDeafListener(): Promise<string> {
+  const script = `
+    const { parentPort } = require("node:worker_threads");
+    const server = require("node:net").createServer();
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const worker = new Worker(script, { eval: true });
+  afterTests(() => worker.terminate());
+  const port = await new Promise<number>((resolve) => worker.once("message", resolve));
+  let connected = 0;
+  // A backlog of one holds two connections; whoever comes later gets no answer at all.
+  await new Promise<void>((resolve) => {
+    for (let n = 0; n < 4; n += 1) {
+      const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());
+      socket.on("error", () => socket.destroy());
+      afterTests(() => socket.destroy());
+    }
+  });
+  return `http://127.0.0.1:${port}`;
 }
 
 async function listen(server: Server, scheme: string, wanted = 0): Promise<Listening> {

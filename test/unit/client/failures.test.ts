@@ -1,109 +1,106 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { ANSWER_LIMIT_BYTES } from "../../../provider/client/attempt.js";
-import {
-  answerJson,
-  answerOk,
-  createAgent,
-  createTestClient,
-  failureOf,
-  startServer,
-  startTcpServer,
-} from "./harness.js";
-
-type Respond = (response: ServerResponse) => void;
-
-const respondWith =
-  (status: number, body: string, headers: Record<string, string> = {}): Respond =>
-  (response) =>
-    response.writeHead(status, headers).end(body);
+import type { ApiChatErrorCode } from "../../../provider/client/index.js";
+import type { Hint } from "../../../provider/errors/index.js";
+import { startServer, startTcpServer } from "../../support/http.js";
+import { CALLS, createAgent, createTestClient, createTestMessageClient, failureOf, TO } from "./harness.js";
 
 const JSON_ERROR = '{"status":"error","message":"no"}';
 
-describe("an answer that is not a success", () => {
-  test.each<[string, Respond, { code: string; httpStatus?: number }, string]>([
-    [
-      "401",
-      respondWith(401, JSON_ERROR),
-      { code: "unauthorized", httpStatus: 401 },
-      "one per external system",
-    ],
-    ["403", respondWith(403, ""), { code: "unauthorized", httpStatus: 403 }, "APICHAT_API_KEY"],
-    ["400", respondWith(400, JSON_ERROR), { code: "rejected", httpStatus: 400 }, JSON_ERROR],
-    ["404", respondWith(404, "nothing here"), { code: "rejected", httpStatus: 404 }, "nothing here"],
-    ["409", respondWith(409, ""), { code: "rejected", httpStatus: 409 }, "HTTP 409"],
-    ["422", respondWith(422, JSON_ERROR), { code: "rejected", httpStatus: 422 }, "HTTP 422"],
-    ["501", respondWith(501, ""), { code: "rejected", httpStatus: 501 }, "HTTP 501"],
-    [
-      "a redirect",
-      respondWith(302, "", { location: "https://other.example/path?token=query-value" }),
-      { code: "protocol", httpStatus: 302 },
-      "https://other.example/path?token=***",
-    ],
-    [
-      "a redirect to a path",
-      respondWith(308, "", { location: "/moved?token=query-value" }),
-      { code: "protocol", httpStatus: 308 },
-      "/moved?token=***",
-    ],
-    ["a redirect to nowhere", respondWith(301, ""), { code: "protocol", httpStatus: 301 }, "nowhere"],
-    ["not JSON", respondWith(200, '{"status":"ok"'), { code: "protocol", httpStatus: 200 }, "not JSON"],
-    ["HTML", respondWith(200, "<p>Maintenance</p>"), { code: "protocol", httpStatus: 200 }, "Maintenance"],
-    ["empty", respondWith(200, ""), { code: "protocol", httpStatus: 200 }, "empty"],
-    ["204", respondWith(204, ""), { code: "protocol", httpStatus: 204 }, "empty"],
-    ["another status", respondWith(200, JSON_ERROR), { code: "rejected" }, JSON_ERROR],
-    ["an empty status", respondWith(200, '{"status":""}'), { code: "rejected" }, '{"status":""}'],
-    ["no envelope", respondWith(200, '{"data":{}}'), { code: "protocol" }, "not an envelope"],
-    ["null", respondWith(200, "null"), { code: "protocol" }, "not an envelope"],
-    ["a list", respondWith(200, "[]"), { code: "protocol" }, "not an envelope"],
-    ["a string", respondWith(200, '"ok"'), { code: "protocol" }, "not an envelope"],
-    ["a status that is no text", respondWith(200, '{"status":1}'), { code: "protocol" }, "not an envelope"],
-    [
-      "data that is a string",
-      respondWith(200, '{"status":"ok","data":"x"}'),
-      { code: "protocol" },
-      "envelope",
-    ],
-    [
-      "a field that is no text",
-      respondWith(200, '{"status":"ok","data":{"webhook_url":1}}'),
-      { code: "protocol" },
-      "envelope",
-    ],
-  ])("(%s) fails at once", async (_, respond, expected, text) => {
-    const { origin, received } = await startServer((_request, response) => respond(response));
-    const error = await failureOf(createTestClient(`${origin}/acme?tenant=query-value`).getWebhook());
-    expect(error).toMatchObject({ ...expected, operation: "get-webhook", attempts: 1 });
-    expect(error.message).toContain(text);
-    expect(error.message).toContain(`get-webhook at ${origin}/acme?tenant=***`);
+/** A call of each client, at an address with a query, and the hints that it gives. */
+const CLIENTS = [
+  {
+    operation: "get-webhook",
+    call: (origin: string) => createTestClient(`${origin}/acme?tenant=query-value`).getWebhook(),
+    at: (origin: string) => `get-webhook at ${origin}/acme?tenant=***: `,
+    hints: { key: [{ id: "give_api_key" }], gone: [{ id: "check_base_url" }] },
+    address: "baseUrl",
+  },
+  {
+    operation: "message",
+    call: (origin: string) =>
+      createTestMessageClient(origin, { botUrl: `${origin}/f1?tenant=query-value`, retry: "any" }).sendText({
+        ...TO,
+        text: "Good morning",
+      }),
+    at: (origin: string) => `message to ${origin}/f1?tenant=***: `,
+    hints: { key: [{ id: "check_flow_api_key" }], gone: [{ id: "read_bot_url" }] },
+    address: "botUrl",
+  },
+] as const;
+
+describe.each(CLIENTS)("$operation", ({ operation, call, at, hints, address }) => {
+  test.each<[number, string, ApiChatErrorCode, readonly Hint[]]>([
+    [401, JSON_ERROR, "unauthorized", hints.key],
+    [403, "", "unauthorized", hints.key],
+    [400, JSON_ERROR, "rejected", []],
+    [404, "nothing here", "rejected", hints.gone],
+    [410, "", "rejected", hints.gone],
+    [422, JSON_ERROR, "rejected", []],
+    [501, "", "rejected", []],
+  ])("answered with HTTP %i %s fails at once: %s", async (status, body, code, expected) => {
+    const { url, requests } = await startServer((_, response) => response.writeHead(status).end(body));
+    const error = await failureOf(call(url));
+    expect(error).toMatchObject({ code, operation, httpStatus: status, attempts: 1, hints: expected });
+    expect(error.summary).toBe(`${at(url)}HTTP ${status}${body && `: ${body}`}`);
+    expect(requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["https://other.example/path?token=query-value", "https://other.example/path?token=***"],
+    ["/moved?token=query-value", "/moved?token=***"],
+    [undefined, "nowhere"],
+  ])("redirected to %s fails at once", async (location, shown) => {
+    const headers = location === undefined ? {} : { location };
+    const { url } = await startServer((_, response) => response.writeHead(302, headers).end());
+    const error = await failureOf(call(url));
+    expect(error).toMatchObject({ code: "protocol", operation, httpStatus: 302, attempts: 1 });
+    expect(error.hints).toEqual([{ id: "set_final_address", address }]);
+    expect(error.message).toContain(`${shown}, which is not followed`);
     expect(error.message).not.toContain("query-value");
-    expect(received).toHaveLength(1);
-  });
-
-  test.each([408, 429, 500, 502, 503, 504])("(%i) is retried, then unavailable", async (status) => {
-    const { origin, received } = await startServer((_, response) => answerJson(response, {}, status));
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 0.5 }).getWebhook());
-    expect(error).toMatchObject({ code: "unavailable", httpStatus: status, attempts: received.length });
-    expect(error.message).toContain(`HTTP ${status}`);
-    expect(received.length).toBeGreaterThan(1);
-  });
-
-  test("quotes the body on one line, cut, without what could drive a terminal", async () => {
-    const { origin } = await startServer((_, response) =>
-      response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
-    );
-    const { message } = await failureOf(createTestClient(origin).getWebhook());
-    expect(message).toContain("first second [31m xxx");
-    expect(message).not.toMatch(/\p{Cc}/u);
-    expect(message).toMatch(/x{450,490}…$/);
   });
 });
 
-/** An envelope of this many bytes. */
-const pad = (bytes: number): string => {
-  const frame = JSON.stringify({ status: "ok", pad: "" });
-  return JSON.stringify({ status: "ok", pad: "x".repeat(bytes - frame.length) });
-};
+describe("an answer with HTTP 200", () => {
+  test.each<[string, ApiChatErrorCode, string]>([
+    ['{"status":"ok"', "protocol", "not JSON"],
+    ["<p>Maintenance</p>", "protocol", "Maintenance"],
+    ["", "protocol", "empty"],
+    [JSON_ERROR, "rejected", JSON_ERROR],
+    ['{"status":""}', "rejected", '{"status":""}'],
+    ...['{"data":{}}', "null", "[]", '"ok"', '{"status":1}'].map(
+      (body): [string, ApiChatErrorCode, string] => [body, "protocol", "not an envelope"],
+    ),
+    ['{"status":"ok","data":"x"}', "protocol", "not an envelope"],
+    ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "not an envelope"],
+  ])("and %s is no success: %s", async (body, code, text) => {
+    const { url } = await startServer((_, response) => response.end(body));
+    const error = await failureOf(createTestClient(url).getWebhook());
+    expect(error).toMatchObject({ code, attempts: 1 });
+    expect(error.message).toContain(text);
+  });
+
+  test("may be of 1 MiB", async () => {
+    const frame = JSON.stringify({ status: "ok", pad: "" });
+    const pad = "x".repeat(ANSWER_LIMIT_BYTES - frame.length);
+    const { url } = await startServer((_, response) => response.end(JSON.stringify({ status: "ok", pad })));
+    expect(ANSWER_LIMIT_BYTES).toBe(1024 * 1024);
+    expect(await createTestClient(url).getWebhook()).toBeUndefined();
+  });
+
+  test("may not be longer, and is not read to its end", async () => {
+    const broken = Promise.withResolvers<void>();
+    const { url } = await startServer((_, response) => {
+      response.on("close", broken.resolve);
+      writeWithoutEnd(response);
+    });
+    const error = await failureOf(createTestClient(url, { requestSeconds: 10 }).getWebhook());
+    expect(error).toMatchObject({ code: "protocol", attempts: 1 });
+    expect(error.message).toContain(`larger than ${ANSWER_LIMIT_BYTES} bytes`);
+    await broken.promise;
+  });
+});
 
 /** Writes as fast as it is read, until the other side has had enough. */
 function writeWithoutEnd(response: ServerResponse): void {
@@ -111,65 +108,31 @@ function writeWithoutEnd(response: ServerResponse): void {
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
-describe("an answer's size", () => {
-  test("may be 1 MiB", async () => {
-    const { origin } = await startServer((_, response) => response.end(pad(ANSWER_LIMIT_BYTES)));
-    expect(ANSWER_LIMIT_BYTES).toBe(1024 * 1024);
-    expect(await createTestClient(origin).getWebhook()).toBeUndefined();
-  });
-
-  test("may not be more, and is not read to its end", async () => {
-    const broken = Promise.withResolvers<void>();
-    const { origin, received } = await startServer((_, response) => {
-      response.on("close", broken.resolve);
-      writeWithoutEnd(response);
-    });
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 10 }).getWebhook());
-    expect(error).toMatchObject({ code: "protocol", attempts: 1 });
-    expect(error.message).toContain(`larger than ${ANSWER_LIMIT_BYTES} bytes`);
-    expect(received).toHaveLength(1);
-    await broken.promise;
-  });
+test("the body of a refusal is quoted on one line, cut, without what could drive a terminal", async () => {
+  const { url } = await startServer((_, response) =>
+    response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
+  );
+  const { message } = await failureOf(createTestClient(url).getWebhook());
+  expect(message).toMatch(/first second \[31m x{450,490}…$/);
 });
 
-describe("a connection that fails for good", () => {
-  test("fails at once where the name does not resolve", async () => {
+describe.each(CALLS)("%s fails at once", (operation, call) => {
+  test("where the name does not resolve", async () => {
     const notFound = Object.assign(new Error("getaddrinfo ENOTFOUND service.example"), { code: "ENOTFOUND" });
-    let lookups = 0;
-    const dispatcher = createAgent({
-      connect: {
-        lookup: (_host, _options, done) => {
-          lookups += 1;
-          done(notFound, []);
-        },
-      },
-    });
-    const error = await failureOf(createTestClient("http://service.example/", { dispatcher }).getWebhook());
-    expect(error).toMatchObject({ code: "unavailable", attempts: 1 });
-    expect(error.message).toContain("ENOTFOUND");
-    expect(lookups).toBe(1);
+    const dispatcher = createAgent({ connect: { lookup: (_host, _options, done) => done(notFound, []) } });
+    const error = await failureOf(call("http://service.example", { dispatcher }));
+    expect(error).toMatchObject({ code: "unavailable", operation, attempts: 1 });
+    expect(error.facts).toMatchObject({ connection: "ENOTFOUND" });
+    const address = operation === "message" ? "botUrl" : "baseUrl";
+    expect(error.hints.at(-1)).toEqual({ id: "check_connection", address });
+    expect(error.hints.some(({ id }) => id === "message_not_sent")).toBe(operation === "message");
   });
 
-  test("fails at once where no TLS is spoken", async () => {
-    let connections = 0;
-    const origin = await startTcpServer((socket) => {
-      connections += 1;
+  test("where no TLS is spoken", async () => {
+    const { url } = await startTcpServer((socket) => {
       socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"));
     });
-    const error = await failureOf(createTestClient(origin.replace("http:", "https:")).getWebhook());
+    const error = await failureOf(call(url.replace("http:", "https:")));
     expect(error).toMatchObject({ code: "unavailable", attempts: 1 });
-    expect(connections).toBe(1);
-  });
-
-  test("is retried where nothing listens, and named", async () => {
-    const { origin } = await startServer((_, response) => answerOk(response));
-    const dispatcher = createAgent({
-      connect: (_options, done) =>
-        done(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }), null),
-    });
-    const error = await failureOf(createTestClient(origin, { dispatcher, requestSeconds: 0.4 }).getWebhook());
-    expect(error).toMatchObject({ code: "unavailable" });
-    expect(error.attempts).toBeGreaterThan(1);
-    expect(error.message).toContain("ECONNREFUSED");
   });
 });

@@ -1,122 +1,27 @@
-import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from "node:http";
-import {
-  connect,
-  createServer as createTcpServer,
-  type AddressInfo,
-  type Server,
-  type Socket,
-} from "node:net";
-import { Worker } from "node:worker_threads";
+import type { ServerResponse } from "node:http";
+import { inspect } from "node:util";
 import { Agent } from "undici";
-import { afterAll } from "vitest";
 import {
   ApiChatError,
+  MessageClient,
   RegistrationClient,
+  type CallOptions,
+  type MessageClientOptions,
   type RegistrationClientOptions,
+  type Retry,
 } from "../../../provider/client/index.js";
+import type { InboundMessage } from "../../../schema/inbound.js";
+import {
+  afterTests,
+  startServer as startHttpServer,
+  type Answer,
+  type Received,
+} from "../../support/http.js";
 
 /** Secrets whose characters every encoding writes in another way. */
 export const API_KEY = "ak/system+test=&<secret>\"ü'-0123456789";
 export const VERIFICATION_KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
-
-/** Undone when the file's tests are through, so that they may run side by side. */
-const cleanups: (() => unknown)[] = [];
-afterAll(async () => {
-  await Promise.all(cleanups.splice(0).map((cleanUp) => cleanUp()));
-});
-
-export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
-
-export interface Received {
-  method: string;
-  /** Path and query, as sent. */
-  path: string;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-export interface TestServer {
-  /** Origin, such as `http://127.0.0.1:8080`. */
-  origin: string;
-  received: Received[];
-}
-
-/** What to answer to one request; the index counts requests from 0. */
-export type Answer = (request: Received, response: ServerResponse, index: number) => void;
-
-/** An HTTP server on a free loopback port, gone after the tests. */
-export async function startServer(answer: Answer): Promise<TestServer> {
-  const received: Received[] = [];
-  const listener: RequestListener = (incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
-      const { method = "", url: path = "", headers } = incoming;
-      const request = { method, path, headers, body: Buffer.concat(chunks).toString() };
-      answer(request, response, received.push(request) - 1);
-    });
-  };
-  return { origin: await listen(createServer(listener)), received };
-}
-
-/** A TCP server that answers whatever bytes it likes. */
-export async function startTcpServer(serve: (socket: Socket) => void): Promise<string> {
-  return listen(
-    createTcpServer((socket) => {
-      // A client that gives up resets its connection; that is no failure of the test.
-      socket.on("error", () => socket.destroy());
-      serve(socket);
-    }),
-  );
-}
-
-/** A loopback listener that accepts nothing and whose backlog is full: connecting to it never ends. */
-export async function startDeafListener(): Promise<string> {
-  const script = `
-    const { parentPort } = require("node:worker_threads");
-    const server = require("node:net").createServer();
-    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
-      parentPort.postMessage(server.address().port);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-    });`;
-  const worker = new Worker(script, { eval: true });
-  afterTests(() => worker.terminate());
-  const port = await new Promise<number>((resolve) => worker.once("message", resolve));
-  let connected = 0;
-  // A backlog of one holds two connections; whoever comes later gets no answer at all.
-  await new Promise<void>((resolve) => {
-    for (let n = 0; n < 4; n += 1) {
-      const socket = connect(port, "127.0.0.1", () => (connected += 1) === 2 && resolve());
-      socket.on("error", () => socket.destroy());
-      afterTests(() => socket.destroy());
-    }
-  });
-  return `http://127.0.0.1:${port}`;
-}
-
-/** A loopback port on which nothing listens. */
-export async function closedPort(): Promise<number> {
-  const server = createTcpServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
-
-async function listen(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterTests(() => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    for (const socket of sockets) socket.destroy();
-    return closed;
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+export const FLOW_KEY = "fk/system+test=&<secret>'-0123456789";
 
 export const REGISTERED = {
   webhook_url: "https://chat.acme.example/webhooks/apichat",
@@ -132,7 +37,15 @@ export function answerJson(response: ServerResponse, value: unknown, status = 20
 export const answerOk = (response: ServerResponse, data: unknown = REGISTERED): void =>
   answerJson(response, { status: "ok", data });
 
-/** A client with connections of its own, closed after the tests. */
+/** Connections of its own, closed after the tests. */
+export function createAgent(options: Agent.Options = {}): Agent {
+  const agent = new Agent(options);
+  // Not awaited: a connection that cannot be made would be waited for.
+  afterTests(() => void agent.destroy());
+  return agent;
+}
+
+/** A client with connections of its own. */
 export function createTestClient(
   baseUrl: string,
   options: Partial<RegistrationClientOptions> = {},
@@ -141,12 +54,46 @@ export function createTestClient(
   return new RegistrationClient({ baseUrl, apiKey: API_KEY, requestSeconds: 3, ...options, dispatcher });
 }
 
-export function createAgent(options: Agent.Options = {}): Agent {
-  const agent = new Agent(options);
-  // Not awaited: a connection that cannot be made would be waited for.
-  afterTests(() => void agent.destroy());
-  return agent;
+/** A client with connections of its own, whose bot is at this origin. */
+export function createTestMessageClient(
+  origin: string,
+  options: Partial<MessageClientOptions> = {},
+): MessageClient {
+  const dispatcher = options.dispatcher ?? createAgent();
+  const botUrl = `${origin}/api/apichat/f1`;
+  return new MessageClient({ botUrl, flowApiKey: FLOW_KEY, requestSeconds: 3, ...options, dispatcher });
 }
+
+const ANA = { id: "contact-42", name: "Ana Beatriz" };
+
+/** A call's options, to which its own are added. */
+export const TO = { sender: ANA, conversationId: 7 };
+
+export const textOf = (conversation: number, content: string, id = ANA.id): InboundMessage => ({
+  content,
+  message_type: "incoming",
+  sender: { id, name: "Ana", type: "contact" },
+  conversation_id: conversation,
+  event: "message_created",
+});
+
+/** The options that both clients have. */
+type ClientOptions = Pick<RegistrationClientOptions & MessageClientOptions, "requestSeconds" | "signal"> & {
+  dispatcher?: Agent;
+  onRetry?: (retry: Retry & { operation: string }) => void;
+};
+
+/** One call of each client, for what holds for both. */
+export const CALLS: [
+  "get-webhook" | "message",
+  (origin: string, options?: ClientOptions, call?: CallOptions) => Promise<unknown>,
+][] = [
+  ["get-webhook", (origin, options, call) => createTestClient(origin, options).getWebhook(call)],
+  [
+    "message",
+    (origin, options, call) => createTestMessageClient(origin, options).send(textOf(7, "hi"), call),
+  ],
+];
 
 /** The ApiChatError with which a call fails. Throws if it succeeds or fails in another way. */
 export async function failureOf(call: Promise<unknown>): Promise<ApiChatError> {
@@ -156,4 +103,21 @@ export async function failureOf(call: Promise<unknown>): Promise<ApiChatError> {
   );
   if (outcome instanceof ApiChatError) return outcome;
   throw outcome;
+}
+
+/** Every text that a program, a log or a crash reporter may get out of an error. */
+export const textsOf = (error: ApiChatError): string =>
+  [
+    error.message,
+    error.stack,
+    JSON.stringify(error),
+    inspect(error, { depth: Infinity, showHidden: true }),
+  ].join("\n");
+
+// By the names that the tests of other rooms still use.
+export { afterTests, freePort as closedPort, startDeafListener } from "../../support/http.js";
+export { startTcpServer, type Answer, type Received } from "../../support/http.js";
+export async function startServer(answer: Answer): Promise<{ origin: string; received: Received[] }> {
+  const { url: origin, requests: received } = await startHttpServer(answer);
+  return { origin, received };
 }

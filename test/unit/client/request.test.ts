@@ -1,15 +1,19 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { diagnoseHandshake } from "../../../provider/diagnosis/index.js";
 import { startEmulator } from "../../../provider/emulator/index.js";
+import { VERSION } from "../../../provider/lib/version.js";
+import { startServer } from "../../support/http.js";
 import {
   API_KEY,
   REGISTERED,
   VERIFICATION_KEY,
   answerJson,
   answerOk,
+  CALLS,
   createAgent,
   createTestClient,
   failureOf,
-  startServer,
+  textOf,
 } from "./harness.js";
 
 const webhook = {
@@ -17,92 +21,68 @@ const webhook = {
   webhookVerificationKey: VERIFICATION_KEY,
 };
 
+const startOk = () => startServer((_, response) => answerOk(response));
+
 describe("a request", () => {
   test("holds exactly the fields of its operation, as JSON, and asks for JSON", async () => {
-    const { origin, received } = await startServer((_, response) => answerOk(response));
-    const client = createTestClient(`${origin}/acme/apichat`);
+    const { url, requests } = await startOk();
+    const client = createTestClient(`${url}/acme/apichat`);
     await client.getWebhook();
-    await client.setWebhook(webhook);
+    // What else its caller's object holds is not sent.
+    const wider = { ...webhook, name: "acme", email: "a@b.example" };
+    await client.setWebhook(wider);
     await client.deleteWebhook();
-    expect(received.map(({ method, path, body }) => [method, path, JSON.parse(body) as unknown])).toEqual([
+    expect(requests.map(({ method, path, body }) => [method, path, JSON.parse(body) as unknown])).toEqual([
       ["POST", "/acme/apichat?action=get-webhook", { ChaveApi: API_KEY }],
       [
         "POST",
         "/acme/apichat?action=set-webhook",
-        {
-          ChaveApi: API_KEY,
-          webhook_url: webhook.webhookUrl,
-          webhook_verification_key: VERIFICATION_KEY,
-        },
+        { ChaveApi: API_KEY, webhook_url: webhook.webhookUrl, webhook_verification_key: VERIFICATION_KEY },
       ],
       ["POST", "/acme/apichat?action=delete-webhook", { ChaveApi: API_KEY }],
     ]);
-    for (const { headers } of received) {
-      expect(headers["content-type"]).toBe("application/json");
-      expect(headers.accept).toBe("application/json");
+    for (const { headers } of requests) {
+      expect(headers).toMatchObject({ "content-type": "application/json", accept: "application/json" });
       expect(headers.authorization).toBeUndefined();
     }
   });
 
-  test("does not send what else its caller's object holds", async () => {
-    const { origin, received } = await startServer((_, response) => answerOk(response));
-    const wider = { ...webhook, name: "acme", workspace: "w1", email: "a@b.example" };
-    await createTestClient(origin).setWebhook(wider);
-    expect(Object.keys(JSON.parse(received[0]?.body ?? "") as object)).toEqual([
-      "ChaveApi",
-      "webhook_url",
-      "webhook_verification_key",
-    ]);
-  });
-
   test.each([
-    ["/acme", "/acme?action=get-webhook"],
     ["", "/?action=get-webhook"],
     ["/acme?", "/acme?action=get-webhook"],
     ["/acme?tenant=a+b%2Fc&x=%41&empty=&y", "/acme?tenant=a+b%2Fc&x=%41&empty=&y&action=get-webhook"],
     ["/a%2Fb/?q=ü", "/a%2Fb/?q=%C3%BC&action=get-webhook"],
   ])("to a base URL ending in %s goes to %s", async (path, expected) => {
-    const { origin, received } = await startServer((_, response) => answerOk(response));
-    await createTestClient(origin + path).getWebhook();
-    expect(received[0]?.path).toBe(expected);
-  });
-
-  test("goes through the dispatcher that was given", async () => {
-    const { origin, received } = await startServer((_, response) => answerOk(response));
-    const { port } = new URL(origin);
-    const seen: string[] = [];
-    const dispatcher = createAgent({
-      connect: { lookup: (_host, _options, done) => done(null, [{ address: "127.0.0.1", family: 4 }]) },
-    }).compose((dispatch) => (options, handler) => {
-      seen.push(`${options.method} ${options.path}`);
-      return dispatch(options, handler);
-    });
-    await createTestClient(`http://service.example:${port}/acme`, { dispatcher }).getWebhook();
-    expect(seen).toEqual(["POST /acme?action=get-webhook"]);
-    expect(received[0]?.headers.host).toBe(`service.example:${port}`);
-  });
-
-  test("uses the connections of earlier ones", async () => {
-    const ports = new Set<number | undefined>();
-    const { origin } = await startServer((_, response) => {
-      ports.add(response.socket?.remotePort);
-      answerOk(response);
-    });
-    const client = createTestClient(origin);
-    for (let call = 0; call < 6; call += 1) await client.getWebhook();
-    // A call may begin before the connection of the last one is free again.
-    expect(ports.size).toBeLessThanOrEqual(2);
+    const { url, requests } = await startOk();
+    await createTestClient(url + path).getWebhook();
+    expect(requests[0]?.path).toBe(expected);
   });
 
   test.each([
     ["a webhook URL that is none", { ...webhook, webhookUrl: "chat.example?token=query-value" }],
     ["an empty verification key", { ...webhook, webhookVerificationKey: "" }],
   ])("with %s is not sent: invalid_config", async (_, set) => {
-    const { origin, received } = await startServer((_request, response) => answerOk(response));
-    const error = await failureOf(createTestClient(origin).setWebhook(set));
+    const { url, requests } = await startOk();
+    const error = await failureOf(createTestClient(url).setWebhook(set));
     expect(error).toMatchObject({ code: "invalid_config", operation: "set-webhook", attempts: 0 });
     expect(error.message).not.toContain("query-value");
-    expect(received).toEqual([]);
+    expect(requests).toEqual([]);
+  });
+});
+
+describe.each(CALLS)("%s", (_, call) => {
+  test("goes through the dispatcher that was given, on the connection of earlier calls", async () => {
+    const ports = new Set<number | undefined>();
+    const { url, port } = await startServer((_request, response) => {
+      ports.add(response.socket?.remotePort);
+      answerOk(response);
+    });
+    const dispatcher = createAgent({
+      connections: 1,
+      connect: { lookup: (_host, _options, done) => done(null, [{ address: "127.0.0.1", family: 4 }]) },
+    });
+    for (let n = 0; n < 5; n += 1) await call(url.replace("127.0.0.1", "service.example"), { dispatcher });
+    expect([ports.size, port]).toEqual([1, Number(new URL(url).port)]);
   });
 });
 
@@ -111,47 +91,37 @@ test.each([
   ["baseUrl", { baseUrl: "platform.example?token=query-value" }],
   ["requestSeconds", { requestSeconds: 0 }],
   ["requestSeconds", { requestSeconds: 2_147_484 }],
-])("a client with a wrong %s is refused: invalid_config, naming it", async (name, options) => {
+])("a client with a wrong %s is refused: invalid_config, naming it", async (field, options) => {
   const error = await failureOf((async () => createTestClient("http://127.0.0.1:9", options))());
-  expect(error).toMatchObject({ code: "invalid_config", attempts: 0 });
-  expect(error.message).toContain(`${name}: `);
+  expect(error).toMatchObject({ code: "invalid_config", attempts: 0, problems: [{ field }] });
   expect(error.message).not.toContain("query-value");
 });
 
 describe("an answer", () => {
-  test("is given as a registration", async () => {
-    const { origin } = await startServer((_, response) => answerOk(response, { ...REGISTERED, more: 1 }));
-    expect(await createTestClient(origin).getWebhook()).toEqual({
-      webhookUrl: REGISTERED.webhook_url,
-      webhookVerificationKey: VERIFICATION_KEY,
-      status: "verified",
-      botUrl: REGISTERED.bot_url,
-    });
-  });
-
   test.each([
-    ["null", null],
-    ["[]", []],
-    ["{}", {}],
-    ["missing", undefined],
-    ["empty strings", { webhook_url: "", webhook_verification_key: "", webhook_status: "", bot_url: "" }],
-  ])("whose data is %s means nothing registered", async (_, data) => {
-    const { origin } = await startServer((_request, response) =>
-      answerJson(response, { status: "ok", data }),
-    );
-    expect(await createTestClient(origin).getWebhook()).toBeUndefined();
+    [{ ...REGISTERED, more: 1 }, REGISTERED],
+    [
+      { webhook_url: "https://a.example/", webhook_status: "pending" },
+      {
+        webhook_url: "https://a.example/",
+        webhook_verification_key: "",
+        webhook_status: "pending",
+        bot_url: "",
+      },
+    ],
+  ])("with %j is given as a registration", async (data, wire) => {
+    const { url } = await startServer((_, response) => answerOk(response, data));
+    expect(await createTestClient(url).getWebhook()).toEqual({
+      webhookUrl: wire.webhook_url,
+      webhookVerificationKey: wire.webhook_verification_key,
+      status: wire.webhook_status,
+      botUrl: wire.bot_url,
+    });
   });
 
-  test("may have an unknown status and missing fields", async () => {
-    const { origin } = await startServer((_, response) =>
-      answerOk(response, { webhook_url: "https://a.example/", webhook_status: "pending" }),
-    );
-    expect(await createTestClient(origin).getWebhook()).toEqual({
-      webhookUrl: "https://a.example/",
-      webhookVerificationKey: "",
-      status: "pending",
-      botUrl: "",
-    });
+  test("with no data means that nothing is registered", async () => {
+    const { url } = await startServer((_, response) => answerJson(response, { status: "ok", data: [] }));
+    expect(await createTestClient(url).getWebhook()).toBeUndefined();
   });
 });
 
@@ -160,19 +130,43 @@ test("the three operations work against the emulator, with a query of the base U
     workspaces: [{ name: "acme", apiKey: API_KEY, baseUrlQuery: "tenant=a%20b" }],
     handshake: { encoding: "json" },
   });
-  try {
-    const { origin } = await startServer(({ body }, response) =>
-      response.end((JSON.parse(body) as { hub_challenge: string }).hub_challenge),
-    );
+  onTestFinished(() => emulator.close());
+  const { url } = await startServer(({ body }, response) =>
+    response.end((JSON.parse(body) as { hub_challenge: string }).hub_challenge),
+  );
+  const acme = emulator.workspace("acme");
+  const client = createTestClient(acme.baseUrl);
+  expect(await client.getWebhook()).toBeUndefined();
+  const set = await client.setWebhook({ ...webhook, webhookUrl: url });
+  expect(set).toMatchObject({ webhookUrl: url, status: "verified", botUrl: acme.botUrl });
+  expect(await client.getWebhook()).toEqual(set);
+  expect(await client.deleteWebhook()).toBeUndefined();
+  expect(acme.registration).toBeUndefined();
+});
+
+describe("the user agent", () => {
+  test("names the package and its version, in each client and in the handshake of the preflight", async () => {
+    const { url, requests } = await startOk();
+    for (const [, call] of CALLS) await call(url);
+    await diagnoseHandshake({ url: `${url}/hook`, verificationKey: "a-key-0123456789" });
+    const ours = `pulumi-apichat/${VERSION}`;
+    const agents = requests.map(({ headers }) => headers["user-agent"]);
+    expect(agents.slice(0, 2)).toEqual([ours, ours]);
+    expect(new Set(agents.slice(2))).toEqual(new Set([`${ours} (preflight)`]));
+  });
+
+  test("is the emulator's in handshakes, deliveries, and what it sends as a contact", async () => {
+    const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
+    onTestFinished(() => emulator.close());
     const acme = emulator.workspace("acme");
-    const client = createTestClient(acme.baseUrl);
-    expect(await client.getWebhook()).toBeUndefined();
-    const set = await client.setWebhook({ ...webhook, webhookUrl: `${origin}/hook` });
-    expect(set).toMatchObject({ webhookUrl: `${origin}/hook`, status: "verified", botUrl: acme.botUrl });
-    expect(await client.getWebhook()).toEqual(set);
-    expect(await client.deleteWebhook()).toBeUndefined();
-    expect(acme.registration).toBeUndefined();
-  } finally {
-    await emulator.close();
-  }
+    const { url, requests } = await startServer(({ body }, response) =>
+      response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
+    );
+    await createTestClient(acme.baseUrl).setWebhook({ ...webhook, webhookUrl: url });
+    await acme.send(textOf(7, "hi"));
+    await expect.poll(() => requests).toHaveLength(2);
+    const ours = `pulumi-apichat-emulator/${VERSION}`;
+    expect(requests.map(({ headers }) => headers["user-agent"])).toEqual([ours, ours]);
+    expect(emulator.requests.at(-1)?.sent.headers["user-agent"]).toBe(ours);
+  });
 });

@@ -1,231 +1,301 @@
-import type { ServerResponse } from "node:http";
-import { describe, expect, test, vi } from "vitest";
+import type { Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { MessageClientOptions, MessageRetry, Retry } from "../../../provider/client/index.js";
+import { orAborted } from "../../../provider/lib/abort.js";
+import { freePort, startServer, startTcpServer, type Answer } from "../../support/http.js";
 import {
-  backOffMs,
-  LONGEST_RETRY_AFTER_MS,
-  parseRetryAfter,
-  type Retry,
-} from "../../../provider/lib/retry.js";
-import { startEmulator, type Emulator, type Fault } from "../../../provider/emulator/index.js";
-import {
-  API_KEY,
-  REGISTERED,
-  VERIFICATION_KEY,
-  answerJson,
   answerOk,
+  CALLS,
+  createAgent,
   createTestClient,
+  createTestMessageClient,
   failureOf,
-  startServer,
-  startTcpServer,
+  TO,
 } from "./harness.js";
 
-const answerBusy = (response: ServerResponse, headers: Record<string, string> = {}, status = 503): void =>
-  void response.writeHead(status, headers).end("{}");
+/** The pauses of a test, in milliseconds. Each is over at once, unless the test holds it, and then the clock has moved on. */
+const pauses: number[] = [];
+let held: Promise<void> = Promise.resolve();
+vi.mock(import("../../../provider/lib/abort.js"), async (load) => ({
+  ...(await load()),
+  sleep: async (ms, signal = new AbortController().signal) => {
+    pauses.push(ms);
+    await orAborted(held, signal);
+    vi.advanceTimersByTime(ms);
+  },
+}));
+beforeEach(() => {
+  pauses.length = 0;
+  held = Promise.resolve();
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
+});
+afterEach(() => vi.useRealTimers());
 
-describe.concurrent("a call is repeated", () => {
-  test("until 503 three times is over", async () => {
-    const retries: (Retry & { operation: string })[] = [];
-    const { origin, received } = await startServer((_, response, index) =>
-      index < 3 ? answerBusy(response) : answerOk(response),
-    );
-    const client = createTestClient(origin, { onRetry: (retry) => retries.push(retry) });
-    expect(await client.getWebhook()).toMatchObject({ status: "verified" });
-    expect(received).toHaveLength(4);
-    expect(new Set(received.map(({ body }) => body)).size).toBe(1);
-    expect(retries.map(({ attempt, operation }) => [attempt, operation])).toEqual([
-      [1, "get-webhook"],
-      [2, "get-webhook"],
-      [3, "get-webhook"],
-    ]);
+const TEXT = { ...TO, text: "Good morning" };
+
+const sendTo = (origin: string, options: Partial<MessageClientOptions> = {}) =>
+  createTestMessageClient(origin, options).sendText(TEXT);
+
+/** Holds every pause from now on, until it is called. */
+function holdPauses(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  held = promise;
+  return resolve;
+}
+
+/** Answers with these statuses, then with success. */
+const answerFirst =
+  (statuses: number[], headers: Record<string, string> = {}): Answer =>
+  (_, response, index) => {
+    const status = statuses[index];
+    return status === undefined ? answerOk(response) : response.writeHead(status, headers).end();
+  };
+
+/** A service that never takes a call, and how often it was called. */
+interface Failing {
+  url: string;
+  dispatcher?: ReturnType<typeof createAgent>;
+  tries: () => number;
+}
+
+async function failWith(answer: Answer): Promise<Failing> {
+  const { url, requests } = await startServer(answer);
+  return { url, tries: () => requests.length };
+}
+
+async function breakWith(serve: (socket: Socket) => unknown, scheme = "http:"): Promise<Failing> {
+  let tries = 0;
+  const { url } = await startTcpServer((socket) => {
+    tries += 1;
+    serve(socket);
+  });
+  return { url: url.replace("http:", scheme), tries: () => tries };
+}
+
+function refuseToConnect(url: string, code: string): Failing {
+  let tries = 0;
+  const dispatcher = createAgent({
+    connect: (_options, done) => {
+      tries += 1;
+      done(Object.assign(new Error(`connect ${code}`), { code }), null);
+    },
+  });
+  return { url, dispatcher, tries: () => tries };
+}
+
+type Way = [name: string, start: () => Failing | Promise<Failing>];
+
+/** Ways to fail a call that the service cannot have taken. */
+const NOT_TAKEN: Way[] = [
+  ...[429, 503].map((status): Way => [
+    `HTTP ${status}`,
+    () => failWith((_, response) => response.writeHead(status).end()),
+  ]),
+  [
+    "a 503 whose body breaks off",
+    () =>
+      failWith((_, response) => {
+        response.writeHead(503, { "content-length": 100 });
+        response.write("busy", () => response.socket?.destroy());
+      }),
+  ],
+  ...["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ECONNRESET"].map((code): Way => [
+    `no connection: ${code}`,
+    () => refuseToConnect("http://127.0.0.1:9", code),
+  ]),
+  [
+    "TLS that is broken off before it is made",
+    () => breakWith((socket) => socket.once("data", () => socket.resetAndDestroy()), "https:"),
+  ],
+];
+
+/** Ways to lose a call that was sent, of which nobody knows whether it was taken. */
+const LOST: Way[] = [
+  ...[408, 500, 502, 504].map((status): Way => [
+    `HTTP ${status}`,
+    () => failWith((_, response) => response.writeHead(status).end()),
+  ]),
+  [
+    "a connection reset while the request lies there unread",
+    () => breakWith((socket) => socket.once("readable", () => socket.resetAndDestroy())),
+  ],
+  ["a connection ended in good order before the request is read", () => breakWith((socket) => socket.end())],
+  [
+    "a connection closed after the request is read",
+    () => breakWith((socket) => socket.once("data", () => socket.destroy())),
+  ],
+  [
+    "a connection reset after the request is read",
+    () => breakWith((socket) => socket.once("data", () => socket.resetAndDestroy())),
+  ],
+  [
+    "a connection closed within the answer's head",
+    () => breakWith((socket) => socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-le"))),
+  ],
+  [
+    "an answer that is no HTTP",
+    () => breakWith((socket) => socket.once("data", () => socket.end("SSH-2.0-banner\r\n"))),
+  ],
+];
+
+const POLICIES: MessageRetry[] = ["unsent", "any"];
+
+describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
+  ["get-webhook", ({ url, ...options }) => createTestClient(url, options).getWebhook(), true],
+  ...POLICIES.map((retry): [string, (failing: Failing) => Promise<unknown>, boolean] => [
+    `a message with ${retry}`,
+    ({ url, ...options }) => sendTo(url, { retry, ...options }),
+    retry === "any",
+  ]),
+])("%s, which fails,", (name, call, isRepeatedIfLost) => {
+  test.each(NOT_TAKEN)("is repeated within the time limit after %s", async (_, start) => {
+    const failing = await start();
+    const error = await failureOf(call(failing));
+    expect(error.code).toBe("unavailable");
+    expect(error.attempts).toBeGreaterThan(1);
+    expect([error.attempts, error.attempts - 1]).toEqual([failing.tries(), pauses.length]);
+    expect(error.message).toContain(`(after ${error.attempts} attempts)`);
   });
 
-  test("when the connection is reset before any answer", async () => {
-    const { origin, received } = await startServer((_, response, index) =>
-      index === 0 ? response.socket?.destroy() : answerOk(response),
-    );
-    expect(await createTestClient(origin).getWebhook()).toMatchObject({ status: "verified" });
-    expect(received).toHaveLength(2);
-  });
-
-  test("when the body is cut off midway", async () => {
-    const { origin, received } = await startServer((_, response, index) => {
-      if (index > 0) return answerOk(response);
-      response.writeHead(200, { "content-length": 100 });
-      response.write('{"status":', () => response.socket?.destroy());
-    });
-    expect(await createTestClient(origin).getWebhook()).toMatchObject({ status: "verified" });
-    expect(received).toHaveLength(2);
-  });
-
-  const faults: Fault[] = ["close-before", "close-after", "truncated"];
-  test.each(faults)("when the emulator says %s, and set and delete end as they should", async (fault) => {
-    const emulator = await startEmulatorWithAcme();
-    const { origin } = await startServer(({ body }, response) =>
-      response.end(new URLSearchParams(body).get("hub_challenge")),
-    );
-    const acme = emulator.workspace("acme");
-    const client = createTestClient(acme.baseUrl);
-    try {
-      emulator.injectFault({ operation: "set-webhook", fault });
-      const wanted = { webhookUrl: origin, webhookVerificationKey: VERIFICATION_KEY };
-      expect(await client.setWebhook(wanted)).toMatchObject({ webhookUrl: origin, status: "verified" });
-      expect(acme.registration?.webhook_url).toBe(origin);
-      emulator.injectFault({ operation: "delete-webhook", fault });
-      expect(await client.deleteWebhook()).toBeUndefined();
-      expect(acme.registration).toBeUndefined();
-      expect(emulator.requests.map(({ action }) => action)).toEqual([
-        "set-webhook",
-        "set-webhook",
-        "delete-webhook",
-        "delete-webhook",
-      ]);
-    } finally {
-      await emulator.close();
-    }
-  });
-
-  test("by default, and never once the body of a refusal is whole", async () => {
-    const { origin, received } = await startServer((_, response) => answerJson(response, {}, 422));
-    await failureOf(createTestClient(origin).deleteWebhook());
-    expect(received).toHaveLength(1);
+  const verb = isRepeatedIfLost ? "is repeated" : "is not repeated, and says that it may be taken,";
+  test.each(LOST)(`${verb} after %s`, async (_, start) => {
+    const failing = await start();
+    const error = await failureOf(call(failing));
+    expect([error.code, error.attempts]).toEqual(["unavailable", failing.tries()]);
+    expect(error.attempts > 1).toBe(isRepeatedIfLost);
+    expect(error.hints.some(({ id }) => id === "message_may_be_taken")).toBe(name.startsWith("a message"));
   });
 });
 
-async function startEmulatorWithAcme(): Promise<Emulator> {
-  return startEmulator({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
-}
-
-/** Answers 503 with this Retry-After once; gives how long the client waited. */
-async function waitedMs(retryAfter: () => string, status = 503): Promise<number> {
-  const times: number[] = [];
-  const { origin } = await startServer((_, response, index) => {
-    times.push(performance.now());
-    if (index > 0) return answerOk(response);
-    answerBusy(response, { "retry-after": retryAfter() }, status);
-  });
-  await createTestClient(origin, { requestSeconds: 5 }).getWebhook();
-  const [first = 0, second = 0] = times;
-  return second - first;
-}
-
-describe.concurrent("Retry-After", () => {
-  test("in seconds is waited for", async () => {
-    expect(await waitedMs(() => "1")).toBeGreaterThanOrEqual(995);
+describe.each(CALLS)("%s", (operation, call) => {
+  test("is sent again as it was, and each repetition is reported before its pause", async () => {
+    const { url, requests } = await startServer(answerFirst([503, 429, 503]));
+    const retries: (Retry & { operation: string })[] = [];
+    await call(url, { onRetry: (retry) => retries.push(retry), requestSeconds: 10 });
+    expect(requests).toHaveLength(4);
+    expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
+    expect(retries).toMatchObject([1, 2, 3].map((attempt) => ({ attempt, operation })));
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual(pauses);
   });
 
-  test("as a date is waited for", async () => {
-    const ms = await waitedMs(() => new Date(Date.now() + 2000).toUTCString(), 429);
-    // A date has whole seconds.
-    expect(ms).toBeGreaterThanOrEqual(995);
+  test("is repeated where nothing listens, which its error names", async () => {
+    const error = await failureOf(call(`http://127.0.0.1:${await freePort()}`));
+    expect(error).toMatchObject({ code: "unavailable", facts: { connection: "ECONNREFUSED" } });
+    expect(error.attempts).toBeGreaterThan(1);
   });
 
-  test.each(["0", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"])("of %s still leaves a pause", async (value) => {
-    expect(await waitedMs(() => value)).toBeGreaterThanOrEqual(100);
+  test.each([
+    ["1", 1000],
+    [() => new Date(Date.now() + 2000).toUTCString(), 1000],
+    ["0", 125],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", 125],
+    ["soon", 125],
+  ])("waits as Retry-After says, %s, and never less than its back-off", async (given, leastMs) => {
+    const header = typeof given === "string" ? given : given();
+    const { url, requests } = await startServer(answerFirst([503], { "retry-after": header }));
+    await call(url);
+    const [first, second] = requests.map(({ atMs }) => atMs);
+    expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(leastMs);
   });
 
   test.each(["60", new Date(Date.now() + 60_000).toUTCString(), "9".repeat(400)])(
-    "beyond the time limit fails at once (%.8s)",
-    async (value) => {
-      const { origin, received } = await startServer((_, response) =>
-        answerBusy(response, { "retry-after": value }),
-      );
-      const error = await failureOf(createTestClient(origin, { requestSeconds: 5 }).getWebhook());
+    "fails at once if Retry-After is beyond the time limit (%.8s)",
+    async (header) => {
+      const { url } = await startServer(answerFirst([503], { "retry-after": header }));
+      const error = await failureOf(call(url));
       expect(error).toMatchObject({ code: "unavailable", httpStatus: 503, attempts: 1 });
-      expect(received).toHaveLength(1);
+      expect(pauses).toEqual([]);
     },
   );
+});
 
-  test("of a 429 holds back the other calls to that origin, and no others", async () => {
-    const arrivals: number[] = [];
-    const { origin } = await startServer((_, response, index) => {
-      arrivals.push(performance.now());
-      if (index === 0) answerBusy(response, { "retry-after": "3" }, 429);
-      else answerOk(response);
-    });
-    const { origin: elsewhere, received } = await startServer((_, response) => answerOk(response));
-    const refused = Promise.withResolvers<void>();
-    const first = createTestClient(`${origin}/a`, {
-      onRetry: () => refused.resolve(),
-      requestSeconds: 20,
-    }).getWebhook();
-    await refused.promise;
-    const others = [1, 2, 3].map((n) =>
-      createTestClient(`${origin}/b${n}`, { requestSeconds: 20 }).getWebhook(),
-    );
-    await createTestClient(elsewhere).getWebhook();
-    expect(received).toHaveLength(1);
-    expect(arrivals).toHaveLength(1);
+describe("Retry-After", () => {
+  test("of a 429 holds back the other calls to that origin, of either client, and no others", async () => {
+    const { url, requests } = await startServer(answerFirst([429], { "retry-after": "3" }));
+    const elsewhere = await startServer((_, response) => answerOk(response));
+    const release = holdPauses();
+    const first = sendTo(url, { requestSeconds: 60 });
+    await expect.poll(() => pauses).toHaveLength(1);
+    const others = [sendTo(url), createTestClient(`${url}/a`).getWebhook()];
+    await createTestClient(elsewhere.url).getWebhook();
+    await expect.poll(() => pauses).toHaveLength(3);
+    expect(requests).toHaveLength(1);
+    release();
     await Promise.all([first, ...others]);
-    const [refusedAt = 0, ...later] = arrivals;
-    expect(later).toHaveLength(4);
-    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(2990);
+    const [refusedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    expect(later).toHaveLength(3);
+    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(3000);
   });
 
   test("of a 503 holds back only its own call", async () => {
-    const { origin } = await startServer(({ path }, response, index) => {
-      if (path.startsWith("/a") && index === 0) answerBusy(response, { "retry-after": "300" });
-      else answerOk(response);
-    });
-    const refused = Promise.withResolvers<void>();
-    const controller = new AbortController();
-    const options = { onRetry: () => refused.resolve(), requestSeconds: 600, signal: controller.signal };
-    const first = createTestClient(`${origin}/a`, options).getWebhook();
-    await refused.promise;
-    expect(await createTestClient(`${origin}/b`).getWebhook()).toMatchObject({ status: "verified" });
-    controller.abort(new Error("enough"));
-    await expect(first).rejects.toThrow("enough");
-  });
-
-  test("is read in seconds and as a date, at most a day, and as nothing else", () => {
-    const now = Date.parse("2026-01-01T00:00:00Z");
-    expect(parseRetryAfter("7", now)).toBe(7000);
-    expect(parseRetryAfter(" 7 ", now)).toBe(7000);
-    expect(parseRetryAfter("Thu, 01 Jan 2026 00:00:09 GMT", now)).toBe(9000);
-    expect(parseRetryAfter("Wed, 31 Dec 2025 00:00:00 GMT", now)).toBe(0);
-    expect(parseRetryAfter("9".repeat(400), now)).toBe(LONGEST_RETRY_AFTER_MS);
-    expect(parseRetryAfter("Fri, 01 Jan 2100 00:00:00 GMT", now)).toBe(LONGEST_RETRY_AFTER_MS);
-    expect(parseRetryAfter("soon", now)).toBeUndefined();
-    expect(parseRetryAfter("", now)).toBeUndefined();
-    expect(parseRetryAfter(undefined, now)).toBeUndefined();
+    const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
+    const release = holdPauses();
+    const first = createTestClient(`${url}/a`).getWebhook();
+    await expect.poll(() => pauses).toHaveLength(1);
+    expect(await createTestClient(`${url}/b`).getWebhook()).toMatchObject({ status: "verified" });
+    release();
+    expect(await first).toMatchObject({ status: "verified" });
   });
 });
 
-test("the back-off doubles up to eight seconds, with jitter over its upper half", () => {
-  const most = [1, 2, 3, 4, 5, 6, 7, 100].map((attempt) => backOffMs(attempt, undefined, () => 1));
-  expect(most).toEqual([250, 500, 1000, 2000, 4000, 8000, 8000, 8000]);
-  const least = [1, 2, 3, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => 0));
-  expect(least).toEqual([125, 250, 500, 4000, 4000]);
-});
-
-describe.concurrent("beforeRepeat", () => {
-  test("is asked before each repetition and never before the first attempt", async () => {
-    const { origin } = await startServer((_, response, index) =>
-      index < 2 ? answerBusy(response) : answerOk(response),
-    );
-    const beforeRepeat = vi.fn<() => Promise<boolean>>().mockResolvedValue(true);
-    await createTestClient(origin).deleteWebhook({ beforeRepeat });
-    expect(beforeRepeat).toHaveBeenCalledTimes(2);
-  });
-
-  test("ends the operation with undefined if it resolves to false", async () => {
-    const { origin, received } = await startServer((_, response) => answerBusy(response));
-    const beforeRepeat = vi.fn<() => Promise<boolean>>().mockResolvedValue(false);
-    expect(await createTestClient(origin).deleteWebhook({ beforeRepeat })).toBeUndefined();
-    expect(received).toHaveLength(1);
+describe("beforeRepeat", () => {
+  test.each([
+    ["is asked before each repetition and never before the first attempt", () => true, 3],
+    ["ends the operation with undefined if it resolves to false", () => false, 1],
+  ])("%s", async (_, answer, sent) => {
+    const { url, requests } = await startServer(answerFirst([503, 503]));
+    const beforeRepeat = vi.fn<() => Promise<boolean>>(() => Promise.resolve(answer()));
+    const left = await createTestClient(url).deleteWebhook({ beforeRepeat });
+    expect(left?.status).toBe(answer() ? "verified" : undefined);
+    expect(requests).toHaveLength(sent);
+    expect(beforeRepeat).toHaveBeenCalledTimes(answer() ? 2 : 1);
   });
 
   test("ends the operation with its own failure", async () => {
-    const { origin, received } = await startServer((_, response) => answerBusy(response));
-    const beforeRepeat = vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error("somebody else's"));
-    await expect(createTestClient(origin).deleteWebhook({ beforeRepeat })).rejects.toThrow("somebody else's");
-    expect(received).toHaveLength(1);
+    const { url, requests } = await startServer(answerFirst([503, 503]));
+    const deleted = createTestClient(url).deleteWebhook({
+      beforeRepeat: () => Promise.reject(new Error("somebody else's")),
+    });
+    await expect(deleted).rejects.toThrow("somebody else's");
+    expect(requests).toHaveLength(1);
   });
 });
 
-test("an answer that is no HTTP is unavailable, and what it says is not in the error", async () => {
-  const origin = await startTcpServer((socket) => {
-    socket.once("data", () => socket.end(`SSH-2.0-banner ${REGISTERED.bot_url}\r\n`));
+describe.each(POLICIES)("with %s, a message that the service took", (retry) => {
+  test.each([true, false])("is not repeated if its answer is not whole: its status counts", async (isCut) => {
+    const { url, requests } = await startServer((_, response) => {
+      response.writeHead(200, { "content-length": 100 });
+      response.write('{"status":', () => isCut && response.socket?.destroy());
+    });
+    const receipt = await sendTo(url, { retry, requestSeconds: 1 });
+    expect(receipt).toStrictEqual({ httpStatus: 200, body: undefined, attempts: 1 });
+    expect(requests).toHaveLength(1);
   });
-  const error = await failureOf(createTestClient(origin, { requestSeconds: 0.3 }).getWebhook());
-  expect(error.code).toBe("unavailable");
+});
+
+test("a registration is read again if the answer's body is cut", async () => {
+  const { url, requests } = await startServer((_, response, index) => {
+    if (index > 0) return answerOk(response);
+    response.writeHead(200, { "content-length": 100 });
+    return response.write('{"status":', () => response.socket?.destroy());
+  });
+  expect(await createTestClient(url).getWebhook()).toMatchObject({ status: "verified" });
+  expect(requests).toHaveLength(2);
+});
+
+test("a message is not repeated if its connection of earlier messages is closed under it", async () => {
+  const { url, requests } = await startServer((_, response, index) =>
+    index === 0 ? response.end() : response.socket?.destroy(),
+  );
+  const client = createTestMessageClient(url, { dispatcher: createAgent({ connections: 1 }) });
+  await client.sendText(TEXT);
+  expect(await failureOf(client.sendText(TEXT))).toMatchObject({ code: "unavailable", attempts: 1 });
+  expect(requests).toHaveLength(2);
+});
+
+test("a message is not repeated after the time limit, with any either", async () => {
+  const { url, requests } = await startServer(() => undefined);
+  const error = await failureOf(sendTo(url, { retry: "any", requestSeconds: 1 }));
+  expect(error).toMatchObject({ code: "timeout", attempts: 1 });
+  expect(requests).toHaveLength(1);
 });

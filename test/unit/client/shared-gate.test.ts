@@ -9,16 +9,8 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { MessageClient } from "../../../provider/client/index.js";
 import type { CallGate } from "../../../provider/fleet/gate/call-gate.js";
 import { startGate } from "../fleet/gate/harness.js";
-import {
-  answerOk,
-  API_KEY,
-  createAgent,
-  createTestClient,
-  failureOf,
-  startServer,
-  VERIFICATION_KEY,
-  type Answer,
-} from "./harness.js";
+import { startServer, type Answer } from "../../support/http.js";
+import { answerOk, API_KEY, createAgent, createTestClient, failureOf, VERIFICATION_KEY } from "./harness.js";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -36,7 +28,7 @@ const createClient: typeof createTestClient = (baseUrl, options) =>
 
 /** Once it is answered, all calls that were begun before have asked for their place. */
 async function callElsewhere(): Promise<void> {
-  const { origin } = await startServer((_, response) => answerOk(response));
+  const { url: origin } = await startServer((_, response) => answerOk(response));
   await createClient(origin).getWebhook();
 }
 
@@ -46,21 +38,21 @@ describe("a client in a process with a call gate", () => {
   test("sends when it has a place, and gives it back", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin, received } = await startServer((_, response) => answerOk(response));
+    const { url: origin, requests } = await startServer((_, response) => answerOk(response));
     const place = await holdPlace(gate, origin);
     const calls = [1, 2, 3].map((n) => createClient(`${origin}/w${n}`).getWebhook());
     await callElsewhere();
-    expect(received).toEqual([]);
+    expect(requests).toEqual([]);
     place.leave();
     await Promise.all(calls);
-    expect(received).toHaveLength(3);
+    expect(requests).toHaveLength(3);
     expect(gate.calls()).toEqual({ "set-webhook": 1, "get-webhook": 4 });
   });
 
   test("counts no wait for a place in the time limit of the operation", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin } = await startServer((_, response) => answerOk(response));
+    const { url: origin } = await startServer((_, response) => answerOk(response));
     const place = await holdPlace(gate, origin);
     const waiting = createClient(origin, { requestSeconds: 1.5 }).getWebhook();
     setTimeout(() => place.leave(), 2_000);
@@ -70,7 +62,7 @@ describe("a client in a process with a call gate", () => {
   test("ends at once when its signal fires while it waits, and takes nobody's place", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin, received } = await startServer((_, response) => answerOk(response));
+    const { url: origin, requests } = await startServer((_, response) => answerOk(response));
     const place = await holdPlace(gate, origin);
     const controller = new AbortController();
     const waiting = createClient(origin).getWebhook({ signal: controller.signal });
@@ -79,13 +71,13 @@ describe("a client in a process with a call gate", () => {
     await expect(waiting).rejects.toThrow("gave up");
     place.leave();
     await createClient(origin).getWebhook();
-    expect(received).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   test("tells of a 429 with the pause, which holds for the other processes", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin } = await startServer((_, response, index) =>
+    const { url: origin } = await startServer((_, response, index) =>
       index === 0 ? response.writeHead(429, { "retry-after": "60" }).end() : answerOk(response),
     );
     const begun = Date.now();
@@ -101,7 +93,7 @@ describe("a client in a process with a call gate", () => {
     const onBudgetSpent = vi.fn<() => void>();
     const gate = await startGate({ most429: 1, onBudgetSpent });
     useGate(gate);
-    const { origin, received } = await startServer(answerBusy);
+    const { url: origin, requests } = await startServer(answerBusy);
     const error = await failureOf(createClient(origin).getWebhook());
     expect(error).toMatchObject({ code: "unavailable", operation: "get-webhook", attempts: 1 });
     expect(error.message).toBe(
@@ -109,14 +101,14 @@ describe("a client in a process with a call gate", () => {
         "wait, then go on with --resume, or raise --most-429",
     );
     expect(await failureOf(createClient(origin).getWebhook())).toMatchObject({ attempts: 0 });
-    expect(received).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     expect(onBudgetSpent).toHaveBeenCalledOnce();
   });
 
   test("sends messages through it too", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin } = await startServer((_, response) => void response.end());
+    const { url: origin } = await startServer((_, response) => void response.end());
     const client = new MessageClient({ botUrl: origin, flowApiKey: "flow-key", dispatcher: createAgent() });
     await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
     expect(gate.calls()).toEqual({ message: 1 });
@@ -125,15 +117,15 @@ describe("a client in a process with a call gate", () => {
   test("goes on when the gate ends while it waits", async () => {
     const gate = await startGate();
     useGate(gate);
-    const { origin, received } = await startServer((_, response) => answerOk(response));
+    const { url: origin, requests } = await startServer((_, response) => answerOk(response));
     await holdPlace(gate, origin);
     const client = createClient(origin);
     const waiting = client.getWebhook();
     await callElsewhere();
-    expect(received).toEqual([]);
+    expect(requests).toEqual([]);
     await gate.close();
     await Promise.all([waiting, client.getWebhook()]);
-    expect(received).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
   test("goes on, eight at once, when nobody listens at the gate", async () => {
@@ -149,7 +141,7 @@ describe("a client in a process with a call gate", () => {
       now -= 1;
       answerOk(response);
     };
-    const { origin } = await startServer((_, response) => void answer(response));
+    const { url: origin } = await startServer((_, response) => void answer(response));
     const client = createClient(origin);
     await Promise.all(Array.from({ length: 30 }, () => client.getWebhook()));
     expect(most).toBe(8);
@@ -157,7 +149,7 @@ describe("a client in a process with a call gate", () => {
 
   test("says origin, operation and milliseconds over the socket, and no secret", async () => {
     const said = await listenAsGate();
-    const { origin } = await startServer((_, response, index) =>
+    const { url: origin } = await startServer((_, response, index) =>
       index === 0 ? response.writeHead(429, { "retry-after": "1" }).end() : answerOk(response),
     );
     const client = createClient(`${origin}/acme?tenant=secret-tenant`);
@@ -179,7 +171,7 @@ describe("a client in a process with a call gate", () => {
 describe("a client without a call gate in its environment", () => {
   test("asks none", async () => {
     const gate = await startGate();
-    const { origin } = await startServer((_, response) => answerOk(response));
+    const { url: origin } = await startServer((_, response) => answerOk(response));
     await holdPlace(gate, origin);
     await createClient(origin).getWebhook();
     expect(gate.calls()).toEqual({ "set-webhook": 1 });
@@ -187,7 +179,7 @@ describe("a client without a call gate in its environment", () => {
 
   test("asks the one that it is given", async () => {
     const gate = await startGate({ callsPerOrigin: 2 });
-    const { origin } = await startServer((_, response) => answerOk(response));
+    const { url: origin } = await startServer((_, response) => answerOk(response));
     await createClient(origin, { gate: gate.gate }).getWebhook();
     expect(gate.calls()).toEqual({ "get-webhook": 1 });
   });

@@ -1,112 +1,120 @@
 import { describe, expect, test } from "vitest";
-import type { CallOptions, RegistrationClientOptions } from "../../../provider/client/index.js";
-import { answerOk, createTestClient, failureOf, startDeafListener, startServer } from "./harness.js";
+import type { CallOptions } from "../../../provider/client/index.js";
+import { startDeafListener, startServer } from "../../support/http.js";
+import { answerOk, CALLS, createTestClient, createTestMessageClient, failureOf, TO } from "./harness.js";
 
-describe.concurrent("the time limit", () => {
+describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
+  const hintsOf = (sent: boolean): { id: string }[] => [
+    ...(operation === "message" ? [{ id: sent ? "message_may_be_taken" : "message_not_sent" }] : []),
+    { id: "raise_request_seconds" },
+  ];
+
   test("ends a call that the service never answers", async () => {
-    const { origin, received } = await startServer(() => undefined);
+    const { url, requests } = await startServer(() => undefined);
     const begun = performance.now();
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 1 }).getWebhook());
-    expect(error).toMatchObject({ code: "timeout", operation: "get-webhook", attempts: 1 });
+    const error = await failureOf(call(url, { requestSeconds: 1 }));
+    expect(error).toMatchObject({ code: "timeout", operation, attempts: 1, hints: hintsOf(true) });
     expect(error.message).toContain("no answer within 1 s");
-    expect(error.hints).toEqual([{ id: "raise_request_seconds" }]);
     expect(performance.now() - begun).toBeGreaterThanOrEqual(990);
-    expect(received).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
-  test("ends a body that never ends", async () => {
-    const { origin } = await startServer((_, response) => {
-      response.writeHead(200, { "content-length": 1000 }).write('{"status":"ok"');
-    });
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 0.3 }).getWebhook());
-    expect(error).toMatchObject({ code: "timeout", attempts: 1 });
+  test("ends a connection that cannot be made", async () => {
+    const error = await failureOf(call(await startDeafListener(), { requestSeconds: 0.5 }));
+    expect(error).toMatchObject({ code: "timeout", attempts: 1, hints: hintsOf(false) });
   });
 
   test("is one for all attempts together", async () => {
-    const { origin, received } = await startServer((_, response, index) =>
+    const { url, requests } = await startServer((_, response, index) =>
       index < 2 ? response.writeHead(503).end() : undefined,
     );
-    const error = await failureOf(createTestClient(origin, { requestSeconds: 4 }).getWebhook());
-    expect(error).toMatchObject({ code: "timeout", attempts: 3 });
-    expect(received).toHaveLength(3);
+    expect(await failureOf(call(url, { requestSeconds: 4 }))).toMatchObject({ code: "timeout", attempts: 3 });
+    expect(requests).toHaveLength(3);
+  });
+});
+
+describe.concurrent("the time limit", () => {
+  test("ends a body that never ends", async () => {
+    const { url } = await startServer((_, response) =>
+      response.writeHead(200, { "content-length": 1000 }).write('{"status":"ok"'),
+    );
+    const error = await failureOf(createTestClient(url, { requestSeconds: 0.3 }).getWebhook());
+    expect(error).toMatchObject({ code: "timeout", attempts: 1 });
   });
 
   test("does not count the wait for a permit", async () => {
-    const { origin } = await startServer((_, response) => setTimeout(() => answerOk(response), 600));
-    const client = createTestClient(origin, { requestSeconds: 3 });
+    const { url } = await startServer((_, response) => setTimeout(() => answerOk(response), 600));
+    const client = createTestClient(url, { requestSeconds: 3 });
     // Eight at once: the last of 48 waits for three seconds, and has its own three seconds then.
     const answers = await Promise.all(Array.from({ length: 48 }, () => client.getWebhook()));
     expect(answers.every((answer) => answer?.status === "verified")).toBe(true);
   });
+});
 
-  test("ends a connection that cannot be made", async () => {
-    const client = createTestClient(await startDeafListener(), { requestSeconds: 0.5 });
-    expect(await failureOf(client.getWebhook())).toMatchObject({ code: "timeout", attempts: 1 });
+const reason = new Error("enough");
+const owners = ["the client's", "the call's"] as const;
+
+describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) => {
+  const start = (owner: string, origin: string, signal: AbortSignal, more = {}): Promise<unknown> => {
+    const own: CallOptions = { signal };
+    return owner === "the call's" ? call(origin, more, own) : call(origin, { ...more, ...own });
+  };
+
+  test.each(owners)("%s, while the answer is awaited", async (owner) => {
+    const arrived = Promise.withResolvers<void>();
+    const { url } = await startServer(() => arrived.resolve());
+    const controller = new AbortController();
+    const ended = start(owner, url, controller.signal);
+    await arrived.promise;
+    controller.abort(reason);
+    await expect(ended).rejects.toBe(reason);
+  });
+
+  test("while the answer comes", async () => {
+    const begun = Promise.withResolvers<void>();
+    const { url } = await startServer((_request, response) =>
+      response.writeHead(200, { "content-length": 100 }).write("{", () => begun.resolve()),
+    );
+    const controller = new AbortController();
+    const ended = start("the call's", url, controller.signal);
+    await begun.promise;
+    controller.abort(reason);
+    await expect(ended).rejects.toBe(reason);
+  });
+
+  test.each([503, 429])(
+    "in the pause after a %i, of this call and of one that waits for it",
+    async (status) => {
+      const { url } = await startServer((_request, response) =>
+        response.writeHead(status, { "retry-after": "300" }).end(),
+      );
+      const controller = new AbortController();
+      const paused = Promise.withResolvers<void>();
+      // The pause is longer than the time limit of a test.
+      const options = { requestSeconds: 600, onRetry: () => paused.resolve() };
+      const ended = [start("the client's", url, controller.signal, options)];
+      await paused.promise;
+      ended.push(start("the call's", url, controller.signal, options));
+      controller.abort(reason);
+      for (const one of ended) await expect(one).rejects.toBe(reason);
+    },
+  );
+
+  test.each(owners)("%s, fired already: nothing is sent", async (owner) => {
+    const { url, requests } = await startServer();
+    await expect(start(owner, url, AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(requests).toEqual([]);
   });
 });
 
-describe.concurrent("an abort signal", () => {
-  const reason = new Error("enough");
+test("a signal in the options of a message of a kind is its call's", async () => {
+  const signal = AbortSignal.abort(reason);
+  const sent = createTestMessageClient("http://127.0.0.1:9").sendText({ ...TO, text: "hi", signal });
+  await expect(sent).rejects.toBe(reason);
+});
 
-  /** Starts a call that the signal ends, whether it is the client's or the call's. */
-  const owners: [string, (signal: AbortSignal) => [Partial<RegistrationClientOptions>, CallOptions]][] = [
-    ["the client's", (signal) => [{ signal }, {}]],
-    ["the call's", (signal) => [{}, { signal }]],
-  ];
-
-  describe.each(owners)("of %s", (_, give) => {
-    test("ends a call in progress with its reason", async () => {
-      const { promise: arrived, resolve } = Promise.withResolvers<void>();
-      const { origin } = await startServer(() => resolve());
-      const controller = new AbortController();
-      const [clientOptions, callOptions] = give(controller.signal);
-      const call = createTestClient(origin, clientOptions).getWebhook(callOptions);
-      await arrived;
-      controller.abort(reason);
-      await expect(call).rejects.toBe(reason);
-    });
-
-    test("ends the pause between two attempts", async () => {
-      const { origin, received } = await startServer((_request, response) =>
-        response.writeHead(503, { "retry-after": "300" }).end(),
-      );
-      const controller = new AbortController();
-      const [clientOptions, callOptions] = give(controller.signal);
-      const paused = Promise.withResolvers<void>();
-      const options = { requestSeconds: 600, onRetry: () => paused.resolve(), ...clientOptions };
-      const call = createTestClient(origin, options).getWebhook(callOptions);
-      await paused.promise;
-      // The pause is longer than the time limit of a test.
-      controller.abort(reason);
-      await expect(call).rejects.toBe(reason);
-      expect(received).toHaveLength(1);
-    });
-
-    test("that has fired already lets nothing be sent", async () => {
-      const { origin, received } = await startServer((_request, response) => answerOk(response));
-      const [clientOptions, callOptions] = give(AbortSignal.abort(reason));
-      await expect(createTestClient(origin, clientOptions).getWebhook(callOptions)).rejects.toBe(reason);
-      expect(received).toEqual([]);
-    });
-  });
-
-  test("ends the wait for a pause that a 429 asked for", async () => {
-    const { origin } = await startServer((_, response) =>
-      response.writeHead(429, { "retry-after": "300" }).end(),
-    );
-    const controller = new AbortController();
-    const paused = Promise.withResolvers<void>();
-    const options = { requestSeconds: 600, signal: controller.signal, onRetry: () => paused.resolve() };
-    const calls = [createTestClient(origin, options).getWebhook()];
-    await paused.promise;
-    calls.push(createTestClient(origin, options).getWebhook());
-    controller.abort(reason);
-    for (const call of calls) await expect(call).rejects.toBe(reason);
-  });
-
-  test("of a time limit rejects with that limit's reason", async () => {
-    const { origin } = await startServer(() => undefined);
-    const call = createTestClient(origin).getWebhook({ signal: AbortSignal.timeout(100) });
-    await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
-  });
+test("a signal of a time limit rejects with that limit's reason", async () => {
+  const { url } = await startServer(() => undefined);
+  const call = createTestClient(url).getWebhook({ signal: AbortSignal.timeout(100) });
+  await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
 });

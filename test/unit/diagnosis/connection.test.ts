@@ -60,12 +60,12 @@ describe.concurrent("with a connection and no whole answer", () => {
     ["in chunks", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n"],
     ["in its headers", "HTTP/1.1 200 OK\r\ncontent-le"],
   ])("an answer that breaks off %s is closed early too", async (_, bytes) => {
-    const origin = await startTcpServer((socket) => void socket.on("data", () => socket.end(bytes)));
+    const { url: origin } = await startTcpServer((socket) => void socket.on("data", () => socket.end(bytes)));
     expect((await diagnoseFailure(origin)).cause).toBe("closed_early");
   });
 
   test("something else than HTTP is told", async () => {
-    const origin = await startTcpServer((socket) => void socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
+    const { url: origin } = await startTcpServer((socket) => void socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
     expect((await diagnoseFailure(origin)).cause).toBe("not_http");
   });
 });
@@ -122,7 +122,7 @@ describe("of a certificate", () => {
 
   test("is agreed on neither, is told without OpenSSL's internals", async () => {
     const fatalHandshakeFailure = Buffer.from("15030300020228", "hex");
-    const origin = await startTcpServer(
+    const { url: origin } = await startTcpServer(
       (socket) => void socket.on("data", () => socket.end(fatalHandshakeFailure)),
     );
     const { cause, reason } = await diagnoseFailure(origin.replace("http:", "https:"));
