@@ -12,7 +12,6 @@ const storeys = [
   ["diagnosis"],
   ["client"],
   ["responder"],
-  ["resource"],
   ["lib", "errors"],
   ["schema"],
 ];

@@ -1,23 +1,15 @@
 /**
- * What the engine's provider process loads, by resource type. The line in provider/resource/program.ts is in every
+ * What the engine's provider process loads, by resource type. The line in provider/lib/resource-class.ts is in every
  * state and names this module and its exports: neither is ever renamed.
  */
 import "./lib/require-node.js";
-import type { CheckResult, RawInputs } from "./lib/checks.js";
-import { endWithEngine, printLine, report, toFailures } from "./resource/process.js";
-import { checkWebhook } from "./webhook/check.js";
-import type { WebhookInputs } from "./webhook/contract.js";
-import { deleteWebhook } from "./webhook/delete.js";
-import {
-  createWebhook,
-  diffWebhook,
-  readWebhook,
-  updateWebhook,
-  type DiffResult,
-  type ReadResult,
-} from "./webhook/lifecycle.js";
+import type { RawInputs } from "./lib/checks.js";
+import { endWithEngine, printLine, report, toFailures } from "./lib/provider-process.js";
+import { checkWebhook, diffWebhook } from "./webhook/check.js";
+import { compactState, expandState, type StoredState, type WebhookInputs } from "./webhook/contract.js";
+import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
+import { readWebhook } from "./webhook/observe.js";
 import { configure, nameOf } from "./webhook/run.js";
-import { compactState, expandState, type StoredState } from "./webhook/state.js";
 
 endWithEngine();
 
@@ -28,36 +20,33 @@ export { VerificationKey } from "./verification-key/lifecycle.js";
 export const ApiChatWebhook = {
   configure,
 
-  check: (_olds: unknown, news: RawInputs): Promise<CheckResult<WebhookInputs>> =>
+  check: (_olds: unknown, news: RawInputs) =>
     report(news.name, async () => {
       const { inputs, problems, warnings } = checkWebhook(news);
       for (const { field, text } of warnings) printLine(news.name, `warning: ${field} ${text}`);
       return { inputs, failures: toFailures(problems, SECRET_INPUTS) };
     }),
 
-  diff: (_id: string, olds: StoredState, news: WebhookInputs): Promise<DiffResult> =>
+  diff: (_id: string, olds: StoredState, news: WebhookInputs) =>
     report(news.name, async () => diffWebhook(expandState(olds), news)),
 
-  create: (inputs: WebhookInputs): Promise<{ id: string; outs: StoredState }> =>
+  create: (inputs: WebhookInputs) =>
     report(inputs.name, async () => {
-      const { id, outs } = await createWebhook(inputs);
-      return { id, outs: compactState(outs) };
+      const outs = await createWebhook(inputs);
+      return { id: outs.botUrl, outs: compactState(outs) };
     }),
 
   /** An empty result tells the engine that the resource is gone. */
-  read: (_id: string, props: StoredState): Promise<StoredReadResult | Record<string, never>> =>
+  read: (_id: string, props: StoredState) =>
     report(nameInRun(props), async () => {
-      const result = await readWebhook(expandState(props));
-      return result ? { ...result, props: compactState(result.props) } : {};
+      const seen = await readWebhook(expandState(props));
+      return seen ? { id: seen.props.botUrl, props: compactState(seen.props), inputs: seen.inputs } : {};
     }),
 
-  update: (id: string, olds: StoredState, news: WebhookInputs): Promise<{ outs: StoredState }> =>
-    report(news.name, async () => {
-      const { outs } = await updateWebhook(id, expandState(olds), news);
-      return { outs: compactState(outs) };
-    }),
+  update: (id: string, olds: StoredState, news: WebhookInputs) =>
+    report(news.name, async () => ({ outs: compactState(await updateWebhook(id, expandState(olds), news)) })),
 
-  delete: (_id: string, props: StoredState): Promise<void> =>
+  delete: (_id: string, props: StoredState) =>
     report(nameInRun(props), () => deleteWebhook(expandState(props))),
 };
 
@@ -66,7 +55,3 @@ const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKe
 
 /** A read by id gives the inputs alone. */
 const nameInRun = (props: StoredState): string => (props.applied ? nameOf(expandState(props)) : props.name);
-
-interface StoredReadResult extends Omit<ReadResult, "props"> {
-  props: StoredState;
-}

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
 import { EXIT, note } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
-import { noticeIfSlow, printLinesWith } from "../resource/process.js";
+import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
 /** What the work of a command gets to end early. */
 export interface Interruption {

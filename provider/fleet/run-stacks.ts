@@ -1,4 +1,4 @@
-import { REPORT_VARIABLE } from "../resource/process.js";
+import { REPORT_VARIABLE } from "../lib/provider-process.js";
 import type { StackEvent, StackTask } from "./engine/task.js";
 import { describeTooMany } from "./failure-texts.js";
 import type { Journal } from "./journal.js";

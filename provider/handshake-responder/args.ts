@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { refuseUnknownArgs } from "../resource/program.js";
+import { refuseUnknownArgs } from "../lib/resource-class.js";
 import { defaultPath } from "../lib/url.js";
 
 /** One workspace: what answers for it, and where its deliveries go. */

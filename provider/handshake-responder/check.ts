@@ -11,7 +11,7 @@ import {
   warningOfKey,
   UNKNOWN,
 } from "../lib/checks.js";
-import { printLine } from "../resource/process.js";
+import { printLine } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
 import { belongsTo, isWithin, stateFolder } from "./data-folder.js";

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { providerSource, keepQuerySecret } from "../resource/program.js";
+import { providerSource, keepQuerySecret } from "../lib/resource-class.js";
 import { HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 import {

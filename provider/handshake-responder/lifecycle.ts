@@ -1,5 +1,5 @@
 import type { CheckResult, RawInputs } from "../lib/checks.js";
-import { printLine, report } from "../resource/process.js";
+import { printLine, report } from "../lib/provider-process.js";
 import { readInstance, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, portOfId } from "./addresses.js";
 import { applyInputs, moveProcess } from "./apply.js";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { UNKNOWN, warningOfKey, type CheckResult, type RawInputs } from "../lib/checks.js";
 import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
-import { printLine, report, toFailures } from "../resource/process.js";
+import { printLine, report, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,

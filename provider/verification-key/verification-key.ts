@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { providerSource, refuseImport, refuseUnknownArgs } from "../resource/program.js";
+import { providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
 
 export interface VerificationKeyArgs {
   /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import {
   UNKNOWN,
@@ -9,10 +10,19 @@ import {
   type RawInputs,
 } from "../lib/checks.js";
 import { expected, httpUrl, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
-import { printUrl } from "../lib/url.js";
-import type { FieldProblem } from "../errors/index.js";
-import { VERIFIED, type WebhookInputs } from "./contract.js";
-import { API_KEY_MISSING, declare, defaultApiKey, defaultBaseUrl, quoteNames } from "./run.js";
+import { isSameUrl, printUrl } from "../lib/url.js";
+import { printLine } from "../lib/provider-process.js";
+import { removalCommand, type FieldProblem } from "../errors/index.js";
+import {
+  COMPARED_INPUT_NAMES,
+  VERIFIED,
+  isKeyDrifted,
+  isLastApiKey,
+  isOurUrl,
+  type WebhookInputs,
+  type WebhookState,
+} from "./contract.js";
+import { API_KEY_MISSING, claimBot, declare, defaultApiKey, defaultBaseUrl, quoteNames } from "./run.js";
 
 /** What check finds. No value of a secret is in it. */
 export interface CheckedWebhook {
@@ -99,4 +109,58 @@ function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookIn
     webhookUrl: warningOfUrl(webhookUrl),
   };
   return Object.entries(found).flatMap(([field, text]) => (text === undefined ? [] : [{ field, text }]));
+}
+
+export interface DiffResult {
+  changes: boolean;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
+}
+
+/**
+ * Whether update has something to do. Nothing ever replaces: one changed variable would delete every production
+ * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
+ * alias, is recorded, so that a destroy names the resource that the program knows.
+ */
+export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
+  const { name } = inputs;
+  claimBot(state.applied.botUrl, { name, claimId: state.applied.claimId });
+  const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
+  for (const property of ["webhookUrl", "baseUrl"] as const) {
+    if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
+  }
+  if (changed.includes("webhookVerificationKey")) printLine(name, "webhookVerificationKey changes");
+  if (isKeyDrifted(state)) printLine(name, describeDriftedKey(state, inputs));
+  const hasNewApiKey = isNewApiKey(state, inputs);
+  if (changed.includes("apiKey")) printLine(name, "apiKey changes");
+  else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
+  const isUnfinished =
+    state.status !== VERIFIED || isKeyDrifted(state) || state.applied.attempted !== undefined;
+  const hasMovedBot = state.botUrl !== state.applied.botUrl;
+  return {
+    changes: changed.length > 0 || hasNewApiKey || isUnfinished || hasMovedBot,
+    replaces: [],
+    deleteBeforeReplace: true,
+  };
+}
+
+/** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */
+function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookInputs): boolean {
+  return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
+}
+
+/** The same rule as in update: another URL with another key is somebody else's. */
+function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
+  const isOurRegistration =
+    isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
+  return isOurRegistration || onExisting === "replace"
+    ? "webhookVerificationKey: the service holds another key; pulumi up sets ours again"
+    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
+}
+
+/** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
+function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
+  if (!urls.some((url) => url.includes("?"))) return;
+  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
+  printLine(name, `${property} changes${from === to ? " in its query" : ""}: ${from} => ${to}`);
 }

@@ -1,17 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
-import type { Registration } from "../client/registration-client.js";
-import { ApiChatError, removalCommand } from "../errors/index.js";
+import type { Registration, RegistrationClient } from "../client/registration-client.js";
+import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
-import { hideQuery, isSameUrl, printUrl } from "../lib/url.js";
-import { printLine } from "../resource/process.js";
+import { describeFailure, printLine } from "../lib/provider-process.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
 import {
-  COMPARED_INPUT_NAMES,
-  KEY_DRIFTED,
   VERIFIED,
-  inputsOf,
-  isKeyDrifted,
-  type DriftedProperty,
+  compactState,
+  expectedUrl,
+  isLastApiKey,
+  isOurs,
+  showsOurKey,
+  toState,
+  type StoredState,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
@@ -22,25 +23,23 @@ import {
   refuseForeign,
   removeOther,
   requireSameWorkspace,
+  type Observed,
 } from "./observe.js";
-import { UnconfirmedError, register, registerIfNeeded, rememberBefore } from "./register.js";
-import { apiKeyFor, claimBot, defaultApiKey, isHandedOver } from "./run.js";
+import { preflight } from "./preflight.js";
 import {
-  DRIFTED_KEY,
-  UnfinishedError,
-  expectedUrl,
-  isLastApiKey,
-  isOurUrl,
-  isOurs,
-  showsOurKey,
-  toState,
-} from "./state.js";
+  UnconfirmedError,
+  mayHaveTakenEffect,
+  register,
+  registerIfNeeded,
+  rememberBefore,
+} from "./register.js";
+import { apiKeyFor, claimBot, declaredFor, handOver, isHandedOver, managerOf, nameOf } from "./run.js";
 
 /**
  * Registers the webhook, or adopts a registration of the same URL: of an earlier run whose answer was lost, or of an import.
  * Another URL is a conflict unless `onExisting` is "replace".
  */
-export async function createWebhook(inputs: WebhookInputs): Promise<{ id: string; outs: WebhookState }> {
+export async function createWebhook(inputs: WebhookInputs): Promise<WebhookState> {
   const { name } = inputs;
   const apiKey = apiKeyFor(inputs.apiKey);
   const client = createClient(inputs, apiKey);
@@ -50,10 +49,9 @@ export async function createWebhook(inputs: WebhookInputs): Promise<{ id: string
   if (seen && !isHandedOver(seen)) refuseForeign(seen, inputs);
   try {
     const { registration, wasSet } = await registerIfNeeded({ inputs, client, seen });
-    const outs = toState(inputs, registration, { apiKey, claimId });
-    claimBot(outs.botUrl, { name, claimId });
+    claimBot(registration.botUrl, { name, claimId });
     printWhatWasThere(seen, inputs, wasSet);
-    return { id: outs.botUrl, outs };
+    return toState(inputs, registration, { apiKey, claimId });
   } catch (error) {
     const left = error instanceof UnconfirmedError && (error.seen ?? mayBeRegistered(seen, inputs));
     if (!left) throw error;
@@ -89,21 +87,21 @@ export async function updateWebhook(
   id: string,
   state: WebhookState,
   inputs: WebhookInputs,
-): Promise<{ outs: WebhookState }> {
+): Promise<WebhookState> {
   const { claimId } = state.applied;
   const apiKey = apiKeyFor(inputs.apiKey);
   const client = createClient(inputs, apiKey);
-  const toOuts = (seen: Registration): WebhookState => toState(inputs, seen, { apiKey, claimId });
+  const toOuts = (registered: Registration): WebhookState => toState(inputs, registered, { apiKey, claimId });
   const seen = await client.getWebhook();
   requireSameWorkspace({ seen, apiKey }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
   claimBot(state.applied.botUrl, { name: inputs.name, claimId });
   const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
   if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
-  if (seen && isStillAsWanted(seen, state, inputs)) return { outs: toOuts(seen) };
+  if (seen && isStillAsWanted(seen, state, inputs)) return toOuts(seen);
   try {
     const registration = await register({ inputs, client, before: rememberBefore(seen, state) });
     if (isTakenOver) printReplaced(inputs.name, seen);
-    return { outs: toOuts(registration) };
+    return toOuts(registration);
   } catch (error) {
     if (!(error instanceof UnconfirmedError)) throw error;
     throw new UnfinishedError(id, error.seen ? toOuts(error.seen) : withAttempt(state, inputs), error);
@@ -155,103 +153,115 @@ function isStillAsWanted(seen: Registration, state: WebhookState, inputs: Webhoo
   return isWantedUrl && isWantedKey;
 }
 
-export interface ReadResult {
-  id: string;
-  props: WebhookState;
-  inputs: WebhookInputs;
-}
-
 /**
- * Reads what is registered at the workspace. If nothing is: undefined, and the next `up` creates it. A difference is returned
- * as `drift`, and in the inputs too, so that the next preview names it; a changed key is named by diff, which the engine calls
- * at once. Failures of authority and transport are thrown, never undefined.
+ * Removes the registration while it is ours. If nothing is registered, it succeeds; somebody else's stays, with a warning; one
+ * that the program still manages under another name stays too. Each repetition reads it again first. Where the program replaces
+ * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
  */
-export async function readWebhook(state: WebhookState): Promise<ReadResult | undefined> {
-  const observed = await observe(state);
-  requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
-  const { seen } = observed;
-  if (!seen) return undefined;
-  const { drift: _, ...rest } = state;
-  const isOurUrlShown = seen.webhookUrl === expectedUrl(state.applied);
-  const shown = {
-    webhookUrl: isOurUrlShown ? state.applied.url : hideQuery(seen.webhookUrl),
-    status: seen.status,
-    botUrl: seen.botUrl,
-  };
-  const hasOurKey = showsOurKey(seen, state);
-  const drift = findDrift(shown, { ...state.applied, hasOurKey });
-  const props: WebhookState = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
-  const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
-  return { id: seen.botUrl, props, inputs };
-}
-
-function findDrift(
-  shown: Pick<WebhookState, "webhookUrl" | "status" | "botUrl">,
-  { url, botUrl, hasOurKey }: { url: string; botUrl: string; hasOurKey: boolean },
-): DriftedProperty[] {
-  const compare = (property: keyof typeof shown, expected: string): DriftedProperty[] => {
-    const actual = shown[property];
-    if (expected === actual) return [];
-    return [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
-  };
-  return [
-    ...compare("webhookUrl", url),
-    ...(hasOurKey ? [] : [DRIFTED_KEY]),
-    ...compare("status", VERIFIED),
-    ...compare("botUrl", botUrl),
-  ];
-}
-
-export interface DiffResult {
-  changes: boolean;
-  replaces: string[];
-  deleteBeforeReplace: boolean;
-}
-
-/**
- * Whether update has something to do. Nothing ever replaces: one changed variable would delete every production
- * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
- * alias, is recorded, so that a destroy names the resource that the program knows.
- */
-export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
-  const { name } = inputs;
-  claimBot(state.applied.botUrl, { name, claimId: state.applied.claimId });
-  const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
-  for (const property of ["webhookUrl", "baseUrl"] as const) {
-    if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
+export async function deleteWebhook(state: WebhookState): Promise<void> {
+  const manager = managerOf(state);
+  if (manager) {
+    if (manager.toCreate) await tryReplacement(manager.toCreate);
+    handOver(state);
+    printLine(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager.name}"`);
+    return;
   }
-  if (changed.includes("webhookVerificationKey")) printLine(name, "webhookVerificationKey changes");
-  if (isKeyDrifted(state)) printLine(name, describeDriftedKey(state, inputs));
-  const hasNewApiKey = isNewApiKey(state, inputs);
-  if (changed.includes("apiKey")) printLine(name, "apiKey changes");
-  else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
-  const isUnfinished =
-    state.status !== VERIFIED || isKeyDrifted(state) || state.applied.attempted !== undefined;
-  const hasMovedBot = state.botUrl !== state.applied.botUrl;
-  return {
-    changes: changed.length > 0 || hasNewApiKey || isUnfinished || hasMovedBot,
-    replaces: [],
-    deleteBeforeReplace: true,
-  };
+  const replacement = declaredFor(state)?.inputs;
+  const observed = await observe(state);
+  if (!isOursToDelete(observed, state, replacement)) return;
+  if (replacement) await tryReplacement(replacement);
+  await removeRegistration(observed.client, state.baseUrl, (seen) =>
+    isOursToDelete({ ...observed, seen }, state, replacement),
+  );
 }
 
-/** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */
-function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookInputs): boolean {
-  return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
+/** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
+async function tryReplacement(inputs: WebhookInputs): Promise<void> {
+  const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
+  if (isKnown) await preflight(inputs);
 }
 
-/** The same rule as in update: another URL with another key is somebody else's. */
-function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
-  const isOurRegistration =
-    isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
-  return isOurRegistration || onExisting === "replace"
-    ? "webhookVerificationKey: the service holds another key; pulumi up sets ours again"
-    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
+function isOursToDelete(
+  observed: Observed,
+  state: WebhookState,
+  replacement: WebhookInputs | undefined,
+): boolean {
+  const { seen } = observed;
+  requireOurWorkspace(observed, state, replacement);
+  if (!seen) return false;
+  if (isOurs(seen, state.applied)) return true;
+  printLine(
+    nameOf(state),
+    `warning: ${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it stays`,
+  );
+  return false;
 }
 
-/** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
-function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
-  if (!urls.some((url) => url.includes("?"))) return;
-  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
-  printLine(name, `${property} changes${from === to ? " in its query" : ""}: ${from} => ${to}`);
+/**
+ * Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. A
+ * replacement goes on where nothing is registered: the program says where the webhook is now.
+ */
+function requireOurWorkspace(
+  { seen, apiKey }: Observed,
+  state: WebhookState,
+  replacement: WebhookInputs | undefined,
+): void {
+  if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
+  const at = printUrl(state.baseUrl);
+  if (!seen && replacement) {
+    return printLine(
+      nameOf(state),
+      `warning: ${at} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,
+    );
+  }
+  const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
+  throw new ApiChatError(
+    "conflict",
+    `${at} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted`,
+    { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
+  );
+}
+
+/**
+ * Calls delete-webhook; before each repetition it reads, and asks whether what is registered may go. Throws `protocol` if the
+ * service shows that something is left.
+ */
+export async function removeRegistration(
+  client: RegistrationClient,
+  baseUrl: string,
+  mayGo: (seen: Registration | undefined) => boolean,
+): Promise<void> {
+  const left = await client
+    .deleteWebhook({ beforeRepeat: async () => mayGo(await client.getWebhook()) })
+    .catch((error: unknown) => observeEffect(client, error));
+  if (left === undefined) return;
+  throw new ApiChatError(
+    "protocol",
+    `${printUrl(baseUrl)} still shows ${printUrl(left.webhookUrl)} after delete-webhook`,
+    { operation: "delete-webhook", hints: [{ id: "delete_again" }] },
+  );
+}
+
+/** After a delete-webhook whose answer is lost: if nothing is registered now, it took effect. */
+async function observeEffect(client: RegistrationClient, lost: unknown): Promise<undefined> {
+  if (!(lost instanceof ApiChatError) || !mayHaveTakenEffect(lost)) throw lost;
+  const now = await client.getWebhook().catch((error: unknown) => {
+    throw error instanceof ApiChatError ? lost : error;
+  });
+  if (now !== undefined) throw lost;
+}
+
+/** Tells the engine to keep a state that is only partly done; the next `up` calls update. It prints only `reasons`. */
+export class UnfinishedError extends Error {
+  readonly id: string;
+  readonly properties: StoredState;
+  readonly reasons: string[];
+
+  constructor(id: string, properties: WebhookState, failure: ApiChatError) {
+    const reason = describeFailure(properties.name, failure);
+    super(reason);
+    this.id = id;
+    this.properties = compactState(properties);
+    this.reasons = [reason];
+  }
 }

@@ -7,11 +7,22 @@ import {
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { botCodeOf, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
-import { printIfSlow } from "../resource/process.js";
-import { DEFAULT_ON_EXISTING, type WebhookInputs, type WebhookState } from "./contract.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
+import { printIfSlow } from "../lib/provider-process.js";
+import {
+  DEFAULT_ON_EXISTING,
+  DRIFTED_KEY,
+  KEY_DRIFTED,
+  VERIFIED,
+  expectedUrl,
+  inputsOf,
+  isLastApiKey,
+  showsOurKey,
+  type DriftedProperty,
+  type WebhookInputs,
+  type WebhookState,
+} from "./contract.js";
 import { apiKeyCandidates } from "./run.js";
-import { isLastApiKey } from "./state.js";
 
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
@@ -159,4 +170,47 @@ export function requireSameWorkspace(
       `nothing tells whether this is still the workspace of the bot ${expectedBot}, so nothing was written`;
     throw new ApiChatError("conflict", summary, { operation, facts: { at, expectedBot }, hints });
   }
+}
+
+/**
+ * Reads what is registered at the workspace. If nothing is: undefined, and the next `up` creates it. A difference is returned
+ * as `drift`, and in the inputs too, so that the next preview names it; a changed key is named by diff, which the engine calls
+ * at once. Failures of authority and transport are thrown, never undefined.
+ */
+export async function readWebhook(
+  state: WebhookState,
+): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
+  const observed = await observe(state);
+  requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
+  const { seen } = observed;
+  if (!seen) return undefined;
+  const { drift: _, ...rest } = state;
+  const isOurUrlShown = seen.webhookUrl === expectedUrl(state.applied);
+  const shown = {
+    webhookUrl: isOurUrlShown ? state.applied.url : hideQuery(seen.webhookUrl),
+    status: seen.status,
+    botUrl: seen.botUrl,
+  };
+  const hasOurKey = showsOurKey(seen, state);
+  const drift = findDrift(shown, { ...state.applied, hasOurKey });
+  const props: WebhookState = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
+  const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
+  return { props, inputs };
+}
+
+function findDrift(
+  shown: Pick<WebhookState, "webhookUrl" | "status" | "botUrl">,
+  { url, botUrl, hasOurKey }: { url: string; botUrl: string; hasOurKey: boolean },
+): DriftedProperty[] {
+  const compare = (property: keyof typeof shown, expected: string): DriftedProperty[] => {
+    const actual = shown[property];
+    if (expected === actual) return [];
+    return [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
+  };
+  return [
+    ...compare("webhookUrl", url),
+    ...(hasOurKey ? [] : [DRIFTED_KEY]),
+    ...compare("status", VERIFIED),
+    ...compare("botUrl", botUrl),
+  ];
 }

@@ -1,26 +1,18 @@
-import { sleep } from "../lib/abort.js";
-import { backOffMs } from "../lib/retry.js";
 import { describeRecord } from "../diagnosis/describe.js";
 import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
-import { printIfSlow, printLine } from "../resource/process.js";
+import { sleep } from "../lib/abort.js";
+import { printIfSlow, printLine } from "../lib/provider-process.js";
+import { backOffMs } from "../lib/retry.js";
 import { isLoopback, printUrl } from "../lib/url.js";
-import type { Preflight } from "./contract.js";
+import { DEFAULT_PREFLIGHT, readySecondsOf, type WebhookInputs } from "./contract.js";
 
 export interface PreflightOptions {
-  /** The webhook URL. */
-  url: string;
-  verificationKey: string;
-  /** The resource's name, for messages. */
-  name: string;
-  mode: Preflight;
-  /** Address of the registration interface: a public service cannot reach a private webhook URL. */
-  baseUrl: string;
-  /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. */
-  deadline: number;
+  /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. Default: in `readySeconds`. */
+  deadline?: number;
   /** So many rounds in a row with the same refusal of the token end the waiting. Default: none do. */
-  refusedRounds?: number;
+  refusedRounds?: number | undefined;
 }
 
 /** How long the endpoint may take for one answer, in milliseconds. */
@@ -31,50 +23,57 @@ const LEAST_ANSWER_MS = 1_000;
 /** A port of this machine on which nothing listens is not waited for longer: nothing on the way may hide an endpoint. */
 const NOBODY_LISTENS_MS = 10_000;
 
+/** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
+export const deadlineOf = (inputs: WebhookInputs): number =>
+  performance.now() + readySecondsOf(inputs) * 1000;
+
 /**
  * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
  * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
  * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
  */
-export async function preflight(options: PreflightOptions): Promise<void> {
-  const { name, mode } = options;
+export async function preflight(inputs: WebhookInputs, options: PreflightOptions = {}): Promise<void> {
+  const { name, preflight: mode = DEFAULT_PREFLIGHT } = inputs;
   if (mode === "off") return;
-  const diagnosis = await waitForHandshake(options);
+  const diagnosis = await waitForHandshake(inputs, options);
   for (const { text } of diagnosis.warnings) printLine(name, text);
   if (diagnosis.passed) return;
-  const error = handshakeFailed(diagnosis, options);
+  const error = handshakeFailed(diagnosis, mode === "warn");
   if (mode === "warn") return printLine(name, `warning: ${error.message}`);
   throw error;
 }
 
-async function waitForHandshake(options: PreflightOptions): Promise<HandshakeDiagnosis> {
-  const { name, url, mode } = options;
+async function waitForHandshake(
+  inputs: WebhookInputs,
+  { deadline = deadlineOf(inputs), refusedRounds = Infinity }: PreflightOptions,
+): Promise<HandshakeDiagnosis> {
+  const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = inputs;
+  const isOneRound = inputs.preflight === "warn";
   const begun = performance.now();
-  const deadline = mode === "warn" ? Math.min(options.deadline, begun + LONGEST_ANSWER_MS) : options.deadline;
-  const isRefusedForGood = createRefusalCount(options);
-  let end = deadline;
+  const latest = isOneRound ? Math.min(deadline, begun + LONGEST_ANSWER_MS) : deadline;
+  const countRefusals = createRefusalCount();
+  let end = latest;
   let rounds = 1;
   let seen = "";
-  return printIfSlow(
-    name,
-    () =>
-      `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`,
-    async () => {
-      for (; ; rounds += 1) {
-        const diagnosis = await diagnoseOnce(options);
-        if (diagnosis.passed) return diagnosis;
-        const { transcript } = diagnosis;
-        // None if nothing was sent.
-        transcript.rounds = transcript.rounds && rounds;
-        end = nobodyListensHere(transcript) ? Math.min(deadline, begun + NOBODY_LISTENS_MS) : deadline;
-        const leftMs = end - performance.now();
-        if (mode === "warn" || leftMs <= 0 || isRefusedForGood(diagnosis) || !isWorthWaiting(diagnosis))
-          return diagnosis;
-        seen = `; so far ${diagnosis.reason}`;
-        await sleep(Math.min(backOffMs(rounds), leftMs));
-      }
-    },
-  );
+  const describe = (): string =>
+    `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`;
+  return printIfSlow(name, describe, async () => {
+    for (; ; rounds += 1) {
+      const longestMs = Math.max(LEAST_ANSWER_MS, deadline - performance.now());
+      const limitMs = Math.min(LONGEST_ANSWER_MS, longestMs);
+      const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs });
+      if (diagnosis.passed) return diagnosis;
+      const { transcript } = diagnosis;
+      // None if nothing was sent.
+      transcript.rounds = transcript.rounds && rounds;
+      end = nobodyListensHere(transcript) ? Math.min(latest, begun + NOBODY_LISTENS_MS) : latest;
+      const leftMs = end - performance.now();
+      const isRefusedForGood = countRefusals(diagnosis) >= refusedRounds;
+      if (isOneRound || leftMs <= 0 || isRefusedForGood || !isWorthWaiting(transcript)) return diagnosis;
+      seen = `; so far ${diagnosis.reason}`;
+      await sleep(Math.min(backOffMs(rounds), leftMs));
+    }
+  });
 }
 
 const secondsUntil = (end: number): number => Math.max(0, Math.round((end - performance.now()) / 1000));
@@ -82,54 +81,36 @@ const secondsUntil = (end: number): number => Math.max(0, Math.round((end - perf
 const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
   addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
 
-/** Whether the rounds so far, of which it is told each, have come to as many refusals of the token as end the waiting. */
-function createRefusalCount({
-  refusedRounds = Infinity,
-}: PreflightOptions): (round: FailedHandshake) => boolean {
+/** Counts, given each round, how many of the last ones had the same refusal of the token. */
+function createRefusalCount(): (round: FailedHandshake) => number {
   let last: FailedHandshake["cause"] | undefined;
   let count = 0;
   return ({ cause, transcript: { rule } }) => {
     if (rule !== "token_refused") count = 0;
     else count = cause === last ? count + 1 : 1;
     last = cause;
-    return count >= refusedRounds;
+    return count;
   };
 }
 
-function diagnoseOnce({
-  url,
-  verificationKey,
-  baseUrl,
-  deadline,
-}: PreflightOptions): Promise<HandshakeDiagnosis> {
-  const leftMs = Math.max(LEAST_ANSWER_MS, deadline - performance.now());
-  const limitMs = Math.min(LONGEST_ANSWER_MS, leftMs);
-  return diagnoseHandshake({ url, verificationKey, serviceUrl: baseUrl, limitMs });
-}
-
 /** Not if one answer is wrong for good, or if none says that the endpoint may be on its way. */
-const isWorthWaiting = ({ transcript: { steps } }: FailedHandshake): boolean =>
+const isWorthWaiting = ({ steps }: HandshakeTranscript): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 
-function handshakeFailed({ reason, transcript }: FailedHandshake, { mode }: PreflightOptions): ApiChatError {
-  const { rule } = transcript;
+function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boolean): ApiChatError {
+  const { url: at, rule, cause, rounds: attempts, steps } = transcript;
   const isBlind = rule === "private_address" || rule === "unreachable";
-  const then = mode === "warn" ? "set-webhook is called nevertheless" : "set-webhook was not called";
-  const httpStatus = transcript.steps.find(({ cause }) => cause === transcript.cause)?.httpStatus;
-  return new ApiChatError(
-    "handshake_failed",
-    `the handshake with ${transcript.url} failed: ${reason}; ${then}`,
-    {
-      operation: "handshake",
-      facts: { at: transcript.url },
-      hints: [
-        { id: "fix_endpoint" },
-        ...(isBlind && mode !== "warn" ? [{ id: "warn_only", unless: rule } as const] : []),
-      ],
-      details: describeRecord(transcript),
-      attempts: transcript.rounds,
-      transcript,
-      httpStatus,
-    },
-  );
+  const then = isWarning ? "set-webhook is called nevertheless" : "set-webhook was not called";
+  return new ApiChatError("handshake_failed", `the handshake with ${at} failed: ${reason}; ${then}`, {
+    operation: "handshake",
+    facts: { at },
+    hints: [
+      { id: "fix_endpoint" },
+      ...(isBlind && !isWarning ? [{ id: "warn_only", unless: rule } as const] : []),
+    ],
+    details: describeRecord(transcript),
+    attempts,
+    transcript,
+    httpStatus: steps.find((step) => step.cause === cause)?.httpStatus,
+  });
 }

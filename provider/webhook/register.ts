@@ -1,19 +1,19 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError, type Failure, type Hint } from "../errors/index.js";
-import { looksMasked } from "../lib/checks.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
+import { looksMasked } from "../lib/checks.js";
+import { printIfSlow } from "../lib/provider-process.js";
 import { backOffMs, withRetries } from "../lib/retry.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
-import { printIfSlow } from "../resource/process.js";
 import {
   DEFAULT_PREFLIGHT,
   VERIFIED,
+  expectedUrl,
   readySecondsOf,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { preflight } from "./preflight.js";
-import { expectedUrl } from "./state.js";
+import { deadlineOf, preflight, type PreflightOptions } from "./preflight.js";
 
 // Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it.
 
@@ -24,12 +24,10 @@ export interface Before {
   key: string | undefined;
 }
 
-export interface RegisterOptions {
+export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds"> {
   inputs: WebhookInputs;
   client: RegistrationClient;
   before: Before | undefined;
-  /** For the preflight: so many rounds with the same refusal of the token end the waiting. Default: none do. */
-  refusedRounds?: number;
 }
 
 /** set-webhook may have taken effect, or did, and it is not confirmed that all is as wanted. */
@@ -37,17 +35,17 @@ export class UnconfirmedError extends ApiChatError {
   /** What is registered now, of our URL and with a bot URL; undefined if that is not known. */
   readonly seen: Registration | undefined;
 
-  constructor(failure: ApiChatError, changes: Partial<Failure>, seen?: Registration) {
-    const { code, summary, ...details } = { ...failure.toJSON(), ...changes };
-    super(code, summary, { ...details, cause: failure.cause });
+  constructor(failure: ApiChatError, seen?: Registration) {
+    super(failure.code, failure.summary, { ...failure.toJSON(), cause: failure.cause });
     this.seen = seen;
   }
 }
 
 /** Registers the webhook; gives what is registered then. Throws `UnconfirmedError` where it may be registered nevertheless. */
 export async function register(options: RegisterOptions): Promise<Registration> {
-  const deadline = deadlineOf(options.inputs);
-  await tryEndpoint(options, deadline);
+  const { inputs, refusedRounds } = options;
+  const deadline = deadlineOf(inputs);
+  await preflight(inputs, { deadline, refusedRounds });
   const answer = await setUntilAccepted(options, deadline);
   return confirmUntilVerified(options, answer, deadline);
 }
@@ -83,24 +81,6 @@ export function rememberBefore(seen: Registration | undefined, state?: WebhookSt
   };
 }
 
-/** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
-const deadlineOf = (inputs: WebhookInputs): number => performance.now() + readySecondsOf(inputs) * 1000;
-
-/** Performs the handshake as the inputs ask for it. */
-export const tryEndpoint = (
-  { inputs, refusedRounds }: Pick<RegisterOptions, "inputs" | "refusedRounds">,
-  deadline = deadlineOf(inputs),
-): Promise<void> =>
-  preflight({
-    name: inputs.name,
-    url: inputs.webhookUrl,
-    verificationKey: inputs.webhookVerificationKey,
-    mode: inputs.preflight ?? DEFAULT_PREFLIGHT,
-    baseUrl: inputs.baseUrl,
-    deadline,
-    ...(refusedRounds === undefined ? {} : { refusedRounds }),
-  });
-
 /** Refusals of the address or the form of a request: repeating it changes nothing. */
 const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
 
@@ -114,17 +94,18 @@ async function setUntilAccepted(
 ): Promise<Registration | undefined> {
   const { client, inputs } = options;
   let attempt = 1;
-  const describe = (): string =>
+  const describeWait = (): string =>
     `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
   const setOnce = (number: number): Promise<Registration | undefined> => {
     attempt = number;
     return client.setWebhook(inputs);
   };
+  const retrying = {
+    limitMs: deadline - performance.now(),
+    judge: (error: unknown) => ({ retry: mayBeAccepted(error) }),
+  };
   try {
-    const limitMs = deadline - performance.now();
-    return await printIfSlow(inputs.name, describe, () =>
-      withRetries(setOnce, { limitMs, judge: (error) => ({ retry: mayBeAccepted(error) }) }),
-    );
+    return await printIfSlow(inputs.name, describeWait, () => withRetries(setOnce, retrying));
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     if (mayHaveTakenEffect(error)) return observeEffect(options, error);
@@ -136,22 +117,16 @@ async function setUntilAccepted(
 export const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
   attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol");
 
-/** The failure of a call; throws what is a bug. */
-function toFailure(error: unknown): { error: ApiChatError } {
-  if (error instanceof ApiChatError) return { error };
-  throw error;
-}
-
 /** After a set-webhook whose answer is lost: gives what is registered if that is its effect. */
 async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
-  const result = await options.client.getWebhook().then((now) => ({ now }), toFailure);
-  const now = "now" in result ? result.now : undefined;
+  const now = await options.client.getWebhook().catch((error: unknown) => {
+    if (!(error instanceof ApiChatError)) throw error;
+    return undefined;
+  });
   if (now && showsEffect(now, options)) return now;
   const soFar = now ? `, although ${describe(now)} is registered so far` : "";
-  throw new UnconfirmedError(lost, {
-    summary: `${lost.summary}. The change may have been made nevertheless${soFar}`,
-    hints: [...lost.hints, RUN_AGAIN],
-  });
+  const summary = `${lost.summary}. The change may have been made nevertheless${soFar}`;
+  throw new UnconfirmedError(lost.with({ summary, hints: [...lost.hints, RUN_AGAIN] }));
 }
 
 const RUN_AGAIN: Hint = { id: "run_again" };
@@ -162,52 +137,39 @@ function showsEffect(now: Registration, { inputs, before }: RegisterOptions): bo
   return !hadOurUrl || now.webhookVerificationKey === inputs.webhookVerificationKey;
 }
 
-/** After the last refusal: puts back what was registered before, if it is gone. Gives the failure, with what is registered now. */
+/**
+ * After the last refusal: puts back what was registered before, once, if the refused set-webhook took it away. Gives the
+ * failure, with what is registered now.
+ */
 async function undo(
-  options: RegisterOptions,
+  { client, inputs, before }: RegisterOptions,
   refusal: ApiChatError,
   attempts: number,
 ): Promise<ApiChatError> {
-  const passed =
-    (options.inputs.preflight ?? DEFAULT_PREFLIGHT) === "require" ? ", although the preflight passed" : "";
-  const left = await restore(options).catch((error: unknown): Leftover => {
+  const isTried = (inputs.preflight ?? DEFAULT_PREFLIGHT) === "require";
+  const refused = `the service refused the webhook ${attempts} times${isTried ? ", although the preflight passed" : ""}`;
+  const fail = (left: string): ApiChatError => {
+    const summary = `${refusal.summary}; ${refused}. ${left}`;
+    return new ApiChatError("rejected", summary, { ...refusal.toJSON(), attempts, cause: refusal });
+  };
+  try {
+    const now = await client.getWebhook();
+    const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
+    const isIntact =
+      now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.url);
+    // Another URL than ours is as it was before, or somebody else's.
+    if (isIntact || (now && !isOurUrl)) return fail(`Registered now: ${describe(now)}`);
+    if (before?.key !== undefined) {
+      const pair = { webhookUrl: before.url, webhookVerificationKey: before.key };
+      return fail(`Put back: ${describe(await client.setWebhook(pair))}`);
+    }
+    const lost = `${before && printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
+    const failure = fail(`Registered now: ${describe(now)}${before ? `. ${lost}` : ""}`);
+    return now && now.botUrl !== "" ? new UnconfirmedError(failure, now) : failure;
+  } catch (error) {
     const reason = error instanceof ApiChatError ? error.summary : String(error);
-    return { text: `What is registered now is not known: ${reason}`, mayBeOurs: true };
-  });
-  const failure = new ApiChatError(
-    "rejected",
-    `${refusal.summary}; the service refused the webhook ${attempts} times${passed}. ${left.text}`,
-    { ...refusal.toJSON(), attempts, cause: refusal },
-  );
-  return left.mayBeOurs ? new UnconfirmedError(failure, {}, left.seen) : failure;
-}
-
-/** What a refused set-webhook has left behind. */
-interface Leftover {
-  text: string;
-  /** What we tried to set is registered, or may be. */
-  mayBeOurs: boolean;
-  /** What is registered now, if it is ours. */
-  seen?: Registration;
-}
-
-/** Puts back what was registered before, once, if the refused set-webhook took it away. */
-async function restore({ client, inputs, before }: RegisterOptions): Promise<Leftover> {
-  const now = await client.getWebhook();
-  const text = `Registered now: ${describe(now)}`;
-  const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
-  const isIntact = now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.url);
-  // Another URL than ours is as it was before, or somebody else's.
-  if (isIntact || (now && !isOurUrl)) return { text, mayBeOurs: false };
-  const left: Omit<Leftover, "text"> =
-    now && now.botUrl !== "" ? { mayBeOurs: true, seen: now } : { mayBeOurs: false };
-  if (!before) return { text, ...left };
-  if (before.key === undefined) {
-    const lost = `${printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
-    return { text: `${text}. ${lost}`, ...left };
+    return new UnconfirmedError(fail(`What is registered now is not known: ${reason}`));
   }
-  const restored = await client.setWebhook({ webhookUrl: before.url, webhookVerificationKey: before.key });
-  return { text: `Put back: ${describe(restored)}`, mayBeOurs: false };
 }
 
 const describe = (seen: Registration | undefined): string =>
@@ -231,11 +193,7 @@ async function confirmUntilVerified(
   if (seen.status === VERIFIED) return seen;
   const summary = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
   const hints: Hint[] = [{ id: "raise_ready_seconds" }, RUN_AGAIN];
-  throw new UnconfirmedError(
-    new ApiChatError("timeout", summary, { operation: "get-webhook", hints }),
-    {},
-    seen,
-  );
+  throw new UnconfirmedError(new ApiChatError("timeout", summary, { operation: "get-webhook", hints }), seen);
 }
 
 /** Reads the registration once. Where that fails, what the service showed last is what there is to keep. */
@@ -249,11 +207,8 @@ async function confirm(
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
     const summary = `set-webhook succeeded, and could not be confirmed: ${error.summary}`;
-    throw new UnconfirmedError(
-      error,
-      { summary, hints: [...error.hints, RUN_AGAIN] },
-      isKnown ? shown : undefined,
-    );
+    const failure = error.with({ summary, hints: [...error.hints, RUN_AGAIN] });
+    throw new UnconfirmedError(failure, isKnown ? shown : undefined);
   }
 }
 
@@ -263,18 +218,15 @@ function requireOurs(
   { webhookUrl, baseUrl }: WebhookInputs,
 ): Registration {
   const at = printUrl(baseUrl);
-  const operation = "get-webhook";
-  if (seen === undefined) throw new ApiChatError("protocol", `${at} shows nothing registered`, { operation });
+  const fail = (what: string): ApiChatError =>
+    new ApiChatError("protocol", `${at} shows ${what}`, { operation: "get-webhook" });
+  if (seen === undefined) throw fail("nothing registered");
   // The service may write the URL in a way of its own; its answer to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
     const registered = printUrl(seen.webhookUrl);
-    throw new ApiChatError(
-      "conflict",
-      `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`,
-      { operation: "set-webhook", facts: { at, registered } },
-    );
+    const summary = `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`;
+    throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered } });
   }
-  if (seen.botUrl === "")
-    throw new ApiChatError("protocol", `${at} shows the webhook without bot_url`, { operation });
+  if (seen.botUrl === "") throw fail("the webhook without bot_url");
   return seen;
 }

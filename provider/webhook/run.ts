@@ -2,7 +2,7 @@ import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import { SETTINGS, type Applied, type WebhookInputs, type WebhookState } from "./contract.js";
-import { isOurs } from "./state.js";
+import { isOurs } from "./contract.js";
 
 /**
  * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these

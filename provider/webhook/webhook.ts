@@ -8,7 +8,7 @@ import {
   providerSource,
   refuseImport,
   refuseUnknownArgs,
-} from "../resource/program.js";
+} from "../lib/resource-class.js";
 
 export interface ApiChatWebhookArgs {
   /**

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { providerSource } from "../../dist/provider/resource/program.js";
+import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { startProvider, type Provider } from "./harness.ts";
 
 /** A call that makes the process load `pulumi-apichat/dynamic`. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runtime } from "@pulumi/pulumi";
 import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { providerSource } from "../../dist/provider/resource/program.js";
+import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { API_KEY, VERIFICATION_KEY, startEndpoint, type Endpoint } from "../support/endpoint.js";
 import { findSecrets } from "../support/secrets.js";
 import { failureOf, partOf, startProvider, type Provider } from "./harness.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { providerSource } from "../../dist/provider/resource/program.js";
+import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { UNKNOWN } from "../../dist/provider/lib/checks.js";
 import { VERIFICATION_KEY, startEndpoint } from "../support/endpoint.js";
 import { freePort } from "../support/http.js";

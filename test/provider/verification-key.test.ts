@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { runtime } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { providerSource } from "../../dist/provider/resource/program.js";
+import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { findSecrets } from "../support/secrets.js";
 import { failureOf, startProvider, type Provider } from "./harness.js";
 

@@ -1,7 +1,7 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { hideQuery, printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { removeOther } from "../../webhook/observe.js";
-import { removeRegistration } from "../../webhook/delete.js";
+import { removeRegistration } from "../../webhook/lifecycle.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { openWorkspace, refuseOtherBot, type Access, type WebhookOptions } from "./access.js";
@@ -41,12 +41,12 @@ async function refuseForeign(
 
 /** A repetition removes what was seen, and nothing that somebody has set meanwhile. */
 const remove = (seen: Registration, { client, baseUrl }: Access): Promise<void> =>
-  removeRegistration({
+  removeRegistration(
     client,
     baseUrl,
-    mayGo: (now) =>
+    (now) =>
       now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl),
-  });
+  );
 
 function printResult(
   { json }: DeleteOptions,

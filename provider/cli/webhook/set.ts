@@ -17,7 +17,7 @@ import {
   toShown,
   type WebhookOptions,
 } from "./access.js";
-import { removeRegistration } from "../../webhook/delete.js";
+import { removeRegistration } from "../../webhook/lifecycle.js";
 import { textOf } from "../report-error.js";
 
 export interface SetOptions extends WebhookOptions {
@@ -128,7 +128,7 @@ async function takeBack(seen: Registration, { client, baseUrl }: Access): Promis
     const now = await client.getWebhook();
     if (now !== undefined && !isOurs(now))
       return `somebody else has set ${describe(now)} meanwhile, which is registered there now`;
-    if (now !== undefined) await removeRegistration({ client, baseUrl, mayGo: isOurs });
+    if (now !== undefined) await removeRegistration(client, baseUrl, isOurs);
     return "what was set was removed again, and nothing is registered there now";
   } catch (error) {
     const reason = textOf(error);

@@ -1,5 +1,5 @@
 import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pulumi/automation/index.js";
-import { findWire } from "../../resource/process.js";
+import { findWire } from "../../lib/provider-process.js";
 import { toFailure } from "../failure-texts.js";
 import { UNKNOWN } from "../../lib/checks.js";
 import { hideQuery } from "../../lib/url.js";

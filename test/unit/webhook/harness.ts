@@ -6,10 +6,14 @@ import {
   type Workspace,
 } from "../../../provider/emulator/index.js";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
+import {
+  compactState,
+  expandState,
+  type WebhookInputs,
+  type WebhookState,
+} from "../../../provider/webhook/contract.js";
+import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { forgetManaged } from "../../../provider/webhook/run.js";
-import type { ReadResult } from "../../../provider/webhook/lifecycle.js";
-import { compactState, expandState } from "../../../provider/webhook/state.js";
 import { readParts } from "../../support/read-parts.js";
 import {
   API_KEY,
@@ -24,17 +28,36 @@ import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
 export { API_KEY, VERIFICATION_KEY, failureOf, startServer } from "../client/harness.js";
 export { afterTests };
 
+export const OTHER_KEY = "ak-other-0123456789";
+/** Somebody else's webhook. */
+export const FOREIGN = {
+  webhook_url: "http://127.0.0.1:9/foreign",
+  webhook_verification_key: "foreign-key-0123456789",
+};
+/** The calls that look, and those that set. */
+export const GET = ["get-webhook"];
+export const SET = ["get-webhook", "set-webhook", "get-webhook"];
+
+/** The first look finds what to do, the second is to confirm or to recover what was done. */
+export const secondLookFails = {
+  operation: "get-webhook",
+  every: 2,
+  times: 1,
+  fault: { status: 422 },
+} as const;
+export const refuseHandshake = { operation: "handshake", fault: { status: 500 } } as const;
+
 /** Each test is a run of its own: nothing declared, no configuration, no environment. Gives the lines it printed. */
 export function isolateRuns(): string[] {
   const lines: string[] = [];
   beforeEach(() => {
-    lines.length = 0;
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     vi.stubEnv("APICHAT_API_KEY", undefined);
     vi.stubEnv("APICHAT_BASE_URL", undefined);
     startRun();
   });
   afterEach(() => {
+    lines.length = 0;
     vi.restoreAllMocks();
     vi.unstubAllEnvs();
   });
@@ -66,6 +89,10 @@ export const answerHandshake =
     else response.writeHead(403).end("wrong token");
   };
 
+/** Answers whichever token comes. */
+export const answerAnyToken: Answer = (request, response) =>
+  response.end(parametersOf(request)["hub_challenge"]);
+
 /** The parameters of a handshake, in whichever of the four ways it came. */
 export function parametersOf({ path, headers, body }: Received): Record<string, string> {
   const type = headers["content-type"];
@@ -75,32 +102,32 @@ export function parametersOf({ path, headers, body }: Received): Record<string, 
   return Object.fromEntries(body === "" ? query : new URLSearchParams(body));
 }
 
+type Args = { name: string } & Partial<WebhookInputs>;
+
 export interface Acme {
   emulator: Emulator;
   acme: Workspace;
   /** What the program says of acme. */
-  args: { name: string; baseUrl: string; apiKey: string } & Partial<WebhookInputs>;
+  args: { baseUrl: string; apiKey: string; webhookUrl: string } & Args;
   endpoint: Endpoint;
-  /** The actions that were called since the last look, in their order. */
+  /** The actions that were called since it was last asked, in their order. */
   actions: () => (string | undefined)[];
 }
 
 /** An emulator with the workspaces acme and other, and acme's endpoint. */
 export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
-  const emulator = await startEmulator({
-    workspaces: [
-      { name: "acme", apiKey: API_KEY },
-      { name: "other", apiKey: "ak-other-0123456789" },
-    ],
-    ...options,
-  });
+  const workspaces = [
+    { name: "acme", apiKey: API_KEY },
+    { name: "other", apiKey: OTHER_KEY },
+  ];
+  const emulator = await startEmulator({ workspaces, ...options });
   afterTests(async () => {
     await emulator.close();
     expectRecordsMatchOpenApi(emulator.requests, options);
   });
   const endpoint = await startEndpoint();
   const acme = emulator.workspace("acme");
-  let looked = 0;
+  let asked = 0;
   return {
     emulator,
     acme,
@@ -114,54 +141,70 @@ export async function startAcme(options: EmulatorOptions = {}): Promise<Acme> {
       timeouts: { requestSeconds: 3, readySeconds: 3 },
     },
     actions: () => {
-      const actions = emulator.requests.slice(looked).map(({ action }) => action);
-      looked = emulator.requests.length;
+      const actions = emulator.requests.slice(asked).map(({ action }) => action);
+      asked = emulator.requests.length;
       return actions;
     },
   };
 }
 
+/** A created webhook, at the start of the next run, which knows nothing of the program yet. */
+export async function startCreated(options: EmulatorOptions = {}): Promise<Acme & { state: WebhookState }> {
+  const started = await startAcme(options);
+  const state = await create(started.args);
+  started.actions();
+  startRun();
+  return { ...started, state };
+}
+
 /** The inputs as check leaves them; throws if it finds them wrong. */
-export async function checked(args: { name: string } & Partial<WebhookInputs>): Promise<WebhookInputs> {
+export async function checked(args: Args): Promise<WebhookInputs> {
   const { inputs, failures } = await ApiChatWebhook.check({}, args);
   if (failures.length > 0) throw new Error(JSON.stringify(failures));
   return inputs;
 }
 
-export async function create(
-  args: { name: string } & Partial<WebhookInputs>,
-): Promise<{ id: string; outs: WebhookState }> {
+/** The state after a create. */
+export async function create(args: Args): Promise<WebhookState> {
   const { id, outs } = await ApiChatWebhook.create(await checked(args));
-  return { id, outs: expandState(outs) };
+  if (id !== outs.botUrl) throw new Error(`the id is ${id}`);
+  return expandState(outs);
 }
 
-export async function update(
-  state: WebhookState,
-  args: { name: string } & Partial<WebhookInputs>,
-): Promise<WebhookState> {
+/** Whether the next `up` has something to do. */
+export async function hasChanges(state: WebhookState, args: Args): Promise<boolean> {
+  return (await ApiChatWebhook.diff(state.botUrl, compactState(state), await checked(args))).changes;
+}
+
+/** The state after an update. */
+export async function update(state: WebhookState, args: Args): Promise<WebhookState> {
   const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), await checked(args));
   return expandState(outs);
 }
 
-/** What read gives for a state: empty if the registration is gone. */
-export async function read(state: WebhookState): Promise<Partial<ReadResult>> {
+/** What read gives for a state; undefined if the registration is gone. */
+export async function read(
+  state: WebhookState,
+): Promise<{ id: string; props: WebhookState; inputs: WebhookInputs } | undefined> {
   const result = await ApiChatWebhook.read(state.botUrl, compactState(state));
-  return result.props === undefined ? {} : { ...result, props: expandState(result.props) };
+  return result.props && { ...result, props: expandState(result.props) };
 }
 
 /** What a refresh makes of the state. Throws if the registration is gone. */
 export async function refresh(state: WebhookState): Promise<WebhookState> {
-  const { props } = await read(state);
-  if (props === undefined) throw new Error("gone");
-  return props;
+  const seen = await read(state);
+  if (seen === undefined) throw new Error("gone");
+  return seen.props;
 }
 
-/** The failure of a lifecycle function, whatever its class. */
-export async function errorOf(work: Promise<unknown>): Promise<Error> {
-  const outcome: unknown = await work.then(
-    (value) => new Error(`it succeeded with ${JSON.stringify(value)}`),
-    (error: unknown) => error,
-  );
-  if (outcome instanceof Error) return outcome;
-  throw new Error(`not an error: ${String(outcome)}`);
+export const remove = (state: WebhookState): Promise<void> =>
+  ApiChatWebhook.delete(state.botUrl, compactState(state));
+
+/** The state of a create or an update that is only partly done, and what it printed. */
+export async function unfinishedBy(
+  work: Promise<unknown>,
+): Promise<{ id: string; state: WebhookState; reasons: string[] }> {
+  const error: unknown = await work.catch((failure: unknown) => failure);
+  if (!(error instanceof UnfinishedError)) throw new Error("it is not partly done", { cause: error });
+  return { id: error.id, state: expandState(error.properties), reasons: error.reasons };
 }

@@ -1,113 +1,101 @@
 import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { DRIFTED_KEY, compactState, type StoredState } from "../../../provider/webhook/state.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
+  DRIFTED_KEY,
   KEY_DRIFTED,
   inputsOf,
+  type StoredState,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
 import {
   API_KEY,
+  FOREIGN,
+  GET,
   VERIFICATION_KEY,
   checked,
   create,
   failureOf,
+  hasChanges,
   isolateRuns,
   read,
   refresh,
-  startAcme,
+  remove,
+  startCreated,
   startEndpoint,
   startRun,
+  update,
   type Acme,
 } from "./harness.js";
 
 const lines = isolateRuns();
 
-const FOREIGN = {
-  webhook_url: "http://127.0.0.1:9/foreign",
-  webhook_verification_key: "foreign-key-0123456789",
-};
-
-/** A created webhook, in a run that knows nothing of the program: a refresh or a destroy. */
-async function startCreated(
-  options: Parameters<typeof startAcme>[0] = {},
-): Promise<Acme & { state: WebhookState }> {
-  const started = await startAcme(options);
-  const { outs: state } = await create(started.args);
-  started.actions();
-  lines.length = 0;
-  startRun();
-  return { ...started, state };
-}
-
-const remove = (state: WebhookState): Promise<void> =>
-  ApiChatWebhook.delete(state.botUrl, compactState(state));
+const ROTATED = "ak-rotated-0123456789";
+const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
   test("gives what it got while nothing changed", async () => {
     const { state, actions } = await startCreated();
     expect(await read(state)).toEqual({ id: state.botUrl, props: state, inputs: inputsOf(state) });
-    expect(actions()).toEqual(["get-webhook"]);
+    expect(actions()).toEqual(GET);
     expect(lines).toEqual([]);
   });
 
   test("shows a changed URL, status and bot URL in outputs and inputs, and keeps the record of what is ours", async () => {
     const { state, acme } = await startCreated();
+    const { webhook_url: webhookUrl } = FOREIGN;
     acme.change({
-      webhook_url: FOREIGN.webhook_url,
+      webhook_url: webhookUrl,
       webhook_status: "failed",
       botBaseUrl: "https://bots.example",
     });
-    const result = await read(state);
-    expect(result.id).toBe(acme.botUrl);
-    expect(result.props).toEqual({
-      ...state,
-      webhookUrl: FOREIGN.webhook_url,
-      status: "failed",
-      botUrl: acme.botUrl,
-      drift: [
-        { property: "webhookUrl", expected: state.webhookUrl, actual: FOREIGN.webhook_url },
-        { property: "status", expected: "verified", actual: "failed" },
-        { property: "botUrl", expected: state.botUrl, actual: acme.botUrl },
-      ],
+    const { botUrl } = acme;
+    expect(await read(state)).toEqual({
+      id: botUrl,
+      props: {
+        ...state,
+        webhookUrl,
+        status: "failed",
+        botUrl,
+        drift: [
+          { property: "webhookUrl", expected: state.webhookUrl, actual: webhookUrl },
+          { property: "status", expected: "verified", actual: "failed" },
+          { property: "botUrl", expected: state.botUrl, actual: botUrl },
+        ],
+      },
+      inputs: { ...inputsOf(state), webhookUrl, status: "failed" },
     });
-    expect(result.inputs).toEqual({ ...inputsOf(state), webhookUrl: FOREIGN.webhook_url, status: "failed" });
   });
 
-  test("never takes a key from an answer: a changed one is marked", async () => {
+  test("never takes a key from an answer: a changed one is marked until it is ours again", async () => {
     const { state, acme } = await startCreated();
     acme.change({ webhook_verification_key: FOREIGN.webhook_verification_key });
-    const { props, inputs } = await read(state);
-    expect(props).toEqual({ ...state, drift: [DRIFTED_KEY] });
-    expect(inputs?.webhookVerificationKey).toBe(KEY_DRIFTED);
-    expect(JSON.stringify([props, inputs, lines])).not.toContain("foreign-key");
+    const seen = await read(state);
+    const drifted = { ...state, drift: [DRIFTED_KEY] };
+    const inputs = { ...inputsOf(state), webhookVerificationKey: KEY_DRIFTED };
+    expect(seen).toEqual({ id: state.botUrl, props: drifted, inputs });
     acme.change({ webhook_verification_key: VERIFICATION_KEY });
-    expect(await refresh(props ?? state)).toEqual(state);
+    expect(await refresh(drifted)).toEqual(state);
   });
 
-  test("of nothing registered is gone", async () => {
-    const { state, acme } = await startCreated();
-    acme.remove();
-    expect(await read(state)).toEqual({});
-  });
-
-  test("of another bot is a conflict", async () => {
+  test("of nothing registered is gone, and of another bot a conflict", async () => {
     const { state, acme } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect((await failureOf(read(state))).code).toBe("conflict");
+    acme.remove();
+    expect(await read(state)).toBeUndefined();
   });
 
-  test.each<[string, Fault, string]>([
-    ["401", { status: 401 }, "unauthorized"],
-    ["404", { status: 404 }, "rejected"],
-    ["503 for too long", { status: 503, retryAfterSeconds: 60 }, "unavailable"],
-    ["HTML", "html", "protocol"],
-    ["broken JSON", "broken-json", "protocol"],
-    ["another envelope status", { statusField: "error" }, "rejected"],
-  ])("answered %s is an error, and never gone", async (_, fault, code) => {
+  test.each<[Fault, string]>([
+    [{ status: 401 }, "unauthorized"],
+    [{ status: 404 }, "rejected"],
+    [{ status: 503, retryAfterSeconds: 60 }, "unavailable"],
+    ["html", "protocol"],
+    ["broken-json", "protocol"],
+    [{ statusField: "error" }, "rejected"],
+  ])("answered %j is an error, and never gone", async (fault, code) => {
     const { state, emulator } = await startCreated();
     emulator.injectFault({ operation: "get-webhook", fault, times: 9 });
     expect((await failureOf(read(state))).code).toBe(code);
@@ -115,32 +103,33 @@ describe("read", () => {
 
   test("by id alone is refused, with the way to read a registration", async () => {
     const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as StoredState));
-    expect(error.code).toBe("invalid_config");
+    expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
     expect(error.message).toContain("getApiChatWebhook()");
   });
 });
 
 describe("delete", () => {
-  test("removes what is ours", async () => {
+  test.each<[string, (acme: Acme["acme"], url: string) => void]>([
+    ["what is ours", () => {}],
+    ["what is ours, with another key", (acme) => acme.change({ webhook_verification_key: "key-0123456789" })],
+    ["what is ours, not verified", (acme) => acme.change({ webhook_status: "failed" })],
+    ["what is ours, written in another way", (acme, url) => acme.change({ webhook_url: `${url}/` })],
+  ])("removes %s", async (_, change) => {
     const { state, acme, actions } = await startCreated();
-    await remove(state);
+    change(acme, state.webhookUrl);
+    const seen = await refresh(state);
+    actions();
+    await remove(seen);
     expect(actions()).toEqual(["get-webhook", "delete-webhook"]);
     expect(acme.registration).toBeUndefined();
     expect(lines).toEqual([]);
-  });
-
-  test("removes what is ours with a changed key or status", async () => {
-    const { state, acme } = await startCreated();
-    acme.change({ webhook_verification_key: "changed-key-0123456789", webhook_status: "failed" });
-    await remove(await refresh(state));
-    expect(acme.registration).toBeUndefined();
   });
 
   test("is done where nothing is registered", async () => {
     const { state, acme, actions } = await startCreated();
     acme.remove();
     await remove(state);
-    expect(actions()).toEqual(["get-webhook"]);
+    expect(actions()).toEqual(GET);
   });
 
   test.each<[string, (acme: Acme["acme"]) => void]>([
@@ -153,25 +142,23 @@ describe("delete", () => {
     const before = acme.registration;
     const states = [state, ...(acme.botUrl === state.botUrl ? [await refresh(state)] : [])];
     actions();
-    lines.length = 0;
     for (const seen of states) await remove(seen);
     expect(actions()).toEqual(states.map(() => "get-webhook"));
     expect(acme.registration).toEqual(before);
-    expect(lines).toHaveLength(states.length);
-    for (const line of lines) expect(line).toMatch(/^acme: warning: .* is not ours; it stays$/);
+    const line = expect.stringMatching(/^acme: warning: .* is not ours; it stays$/) as string;
+    expect(lines).toEqual(states.map(() => line));
   });
 
   test("with another API key that reaches another workspace is a conflict, and deletes nothing", async () => {
-    const { state, emulator, acme } = await startCreated();
-    const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: "ak-twin-0123456789" });
-    for (const stands of [FOREIGN, undefined]) {
-      if (stands) other.takeOver(stands);
+    const { state, emulator, actions } = await startCreated();
+    const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
+    for (const registered of [FOREIGN, undefined]) {
+      if (registered) other.takeOver(registered);
       else other.remove();
-      const error = await failureOf(remove({ ...state, apiKey: "ak-twin-0123456789" }));
-      expect(error.code).toBe("conflict");
-      expect(error.message).toContain("nothing was deleted");
+      const error = await failureOf(remove({ ...state, apiKey: WRONG }));
+      expect(error).toMatchObject({ code: "conflict", hints: [{ id: "set_api_key_or_forget" }] });
     }
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    expect(actions()).toEqual([...GET, ...GET]);
   });
 
   test.each<Fault>([
@@ -209,87 +196,67 @@ describe("delete", () => {
 });
 
 describe("delete within a run of the program", () => {
-  test("does nothing for an old name of a resource that the program declares, and says so", async () => {
+  test.each([
+    ["created", create],
+    ["only declared yet", checked],
+  ])("does nothing for the old name of a resource that is %s, and says so", async (_, declare) => {
     const { state, args, acme, actions } = await startCreated();
-    await create({ ...args, name: "renamed" });
+    await declare({ ...args, name: "renamed" });
     actions();
-    lines.length = 0;
     await remove(state);
     expect(actions()).toEqual([]);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    expect(lines).toEqual([expect.stringMatching(/^acme: .*still managed by this program, as "renamed"$/)]);
-  });
-
-  test("does nothing if the new name is only declared yet", async () => {
-    const { state, args, acme } = await startCreated();
-    await checked({ ...args, name: "renamed" });
-    await remove(state);
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
   });
 
   test("does nothing for an old state of the same name: a replacement that was created first", async () => {
     const { state, args, acme } = await startCreated();
-    const { outs } = await create(args);
-    expect(outs.applied.claimId).not.toBe(state.applied.claimId);
+    const created = await create(args);
+    expect(created.applied.claimId).not.toBe(state.applied.claimId);
     await remove(state);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    await remove(outs);
+    await remove(created);
     expect(acme.registration).toBeUndefined();
   });
 
   test("removes a resource that the program declares itself: --replace deletes first", async () => {
     const { state, args, acme } = await startCreated();
-    await ApiChatWebhook.diff(state.botUrl, compactState(state), await checked(args));
+    await hasChanges(state, args);
     await remove(state);
     expect(acme.registration).toBeUndefined();
   });
 });
 
-/** The state of acme, which the program of this run declares as beta. */
-async function startRenamed(): Promise<Acme & { state: WebhookState; inputs: WebhookInputs }> {
-  const started = await startCreated();
-  const inputs = await checked({ ...started.args, name: "beta" });
-  const found = await ApiChatWebhook.diff(started.state.botUrl, compactState(started.state), inputs);
-  expect(found.changes).toBe(true);
-  return { ...started, inputs };
-}
-
 describe("a resource whose name an alias changed", () => {
   test("is replaced in place: delete leaves the webhook to create, which sets the new URL", async () => {
     const { state, args, acme } = await startCreated();
-    const moved = await startEndpoint(VERIFICATION_KEY, "/moved");
+    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
     // For --replace the engine calls check without old inputs, no diff, delete and create.
-    const renamed = { ...args, name: "beta", webhookUrl: moved.url };
+    const renamed = { ...args, name: "beta", webhookUrl };
     await checked(renamed);
     await remove(state);
     await create(renamed);
-    expect(acme.registration).toMatchObject({ webhook_url: moved.url, webhook_status: "verified" });
+    expect(acme.registration).toMatchObject({ webhook_url: webhookUrl, webhook_status: "verified" });
   });
 
-  test("is named as the program names it in every error", async () => {
-    const { state, emulator } = await startRenamed();
+  test("is named as the program names it in every error, and in the state after the update", async () => {
+    const { state, args, emulator } = await startCreated();
+    expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
     emulator.injectFault({ operation: "get-webhook", fault: { status: 422 }, times: 2 });
-    expect((await failureOf(read(state))).message).toMatch(/^beta: /);
-    expect((await failureOf(remove(state))).message).toMatch(/^beta: /);
-  });
-
-  test("has its new name in the state after the update", async () => {
-    const { state, inputs, actions } = await startRenamed();
-    const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), inputs);
-    expect(outs.name).toBe("beta");
-    expect(actions()).toEqual(["get-webhook"]);
+    expect((await failureOf(read(state))).subject).toBe("beta");
+    expect((await failureOf(remove(state))).subject).toBe("beta");
+    expect((await update(state, { ...args, name: "beta" })).name).toBe("beta");
   });
 });
 
-async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
-  const started = await startCreated();
-  const args = { ...started.args, ...change };
-  await checked(args);
-  return started;
-}
-
 describe("a replacement that the program declares", () => {
   const timeouts = { requestSeconds: 3, readySeconds: 0 };
+
+  async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
+    const started = await startCreated();
+    await checked({ ...started.args, ...change });
+    return started;
+  }
 
   test("is tried before the live webhook is removed", async () => {
     const { state, acme } = await startReplacing({ webhookUrl: "http://127.0.0.1:9/", timeouts });
@@ -304,18 +271,17 @@ describe("a replacement that the program declares", () => {
   });
 
   test("goes on where nothing is registered for another API key than the last used", async () => {
-    const { state, acme } = await startReplacing({ apiKey: "ak-rotated-0123456789" });
-    acme.apiKey = "ak-rotated-0123456789";
+    const { state, acme } = await startReplacing({ apiKey: ROTATED });
+    acme.apiKey = ROTATED;
     acme.remove();
     await remove(state);
-    expect(lines.at(-1)).toMatch(/^acme: warning: .* nothing registered, for another API key/);
+    expect(lines).toEqual([
+      expect.stringMatching(/^acme: warning: .* nothing registered, for another API key/),
+    ]);
   });
 });
 
 describe("the API key to read and delete with is the first that the service takes:", () => {
-  const ROTATED = "ak-rotated-0123456789";
-  const WRONG = "ak-wrong-0123456789";
-
   test.each<[string, string | undefined, string | undefined, string[]]>([
     ["the environment's", ROTATED, undefined, [API_KEY, ROTATED]],
     ["the configuration's", undefined, ROTATED, [API_KEY, ROTATED]],
@@ -327,10 +293,8 @@ describe("the API key to read and delete with is the first that the service take
     startRun(config === undefined ? {} : { "apichat:apiKey": config });
     const from = emulator.requests.length;
     expect(await refresh(state)).toEqual(state);
-    const keys = emulator.requests
-      .slice(from)
-      .map(({ sent }) => (JSON.parse(sent.body) as { ChaveApi: string }).ChaveApi);
-    expect(keys).toEqual(tried);
+    const sent = emulator.requests.slice(from).map((request) => JSON.parse(request.sent.body) as object);
+    expect(sent).toEqual(tried.map((ChaveApi) => ({ ChaveApi })));
     await remove(state);
     expect(acme.registration).toBeUndefined();
   });
@@ -343,27 +307,28 @@ describe("the API key to read and delete with is the first that the service take
   });
 
   test("also where a service refuses a key with HTTP 200", async () => {
-    const { state, acme, emulator } = await startCreated();
-    emulator.injectFault({ operation: "get-webhook", fault: { statusField: "error" } });
+    const { state, emulator } = await startCreated();
+    const refused = { operation: "get-webhook", fault: { statusField: "error" } } as const;
+    emulator.injectFault(refused);
     vi.stubEnv("APICHAT_API_KEY", ROTATED);
     emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ owner: "acme" });
     expect(await refresh(state)).toEqual(state);
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    emulator.injectFault({ operation: "get-webhook", fault: { statusField: "error" }, times: 2 });
+    emulator.injectFault({ ...refused, times: 2 });
     const error = await failureOf(read(state));
     expect(error.code).toBe("rejected");
-    expect(error.message.indexOf("API key")).toBeGreaterThan(0);
+    expect(error.hints).toContainEqual({ id: "rotated_api_key" });
   });
 
   test("none: the refusal of the recorded one is told, with what to do", async () => {
     const { state, acme } = await startCreated();
     acme.apiKey = ROTATED;
     vi.stubEnv("APICHAT_API_KEY", WRONG);
-    const error = await failureOf(read(state));
-    expect(error.code).toBe("unauthorized");
-    expect(error.message).toContain("set APICHAT_API_KEY");
-    expect(error.message).not.toContain("0123456789");
-    expect((await failureOf(remove(state))).code).toBe("unauthorized");
+    for (const call of [read, remove]) {
+      const error = await failureOf(call(state));
+      expect(error.code).toBe("unauthorized");
+      expect(error.hints).toContainEqual({ id: "rotated_api_key" });
+      expect(error.message).not.toContain("0123456789");
+    }
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
   });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { describe, expect, test } from "vitest";
 import { renderFailure, type Failure as ErrorData } from "../../../../provider/errors/index.ts";
-import { toWireLine } from "../../../../provider/resource/process.ts";
+import { toWireLine } from "../../../../provider/lib/provider-process.ts";
 import { createEventReader, type EventReader } from "../../../../provider/fleet/engine/event-reader.ts";
 import type { StackEvent } from "../../../../provider/fleet/engine/task.ts";
 import type { WebhookReport } from "../../../../provider/fleet/reports.ts";

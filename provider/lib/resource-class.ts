@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { didYouMean } from "../lib/checks.js";
+import { didYouMean } from "./checks.js";
 
 // What the resource classes share in a Pulumi program.
 

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { ApiChatError, renderProblem, type Failure, type FieldProblem } from "../errors/index.js";
-import type { CheckFailure } from "../lib/checks.js";
+import type { CheckFailure } from "./checks.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
