@@ -158,9 +158,10 @@ describe("nothing secret is shown", () => {
   });
 });
 
+const baseUrlWith = async (baseUrl?: string) => (await check({ ...VALID, baseUrl })).inputs.baseUrl;
+
 describe("defaults", () => {
   test("of baseUrl: the argument, then the configuration, then the environment", async () => {
-    const baseUrlWith = async (baseUrl?: string) => (await check({ ...VALID, baseUrl })).inputs.baseUrl;
     vi.stubEnv("APICHAT_BASE_URL", "https://environment.example/");
     expect(await baseUrlWith()).toBe("https://environment.example/");
     startRun({ "apichat:baseUrl": "https://config.example/" });

@@ -155,16 +155,16 @@ test.each<[Fault, string, boolean]>([
   },
 );
 
-describe("a service that shows things in its own way:", () => {
-  /** A refresh and an update of the next run find nothing to do. */
-  async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Promise<void> {
-    actions();
-    expect(await refresh(state)).toEqual(state);
-    startRun();
-    expect(await update(state, args)).toEqual(state);
-    expect(actions()).toEqual([...GET, ...GET]);
-  }
+/** A refresh and an update of the next run find nothing to do. */
+async function expectNoDrift(state: WebhookState, { args, actions }: Acme): Promise<void> {
+  actions();
+  expect(await refresh(state)).toEqual(state);
+  startRun();
+  expect(await update(state, args)).toEqual(state);
+  expect(actions()).toEqual([...GET, ...GET]);
+}
 
+describe("a service that shows things in its own way:", () => {
   test("a masked key is never taken for the key, and is drift only once it changes", async () => {
     const started = await startAcme({ maskKey: true });
     const outs = await create(started.args);

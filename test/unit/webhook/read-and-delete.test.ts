@@ -249,14 +249,14 @@ describe("a resource whose name an alias changed", () => {
   });
 });
 
+async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
+  const started = await startCreated();
+  await checked({ ...started.args, ...change });
+  return started;
+}
+
 describe("a replacement that the program declares", () => {
   const timeouts = { requestSeconds: 3, readySeconds: 0 };
-
-  async function startReplacing(change: Partial<WebhookInputs>): Promise<Acme & { state: WebhookState }> {
-    const started = await startCreated();
-    await checked({ ...started.args, ...change });
-    return started;
-  }
 
   test("is tried before the live webhook is removed", async () => {
     const { state, acme } = await startReplacing({ webhookUrl: "http://127.0.0.1:9/", timeouts });

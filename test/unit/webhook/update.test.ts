@@ -204,22 +204,22 @@ describe("a changed address or API key", () => {
   });
 });
 
-describe("a set-webhook whose answer is lost", () => {
-  /** URL and key changed, and nobody has seen whether it worked. */
-  async function startLost(fault: Fault): Promise<Acme & { state: WebhookState; lost: WebhookState }> {
-    const started = await startCreated();
-    const { emulator, state, args } = started;
-    const { url: webhookUrl } = await startEndpoint(NEXT_KEY, "/moved");
-    emulator.injectFault({ operation: "set-webhook", fault, times: 9 });
-    emulator.injectFault(secondLookFails);
-    const change = { webhookUrl, webhookVerificationKey: NEXT_KEY, timeouts: { requestSeconds: 1 } };
-    const { state: lost, reasons } = await unfinishedBy(update(state, { ...args, ...change }));
-    expect(reasons.join()).toContain("may have been made nevertheless");
-    emulator.clearFaults();
-    startRun();
-    return { ...started, lost };
-  }
+/** URL and key changed, and nobody has seen whether it worked. */
+async function startLost(fault: Fault): Promise<Acme & { state: WebhookState; lost: WebhookState }> {
+  const started = await startCreated();
+  const { emulator, state, args } = started;
+  const { url: webhookUrl } = await startEndpoint(NEXT_KEY, "/moved");
+  emulator.injectFault({ operation: "set-webhook", fault, times: 9 });
+  emulator.injectFault(secondLookFails);
+  const change = { webhookUrl, webhookVerificationKey: NEXT_KEY, timeouts: { requestSeconds: 1 } };
+  const { state: lost, reasons } = await unfinishedBy(update(state, { ...args, ...change }));
+  expect(reasons.join()).toContain("may have been made nevertheless");
+  emulator.clearFaults();
+  startRun();
+  return { ...started, lost };
+}
 
+describe("a set-webhook whose answer is lost", () => {
   test.each<Fault>(["html", { status: 503, afterChange: true }, { delayMs: 60_000, afterChange: true }])(
     "(%j) is ours for delete",
     async (fault) => {
@@ -258,18 +258,18 @@ describe("a set-webhook whose answer is lost", () => {
   });
 });
 
-describe("an API key of the environment that is not the last used", () => {
-  async function startRotated(next: string): Promise<Acme & { state: WebhookState }> {
-    const started = await startAcme();
-    const { apiKey, ...args } = started.args;
-    vi.stubEnv("APICHAT_API_KEY", apiKey);
-    const state = await create(args);
-    vi.stubEnv("APICHAT_API_KEY", next);
-    startRun();
-    started.actions();
-    return { ...started, args: args as Acme["args"], state };
-  }
+async function startRotated(next: string): Promise<Acme & { state: WebhookState }> {
+  const started = await startAcme();
+  const { apiKey, ...args } = started.args;
+  vi.stubEnv("APICHAT_API_KEY", apiKey);
+  const state = await create(args);
+  vi.stubEnv("APICHAT_API_KEY", next);
+  startRun();
+  started.actions();
+  return { ...started, args: args as Acme["args"], state };
+}
 
+describe("an API key of the environment that is not the last used", () => {
   test("is a change, tried and recorded with one get-webhook; after that a removed webhook is only gone", async () => {
     const { state, args, acme, actions } = await startRotated(ROTATED);
     acme.apiKey = ROTATED;
