@@ -2,8 +2,17 @@ import { describe, expect, test } from "vitest";
 import { missing, type CorpusEntry } from "../schema/corpus-values.js";
 import { inboundCorpus } from "../schema/corpus-inbound.js";
 import { corpus, putAt, toJson } from "../schema/corpus.js";
-import { apiKey, addressOf, post, startAcme, startEndpoint, verificationKey } from "./harness.js";
-import { received, sendTo, startSilent } from "./messages-harness.js";
+import {
+  apiKey,
+  addressOf,
+  post,
+  received,
+  sendTo,
+  startAcme,
+  startEndpoint,
+  startSilent,
+  verificationKey,
+} from "./harness.js";
 
 /** Every value of one verdict, put into the right body of its shape. */
 const casesOf = (entry: CorpusEntry, verdict: "accepted" | "rejected") =>
@@ -29,7 +38,7 @@ describe.each(inboundCorpus)("on bot_url, of $shape.name", (entry) => {
     const cases = casesOf(entry, "rejected").filter(({ body }) => !isOfAnother(entry, body));
     for (const { path, body } of cases) {
       const answer = await sendTo(acme, 0, { body });
-      const { message } = answer.json() as { message: string };
+      const { message } = answer.body as { message: string };
       if (answer.status !== 422 || !namesField(message, path)) wrong.push([path, body, answer.text]);
     }
     expect(wrong).toEqual([]);

@@ -7,7 +7,7 @@ import type { RegistrationAction } from "../../../schema/index.js";
 import { MEDIA_KINDS } from "../../../schema/message-kind.js";
 import { coverage, coveragePage, formatCoverage, type Part } from "../../../tools/spec-coverage/coverage.ts";
 import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
-import { operations } from "./messages-harness.js";
+import { operations } from "./harness.js";
 
 const root = new URL("../../../", import.meta.url);
 const covered = coverage.flatMap(({ fields }) => fields);

@@ -1,115 +1,138 @@
-import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import type { DeliveryRecord } from "../../../provider/emulator/index.js";
 import { encodeMessage } from "../../../provider/emulator/deliveries/record.js";
-import type { OutboundMessage } from "../../../schema/index.js";
-import { apiKey, startAcme } from "./harness.js";
-import { judge, outbound, say, startScene, waitForDeliveries } from "./delivery-harness.js";
+import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
+import { signBody } from "../../../provider/responder/index.js";
+import { parseOutbound, type OutboundMessage } from "../../../schema/index.js";
+import { samples } from "../../../tools/schema/samples.ts";
+import type { Answer as Respond } from "../../support/http.js";
+import { expectMatchesWebhook } from "../../support/openapi.js";
+import {
+  control,
+  judge,
+  outbound,
+  QUERY_VALUE,
+  say,
+  startAcme,
+  startScene,
+  verificationKey,
+  waitForDeliveries,
+  type Answer,
+  type Received,
+  type Scene,
+} from "./harness.js";
 
-const conversationOf = (body: string): number => (JSON.parse(body) as { conv_id: number }).conv_id;
+const message = outbound("Olá, é você? 👋", 42);
+const signatureOf = (delivery: Received | undefined): unknown => delivery?.headers["x-hub-signature-256"];
 
-describe("deliveries", () => {
-  test("of one conversation come in order and one at a time, those of others meanwhile", async () => {
-    const open: number[] = [];
-    let mostAtOnce = 0;
-    const together: number[] = [];
-    const scene = await startScene({}, (delivery, response) => {
-      const conversation = conversationOf(delivery.body);
-      if (open.includes(conversation)) together.push(conversation);
-      open.push(conversation);
-      mostAtOnce = Math.max(mostAtOnce, open.length);
-      // Long enough for others to come in between.
-      setTimeout(() => {
-        open.splice(open.indexOf(conversation), 1);
-        response.end();
-      }, 5);
+describe("deliver", () => {
+  test("posts the message to the registered URL with the headers and the signature of its bytes", async () => {
+    const { acme, endpoint, deliveries } = await startScene();
+    const record = await acme.deliver(message);
+    const [delivery] = deliveries();
+    expect(delivery).toMatchObject({
+      method: "POST",
+      path: `/webhook?secret=${QUERY_VALUE}`,
+      headers: {
+        "content-type": "application/json",
+        "x-hub-signature-256": await signBody(verificationKey, delivery?.body ?? ""),
+        "x-flow-ns": acme.flowNs,
+        "x-action": "messages",
+      },
     });
-    const rounds = Array.from({ length: 10 }, (_, round) => round);
-    await Promise.all(
-      Array.from({ length: 8 }, async (_, conversation) => {
-        for (const round of rounds) await say(scene.acme, `message ${round}`, conversation);
-      }),
-    );
-    await waitForDeliveries(scene, 80);
-    expect(together).toEqual([]);
-    expect(mostAtOnce).toBeGreaterThan(1);
-    for (let conversation = 0; conversation < 8; conversation += 1) {
-      const texts = scene.deliveries().filter(({ body }) => conversationOf(body) === conversation);
-      expect(texts.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual(
-        rounds.map((round) => `message ${round}`),
-      );
-    }
-  });
-
-  test("wait for the delivery before them, also while that is tried again", async () => {
-    const statuses = [503, 503, 200];
-    const scene = await startScene({ deliveryAttempts: 3, deliveryRetryMs: 20 }, (_, response) =>
-      response.writeHead(statuses.shift() ?? 200).end(),
-    );
-    const results = await Promise.all([
-      scene.acme.deliver(outbound("first")),
-      scene.acme.deliver(outbound("second")),
+    expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
+    expect(record).toMatchObject({
+      url: `${endpoint.url}?secret=${QUERY_VALUE}`,
+      verdict: "delivered",
+      reason: "",
+      signature: "right",
+      status: 200,
+      sent: { body: delivery?.body },
+      attempts: [{ received: { body: "" } }],
+    });
+    expect(acme.deliveries).toEqual([record]);
+    expect(acme.conversations).toMatchObject([
+      { id: record.conversation, conversationId: "42", messages: [{ from: "flow", delivery: record.id }] },
     ]);
-    expect(scene.texts()).toEqual(["first", "first", "first", "second"]);
-    expect(results.map(({ attempts }) => attempts.length)).toEqual([3, 1]);
   });
 
-  test("go to what is registered when they are tried, signed with its key", async () => {
-    let release: ServerResponse | undefined;
-    const scene = await startScene({}, (_, response) => {
-      if (release) response.end();
-      else release = response;
-    });
-    const first = scene.acme.deliver(outbound("first"));
-    const second = scene.acme.deliver(outbound("second"));
-    await waitForDeliveries(scene, 1);
-    scene.acme.change({ webhook_verification_key: "rotated-key" });
-    release?.end();
-    expect([await first, await second]).toMatchObject([{ signature: "right" }, { signature: "right" }]);
-    expect(await judge(scene.deliveries()[0])).toBe(200);
-    expect(await judge(scene.deliveries()[1], "rotated-key")).toBe(200);
+  test("sends what a test wants instead: the signature, or the bytes", async () => {
+    const { acme, deliveries } = await startScene();
+    const signed = await acme.deliver(message, { signature: "sha256=wrong" });
+    expect(signed.signature).toBe("wrong");
+    const body = String.raw`{"text":"a\/b"}`;
+    await acme.deliver(message, { body });
+    expect(deliveries()[1]?.body).toBe(body);
+    const expected = ["sha256=wrong", await signBody(verificationKey, body)];
+    expect(deliveries().map(signatureOf)).toEqual(expected);
   });
 
-  test("fail when the registration is gone by then", async () => {
-    let release: ServerResponse | undefined;
-    const scene = await startScene({}, (_, response) => (release = response));
-    const first = scene.acme.deliver(outbound("first"));
-    const second = scene.acme.deliver(outbound("second"));
-    await waitForDeliveries(scene, 1);
-    scene.acme.remove();
-    release?.end();
-    expect((await first).verdict).toBe("delivered");
-    expect(await second).toMatchObject({
-      verdict: "failed",
-      reason: "no verified webhook is registered any more",
-    });
-    expect(scene.deliveries()).toHaveLength(1);
+  test.each<[string, Respond, object]>([
+    [
+      "refuses",
+      (_, response) => response.writeHead(401).end("bad signature"),
+      { status: 401, attempts: [{ received: { body: "bad signature" } }] },
+    ],
+    [
+      "redirects",
+      (_, response) => response.writeHead(308, { location: "http://127.0.0.1:1/" }).end(),
+      { status: 308, reason: expect.stringContaining("redirects are not followed") },
+    ],
+    ["is silent", () => undefined, { attempts: [{ received: null }], reason: "no answer within 100 ms" }],
+  ])("reports an endpoint that %s", async (_what, respond, expected) => {
+    const { acme } = await startScene({}, respond);
+    const record = await acme.deliver(message, { timeoutMs: 100 });
+    expect(record).toMatchObject({ verdict: "failed", ...expected });
   });
 
-  test("are not begun while nothing is registered: the reply is in its conversation alone", async () => {
+  test("keeps the first 64 KiB of a longer answer, which counts as any other", async () => {
+    const { acme } = await startScene({}, (_, response) => response.end("x".repeat(100_000)));
+    const { verdict, attempts } = await acme.deliver(message);
+    expect([verdict, attempts[0]?.received?.body.length]).toEqual(["delivered", 64 * 1024]);
+  });
+
+  test("needs a registration", async () => {
     const { acme } = await startAcme();
-    await say(acme, "hello");
-    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
-    expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: null });
+    await expect(acme.deliver(message)).rejects.toMatchObject({ code: "invalid_config" });
     expect(acme.deliveries).toEqual([]);
   });
+});
 
-  test("made by hand stand in their conversation", async () => {
-    const { acme } = await startScene();
-    const { id, conversation } = await acme.deliver(outbound("by hand", 7));
-    expect(acme.conversations).toMatchObject([
-      { id: conversation, conversationId: "7", messages: [{ from: "flow", delivery: id }] },
-    ]);
-  });
+/** One of each kind of section 2.4, and how its content names it. */
+const kinds = [
+  ["text", samples.OutboundText],
+  ["image", samples.OutboundImage],
+  ["audio", samples.OutboundAudio],
+  ["video", samples.OutboundVideo],
+  ["file", samples.OutboundFile],
+  ["button_template", samples.OutboundButtonTemplate],
+  ["generic_template", samples.OutboundGenericTemplate],
+] as const;
 
-  test("that wait for an unanswered one are forgotten with their workspace", async () => {
-    const scene = await startScene({}, () => undefined);
-    scene.emulator.addWorkspace({ name: "other", apiKey });
-    const results = [scene.acme.deliver(outbound("first")), scene.acme.deliver(outbound("second"))];
-    await waitForDeliveries(scene, 1);
-    scene.emulator.removeWorkspace("acme");
-    expect(await Promise.all(results)).toMatchObject([{ verdict: "failed" }, { verdict: "failed" }]);
-    expect(scene.deliveries()).toHaveLength(1);
-  });
+describe("a reply of section 2.4", () => {
+  test.each(kinds)(
+    "of kind %s arrives with exactly its fields, and is read as that kind",
+    async (kind, sent) => {
+      const { acme, deliveries } = await startScene();
+      expect(await acme.deliver(sent as OutboundMessage)).toMatchObject({ reason: "" });
+      const [delivery] = deliveries() as [Received];
+      expect(JSON.parse(delivery.body)).toEqual(sent);
+      expect(parseOutbound(delivery.body).kind).toBe(kind);
+      expectMatchesWebhook("delivery", delivery);
+    },
+  );
+
+  test.each(kinds)(
+    "of kind %s is addressed to the contact and the conversation of the message",
+    async (_kind, { sender_id: _s, conv_id: _c, message_type: _t, private: _p, ...content }) => {
+      const scene = await startScene({ flow: () => [content as ReplyContent], deliveryEncoding: "php" });
+      await say(scene.acme, "hello", 4711);
+      const [delivery] = (await waitForDeliveries(scene, 1)) as [Received];
+      const addressed = { sender_id: "contact-1", conv_id: 4711, message_type: "outgoing", private: false };
+      expect(JSON.parse(delivery.body)).toEqual({ ...content, ...addressed });
+      expectMatchesWebhook("delivery", delivery);
+    },
+  );
 });
 
 describe("the body as PHP writes it", () => {
@@ -122,50 +145,68 @@ describe("the body as PHP writes it", () => {
     ["\n\t\u0001", String.raw`\n\t\u0001`],
     ["\u2028", String.raw`\u2028`],
     ["<&'>", "<&'>"],
-  ])("%j", (text, written) => {
-    const { body } = encodeMessage(outbound(text), "php");
-    expect(body).toBe(
-      '{"sender_id":"contact-1","conv_id":1,"type":"text","message_type":"outgoing","private":false,' +
-        `"text":"${written}"}`,
-    );
+  ])("%j", (content, written) => {
+    const start =
+      '{"sender_id":"contact-1","conv_id":1,"type":"text","message_type":"outgoing","private":false,';
+    expect(encodeMessage(outbound(content), "php").body).toBe(`${start}"text":"${written}"}`);
   });
 
   test("keeps the digits of a conversation id beyond the safe integers", () => {
-    const message = { ...outbound("é"), conv_id: 9007199254740993n } as OutboundMessage;
-    expect(encodeMessage(message, "php").body).toContain('"conv_id":9007199254740993}');
+    const large = { ...outbound("é"), conv_id: 9007199254740993n };
+    expect(encodeMessage(large, "php").body).toContain('"conv_id":9007199254740993}');
   });
 });
 
-describe("the pause of a reply", () => {
-  test("counts from the reply before it", async () => {
-    const scene = await startScene({
-      flow: () => [
-        { type: "text", text: "one", delayMs: 40 },
-        { type: "text", text: "two", delayMs: 60 },
-        { type: "text", text: "three" },
-      ],
-    });
-    await say(scene.acme, "hello");
-    await waitForDeliveries(scene, 3);
-    expect(scene.texts()).toEqual(["one", "two", "three"]);
-    const [one, two, three] = scene.acme.deliveries.map(({ dueAt }) => Date.parse(dueAt));
-    expect((two ?? 0) - (one ?? 0)).toBe(60);
-    expect(three).toBe(two);
-    for (const { dueAt, attempts } of scene.acme.deliveries) {
-      expect(Date.parse(attempts[0]?.at ?? "")).toBeGreaterThanOrEqual(Date.parse(dueAt) - 1);
-    }
+describe("a resend", () => {
+  const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Promise<Answer> =>
+    control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
+
+  test("is the same byte for byte, signature and all, as a delivery of its own", async () => {
+    const scene = await startScene({ deliveryEncoding: "php" });
+    const sent = await scene.acme.deliver(outbound("Olá/👋"));
+    const body = { resendOf: sent.id, verdict: "pending" };
+    expect(await resend(scene, sent)).toMatchObject({ status: 202, body });
+    const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
+    const known = { contactId: "contact-1", conversationId: "1", message: { text: "Olá/👋" } };
+    expect(again).toMatchObject({ ...known, verdict: "delivered", signature: "right" });
+    const [first, second] = scene.deliveries();
+    expect(second?.body).toBe(first?.body);
+    for (const name of ["x-hub-signature-256", "x-flow-ns"])
+      expect(second?.headers[name]).toBe(first?.headers[name]);
   });
 
-  test("does not hold up the emulator's end, nor a reset", async () => {
-    const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 3_600_000 }] });
-    await say(scene.acme, "hello");
-    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
-    await scene.emulator.reset();
-    expect(scene.acme.deliveries).toEqual([]);
-    await say(scene.acme, "hello");
-    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
-    await scene.emulator.close();
-    expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending", attempts: [] }]);
-    expect(scene.deliveries()).toEqual([]);
+  const edited = '{ "edited": "Olá",\n "by": "hand" }';
+  test.each([
+    ["after a rotation has the old signature", true, {}, 401, "wrong"],
+    ["that signs again has the key registered now", true, { sign: true }, 200, "right"],
+    ["with another body has the old signature", false, { body: edited }, 401, "wrong"],
+    ["with another body, signed again", false, { body: edited, sign: true }, 200, "right"],
+  ])("%s", async (_what, rotate, how, status, signature) => {
+    const scene = await startScene();
+    const sent = await scene.acme.deliver(outbound("hello"));
+    const key = rotate ? "rotated-key" : verificationKey;
+    scene.acme.change({ webhook_verification_key: key });
+    await resend(scene, sent, how);
+    const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
+    expect(again).toMatchObject({ verdict: "delivered", signature });
+    const [first, second] = scene.deliveries();
+    expect(second?.body).toBe("body" in how ? edited : first?.body);
+    expect(await judge(second, key)).toBe(status);
+  });
+
+  test.each([{ sign: "yes" }, { body: 1 }, { bdoy: "" }])("is not made with %j", async (how) => {
+    const scene = await startScene();
+    const answer = await resend(scene, await scene.acme.deliver(outbound("hello")), how);
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain(Object.keys(how)[0]);
+    expect(scene.acme.deliveries).toHaveLength(1);
+  });
+
+  test("needs a registration", async () => {
+    const scene = await startScene();
+    const sent = await scene.acme.deliver(outbound("hello"));
+    scene.acme.remove();
+    expect((await resend(scene, sent)).status).toBe(422);
+    expect(scene.acme.deliveries).toHaveLength(1);
   });
 });

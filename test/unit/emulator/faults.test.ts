@@ -1,71 +1,79 @@
 import { describe, expect, test } from "vitest";
-import type { Fault, FaultRule, Workspace } from "../../../provider/emulator/index.js";
-import { apiKey, call, set, startAcme, startEndpoint, type Answer } from "./harness.js";
+import type { Fault, FaultRule } from "../../../provider/emulator/index.js";
+import { apiKey, call, refused, set, startAcme, startEndpoint, type Answer } from "./harness.js";
 
 const actions = ["get-webhook", "set-webhook", "delete-webhook"] as const;
 type Action = (typeof actions)[number];
 
-/** A registered workspace, and each operation ready to be called; `changed` tells whether it was carried out. */
-async function prepare(action: Action) {
+/** A registered workspace, and an operation ready to be called; `changed` tells whether it was carried out. */
+async function prepare(action: Action = "get-webhook") {
   const { emulator, acme } = await startAcme();
   const { url, received } = await startEndpoint();
   await set(acme, url, "first-key");
   const perform = (): Promise<Answer> =>
     action === "set-webhook" ? set(acme, url, "second-key") : call(acme, action);
   const changed = (): boolean => acme.registration?.webhook_verification_key !== "first-key";
-  return { emulator, acme, perform, changed, handshakes: () => received.length - 1 };
+  const statuses = async (count: number): Promise<number[]> => {
+    const seen: number[] = [];
+    for (let n = 0; n < count; n += 1) seen.push((await perform()).status);
+    return seen;
+  };
+  return { emulator, acme, perform, statuses, changed, handshakes: () => received.length - 1 };
 }
 
-const statuses = async (count: number, perform: () => Promise<Answer>): Promise<number[]> => {
-  const seen: number[] = [];
-  for (let n = 0; n < count; n += 1) seen.push((await perform()).status);
-  return seen;
-};
+/** What a caller sees: what is asked for of an answer, or why there is none. */
+const outcomeOf = (answering: Promise<Answer>): Promise<unknown> =>
+  answering.then(
+    ({ status, headers, text, body }) => ({
+      status,
+      type: headers.get("content-type"),
+      retryAfter: headers.get("retry-after"),
+      text,
+      body,
+    }),
+    (error: unknown) => String(error),
+  );
+
+const json = "application/json";
 
 describe.each(actions)("a fault of %s", (operation) => {
-  const changes = operation !== "get-webhook";
-
-  test("{ status } refuses with Retry-After and body before the change", async () => {
+  test.each<[Fault, unknown, boolean]>([
+    [
+      { status: 429, retryAfterSeconds: 7, body: "slow down" },
+      { status: 429, retryAfter: "7", text: "slow down" },
+      false,
+    ],
+    [{ status: 503 }, { status: 503, retryAfter: null, body: { status: "error" } }, false],
+    [{ status: 502, afterChange: true }, { status: 502, body: { status: "error" } }, true],
+    [{ statusField: "pending" }, { status: 200, body: { status: "pending" } }, false],
+    [{ statusField: "error", afterChange: true }, { status: 200, body: { status: "error" } }, true],
+    [
+      "broken-json",
+      { status: 200, type: json, text: expect.stringMatching(/^\{"status":"ok"/), body: undefined },
+      true,
+    ],
+    ["html", { status: 200, type: "text/html", text: expect.stringMatching(/^<!doctype html>/) }, true],
+    ["truncated", expect.stringContaining("terminated"), true],
+    ["close-before", expect.stringContaining("fetch failed"), false],
+    ["close-after", expect.stringContaining("fetch failed"), true],
+  ])("%j is answered with %j, the change made: %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
-    emulator.injectFault({ operation, fault: { status: 429, retryAfterSeconds: 7, body: "slow down" } });
-    const answer = await perform();
-    expect(answer.status).toBe(429);
-    expect(answer.headers.get("retry-after")).toBe("7");
-    expect(answer.text).toBe("slow down");
-    expect(changed()).toBe(false);
-    expect(handshakes()).toBe(0);
+    emulator.injectFault({ operation, fault });
+    const outcome = await outcomeOf(perform());
+    expect([outcome]).toMatchObject([expected]);
+    expect(changed()).toBe(isMade && operation !== "get-webhook");
+    expect(handshakes()).toBe(isMade && operation === "set-webhook" ? 1 : 0);
+    const isClosed = fault === "close-before" || fault === "close-after";
+    const received: unknown = isClosed ? null : expect.anything();
+    expect(emulator.requests.at(-1)).toMatchObject({ received, fault: JSON.stringify(fault) });
     expect((await perform()).status).toBe(200);
   });
+});
 
-  test("{ status } alone has an error envelope and no Retry-After", async () => {
-    const { emulator, perform } = await prepare(operation);
-    emulator.injectFault({ operation, fault: { status: 503 } });
-    const answer = await perform();
-    expect(answer.json()).toMatchObject({ status: "error" });
-    expect(answer.headers.has("retry-after")).toBe(false);
-  });
+describe("a delay", () => {
+  const operation = "delete-webhook";
 
-  test.each<Fault>([
-    { status: 502, afterChange: true },
-    { statusField: "error", afterChange: true },
-  ])("%j refuses after the change", async (fault) => {
-    const { emulator, perform, changed } = await prepare(operation);
-    emulator.injectFault({ operation, fault });
-    const answer = await perform();
-    expect(answer.text).not.toContain('"ok"');
-    expect(changed()).toBe(changes);
-  });
-
-  test("{ statusField } is another envelope status, before the change", async () => {
-    const { emulator, perform, changed } = await prepare(operation);
-    emulator.injectFault({ operation, fault: { statusField: "error" } });
-    const answer = await perform();
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toMatchObject({ status: "error" });
-    expect(changed()).toBe(false);
-  });
-
-  test("{ delayMs } makes the change and answers when it is over", async () => {
+  test("makes the change and answers when it is over", async () => {
     const { emulator, perform, changed } = await prepare(operation);
     emulator.injectFault({ operation, fault: { delayMs: 200 } });
     const startedAt = performance.now();
@@ -74,119 +82,70 @@ describe.each(actions)("a fault of %s", (operation) => {
     expect(changed()).toBe(false);
     expect((await answering).status).toBe(200);
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(195);
-    expect(changed()).toBe(changes);
+    expect(changed()).toBe(true);
   });
 
-  test("{ delayMs, afterChange } makes the change and leaves the caller waiting", async () => {
+  test("with afterChange makes the change and leaves the caller waiting", async () => {
     const { emulator, acme, perform, changed } = await prepare(operation);
     emulator.injectFault({ operation, fault: { delayMs: 60_000, afterChange: true } });
-    const outcome = perform().catch(String);
-    await expect.poll(() => emulator.requests.at(-1)?.fault).not.toBe("");
-    await expect.poll(() => changed()).toBe(changes);
+    const outcome = outcomeOf(perform());
+    await expect.poll(() => changed()).toBe(true);
     expect((await call(acme, "get-webhook")).status).toBe(200);
     await emulator.close();
     expect(await outcome).toContain("fetch failed");
   });
-
-  test.each<[Fault, RegExp]>([
-    ["broken-json", /^\{"status":"ok"/],
-    ["html", /^<!doctype html>/],
-  ])("%s comes after the change, with 200", async (fault, body) => {
-    const { emulator, perform, changed } = await prepare(operation);
-    emulator.injectFault({ operation, fault });
-    const answer = await perform();
-    expect(answer.status).toBe(200);
-    expect(answer.text).toMatch(body);
-    expect(answer.json).toThrow(SyntaxError);
-    expect(answer.headers.get("content-type")).toBe(fault === "html" ? "text/html" : "application/json");
-    expect(changed()).toBe(changes);
-  });
-
-  test("truncated breaks off in the middle of the body, after the change", async () => {
-    const { emulator, acme, changed } = await prepare(operation);
-    emulator.injectFault({ operation, fault: "truncated" });
-    const response = await fetch(`${acme.baseUrl}?action=${operation}`, {
-      method: "POST",
-      body: JSON.stringify({ ChaveApi: apiKey, ...secondKey(operation, acme) }),
-    });
-    expect(response.status).toBe(200);
-    await expect(response.text()).rejects.toThrow(/terminated/);
-    expect(changed()).toBe(changes);
-  });
-
-  test.each<[Fault, boolean]>([
-    ["close-before", false],
-    ["close-after", changes],
-  ])("%s ends the connection without an answer", async (fault, made) => {
-    const { emulator, perform, changed, handshakes } = await prepare(operation);
-    emulator.injectFault({ operation, fault });
-    await expect(perform()).rejects.toThrow(/fetch failed/);
-    expect(changed()).toBe(made);
-    expect(handshakes()).toBe(made && operation === "set-webhook" ? 1 : 0);
-    expect(emulator.requests.at(-1)).toMatchObject({ received: null, fault: JSON.stringify(fault) });
-    expect((await perform()).status).toBe(200);
-  });
-
-  test("strikes no other operation", async () => {
-    const { emulator, acme } = await prepare(operation);
-    emulator.injectFault({ operation, times: Infinity, fault: { status: 503 } });
-    const { url } = await startEndpoint();
-    for (const other of actions.filter((action) => action !== operation)) {
-      const answer = await (other === "set-webhook" ? set(acme, url) : call(acme, other));
-      expect(answer.status).toBe(200);
-    }
-  });
 });
 
-function secondKey(action: Action, { registration }: Workspace): object {
-  if (action !== "set-webhook") return {};
-  return { webhook_url: registration?.webhook_url, webhook_verification_key: "second-key" };
-}
-
 describe("a rule", () => {
-  test("strikes the next `times` calls", async () => {
-    const { emulator, perform } = await prepare("get-webhook");
-    emulator.injectFault({ operation: "get-webhook", times: 2, fault: { status: 503 } });
-    expect(await statuses(4, perform)).toEqual([503, 503, 200, 200]);
+  test.each<[string, Omit<FaultRule, "operation" | "fault">, number[]]>([
+    ["its next call alone", {}, [503, 200, 200, 200, 200, 200]],
+    ["the next `times` calls", { times: 2 }, [503, 503, 200, 200, 200, 200]],
+    ["every call", { times: Infinity }, [503, 503, 503, 503, 503, 503]],
+    ["one call in so many", { every: 3 }, [200, 200, 503, 200, 200, 503]],
+    ["one call in so many, `times` times", { every: 2, times: 1 }, [200, 503, 200, 200, 200, 200]],
+    ["no call with probability 0", { probability: 0 }, [200, 200, 200, 200, 200, 200]],
+    ["every call with probability 1", { probability: 1 }, [503, 503, 503, 503, 503, 503]],
+  ])("is for %s", async (_what, rule, expected) => {
+    const { emulator, statuses } = await prepare();
+    emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, ...rule });
+    expect(await statuses(6)).toEqual(expected);
   });
 
-  test("with `every` strikes one call in so many, without end or `times` times", async () => {
-    const { emulator, perform } = await prepare("get-webhook");
-    emulator.injectFault({ operation: "get-webhook", every: 3, fault: { status: 429 } });
-    expect(await statuses(9, perform)).toEqual([200, 200, 429, 200, 200, 429, 200, 200, 429]);
-    emulator.clearFaults();
-    emulator.injectFault({ operation: "get-webhook", every: 2, times: 1, fault: { status: 429 } });
-    expect(await statuses(4, perform)).toEqual([200, 429, 200, 200]);
+  test("with a probability matches the same calls with the same seed, 1 if none is given", async () => {
+    const matchedBy = async (rule: Partial<FaultRule>): Promise<number[]> => {
+      const { emulator, statuses } = await prepare();
+      emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, probability: 0.5, ...rule });
+      return statuses(40);
+    };
+    const first = await matchedBy({ seed: 7 });
+    expect(new Set(first)).toEqual(new Set([200, 503]));
+    expect(await matchedBy({ seed: 7 })).toEqual(first);
+    expect(await matchedBy({ seed: 8 })).not.toEqual(first);
+    expect(await matchedBy({})).toEqual(await matchedBy({ seed: 1 }));
+    expect((await matchedBy({ times: 2 })).filter((status) => status === 503)).toHaveLength(2);
   });
 
-  test("with `workspace` strikes only that one", async () => {
-    const { emulator, perform } = await prepare("get-webhook");
+  test("is for its operation and its workspace, and for no call with a wrong API key", async () => {
+    const { emulator, acme } = await prepare();
     const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    emulator.injectFault({ operation: "get-webhook", workspace: "globex", fault: { status: 503 } });
-    expect((await perform()).status).toBe(200);
-    expect((await call(globex, "get-webhook")).status).toBe(503);
-  });
-
-  test("does not strike a call with a wrong API key", async () => {
-    const { emulator, acme, perform } = await prepare("get-webhook");
+    emulator.injectFault({ operation: "get-webhook", workspace: "globex", fault: { status: 501 } });
+    emulator.injectFault({ operation: "delete-webhook", fault: { status: 502 } });
     emulator.injectFault({ operation: "get-webhook", fault: { status: 503 } });
-    expect((await call(acme, "get-webhook", { ChaveApi: "wrong" })).status).toBe(401);
-    expect((await perform()).status).toBe(503);
+    const statusOf = async (answering: Promise<Answer>) => (await answering).status;
+    expect(await statusOf(call(acme, "get-webhook", { ChaveApi: "wrong" }))).toBe(401);
+    expect(await statusOf(call(acme, "get-webhook"))).toBe(503);
+    expect(await statusOf(call(acme, "get-webhook"))).toBe(200);
+    expect(await statusOf(call(globex, "get-webhook"))).toBe(501);
+    expect(await statusOf(call(acme, "delete-webhook"))).toBe(502);
   });
 
-  test("comes after those that were injected before it", async () => {
-    const { emulator, perform } = await prepare("get-webhook");
+  test("comes after those that were injected before it, and is forgotten by clearFaults", async () => {
+    const { emulator, statuses } = await prepare();
     emulator.injectFault({ operation: "get-webhook", fault: { status: 502 } });
-    emulator.injectFault({ operation: "get-webhook", fault: { status: 503 } });
-    expect(await statuses(3, perform)).toEqual([502, 503, 200]);
-  });
-
-  test("is forgotten by clearFaults", async () => {
-    const { emulator, perform } = await prepare("get-webhook");
-    emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: "close-before" });
-    await expect(perform()).rejects.toThrow(/fetch failed/);
+    emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { status: 503 } });
+    expect(await statuses(3)).toEqual([502, 503, 503]);
     emulator.clearFaults();
-    expect((await perform()).status).toBe(200);
+    expect(await statuses(1)).toEqual([200]);
   });
 
   test.each([
@@ -195,13 +154,18 @@ describe("a rule", () => {
     [{ operation: "get-webhook", fault: { status: 42 } }, "fault"],
     [{ operation: "get-webhook", fault: "html", times: 0 }, "times"],
     [{ operation: "get-webhook", fault: "html", every: 1.5 }, "every"],
+    [{ operation: "get-webhook", fault: "html", probability: 1.5 }, "probability"],
+    [{ operation: "get-webhook", fault: "html", seed: 0.5 }, "seed"],
     [{ operation: "get-webhook", fault: "html", workspace: "nobody" }, "nobody"],
     [{ operation: "get-webhook", status: 503 }, "status"],
+    [{ operation: "get-webhook", fault: "wrong-signature" }, "'wrong-signature' is a fault of the operation"],
+    [{ operation: "message", fault: "reorder" }, "not of message"],
+    [{ operation: "handshake", fault: "duplicate" }, "not of handshake"],
+    [{ operation: "delivery", fault: "html" }, "'html' is a fault of answers"],
+    [{ operation: "delivery", fault: { statusField: "x" } }, "{ statusField } is a fault of answers"],
   ])("that is none is refused: %j", async (rule, named) => {
     const { emulator } = await startAcme();
-    expect(() => emulator.injectFault(rule as FaultRule)).toThrow(
-      expect.objectContaining({ code: "invalid_config", message: expect.stringContaining(named) }),
-    );
+    expect(() => emulator.injectFault(rule as FaultRule)).toThrow(refused(named));
   });
 });
 
@@ -218,30 +182,24 @@ describe("a fault of the handshake", () => {
   ])("%j makes it fail", async (fault, sent, reason) => {
     const { emulator, perform, changed, acme, handshakes } = await prepare("set-webhook");
     emulator.injectFault({ operation: "handshake", fault });
-    const answer = await perform();
-    expect(answer.status).toBe(422);
-    expect(acme.handshakes.at(-1)).toMatchObject({
-      verdict: "failed",
-      reason: expect.stringMatching(reason),
-    });
+    expect((await perform()).status).toBe(422);
+    const failed = { verdict: "failed", reason: expect.stringMatching(reason) };
+    expect(acme.handshakes.at(-1)).toMatchObject(failed);
     expect(changed()).toBe(false);
     expect(handshakes()).toBe(sent);
     expect((await perform()).status).toBe(200);
   });
 
-  test("{ delayMs } within the time limit makes it late", async () => {
-    const { emulator, perform } = await prepare("set-webhook");
-    emulator.injectFault({ operation: "handshake", fault: { delayMs: 150 } });
-    const startedAt = performance.now();
-    expect((await perform()).status).toBe(200);
-    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(145);
-  });
-
-  test("{ delayMs } beyond the time limit makes it fail, unsent", async () => {
-    const { emulator, acme } = await startAcme({ handshake: { timeoutMs: 100 } });
+  test("{ delayMs } makes it late, and beyond the time limit fail, unsent", async () => {
+    const { emulator, acme } = await startAcme({ handshake: { timeoutMs: 5000 } });
     const { url, received } = await startEndpoint();
-    emulator.injectFault({ operation: "handshake", workspace: "acme", fault: { delayMs: 60_000 } });
-    expect((await set(acme, url)).text).toMatch(/within 100 ms/);
-    expect(received).toEqual([]);
+    const startedAt = performance.now();
+    emulator.injectFault({ operation: "handshake", fault: { delayMs: 150 } });
+    expect((await set(acme, url)).status).toBe(200);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(145);
+    const hasty = await startAcme({ handshake: { timeoutMs: 100 } });
+    hasty.emulator.injectFault({ operation: "handshake", workspace: "acme", fault: { delayMs: 60_000 } });
+    expect((await set(hasty.acme, url)).text).toMatch(/within 100 ms/);
+    expect(received).toHaveLength(1);
   });
 });

@@ -1,75 +1,63 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorEvent } from "../../../provider/emulator/control/shapes.js";
+import type { EmulatorEvent } from "../../../provider/emulator/index.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
-import {
-  MEDIA_KINDS,
-  outboundKindOf,
-  parseOutbound,
-  type OutboundButtonTemplate,
-} from "../../../schema/index.js";
 import { samples } from "../../../provider/emulator/flows/samples.js";
-import { attach, press, say, startScene, waitForDeliveries } from "./delivery-harness.js";
+import { MEDIA_KINDS, parseOutbound, type OutboundButtonTemplate } from "../../../schema/index.js";
+import {
+  operations,
+  outbound,
+  press,
+  say,
+  sendTo,
+  startScene,
+  waitForDeliveries,
+  type Scene,
+} from "./harness.js";
 
-const bodyOf = (delivery: { body: string } | undefined): Record<string, unknown> =>
-  JSON.parse(delivery?.body ?? "{}") as Record<string, unknown>;
+/** The body of the next delivery of a scene that had so many. */
+const replyOf = async (scene: Scene, before = 0): Promise<Record<string, unknown>> =>
+  JSON.parse((await waitForDeliveries(scene, before + 1))[before]?.body ?? "") as Record<string, unknown>;
 
 describe("echo", () => {
   test("is the flow where none is named, and says a text again", async () => {
     const scene = await startScene();
     await say(scene.acme, "Olá {{name}}", 42);
-    const [delivery] = await waitForDeliveries(scene, 1);
-    expect(bodyOf(delivery)).toEqual({
-      sender_id: "contact-1",
-      conv_id: 42,
-      type: "text",
-      message_type: "outgoing",
-      private: false,
-      text: "Olá {{name}}",
-    });
+    expect(await replyOf(scene)).toEqual(outbound("Olá {{name}}", 42));
   });
 
   test("says which button was pressed", async () => {
     const scene = await startScene();
     await press(scene.acme, "Sim", "yes");
-    expect(bodyOf((await waitForDeliveries(scene, 1))[0])).toMatchObject({ text: "You pressed Sim" });
+    expect(await replyOf(scene)).toMatchObject({ text: "You pressed Sim" });
   });
 
   test.each(MEDIA_KINDS)("gives media of the same kind back: %s", async (kind) => {
     const scene = await startScene();
-    await attach(scene.acme, kind, "https://cdn.example/media");
-    expect(bodyOf((await waitForDeliveries(scene, 1))[0])).toMatchObject({
-      type: kind,
-      url: "https://cdn.example/media",
-    });
+    const message = operations[`send ${kind}`];
+    await sendTo(scene.acme, message);
+    expect(await replyOf(scene)).toMatchObject({ type: kind, url: message.attachments[0]?.data_url });
   });
 });
 
 describe("menu", () => {
-  test("shows all seven kinds, by the buttons of its template", async () => {
+  test("shows all seven kinds, by the buttons of its template, with media from the emulator itself", async () => {
     const scene = await startScene({ flow: "menu" });
     await say(scene.acme, "anything");
-    const [menu] = await waitForDeliveries(scene, 1);
-    const { buttons } = (bodyOf(menu) as unknown as OutboundButtonTemplate).content_attributes;
+    const menu = (await replyOf(scene)) as unknown as OutboundButtonTemplate;
+    const { buttons } = menu.content_attributes;
     for (const { title, payload } of buttons) await press(scene.acme, title, payload);
-    const deliveries = await waitForDeliveries(scene, 1 + buttons.length);
-    expect(new Set(deliveries.map(({ body }) => parseOutbound(body).kind))).toEqual(
-      new Set(["text", "button_template", "generic_template", ...MEDIA_KINDS]),
-    );
+    const bodies = (await waitForDeliveries(scene, 1 + buttons.length)).map(({ body }) => body);
+    const kinds = bodies.map((body) => parseOutbound(body).kind);
+    const all = ["button_template", "text", "generic_template", ...MEDIA_KINDS];
+    expect(kinds.toSorted()).toEqual(all.toSorted());
+    const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
+    expect(urls).toEqual([...samples.keys()].map((path) => scene.emulator.url + path));
   });
 
   test("answers a button of a card", async () => {
     const scene = await startScene({ flow: "menu" });
     await press(scene.acme, "Choose 2", "choose-2");
-    expect(bodyOf((await waitForDeliveries(scene, 1))[0])).toMatchObject({ text: "You chose card 2." });
-  });
-
-  test.each(MEDIA_KINDS)("gives %s from the emulator itself", async (kind) => {
-    const scene = await startScene({ flow: "menu" });
-    await press(scene.acme, kind, kind);
-    const body = bodyOf((await waitForDeliveries(scene, 1))[0]);
-    expect(outboundKindOf(body)).toBe(kind);
-    const path = String(body.url).replace(scene.emulator.url, "");
-    expect([...samples.keys()]).toContain(path);
+    expect(await replyOf(scene)).toMatchObject({ text: "You chose card 2." });
   });
 });
 
@@ -105,11 +93,10 @@ describe("a function", () => {
     await expect.poll(() => asked).toEqual(["first", "elsewhere"]);
     release();
     await waitForDeliveries(scene, 3);
-    const here = scene.deliveries().filter(({ body }) => bodyOf({ body }).conv_id === 1);
-    expect(here.map((delivery) => bodyOf(delivery).text)).toEqual(["0: first", "1: second"]);
+    expect(scene.texts().filter((text) => !text.includes("elsewhere"))).toEqual(["0: first", "1: second"]);
   });
 
-  test.each<[string, Flow, RegExp]>([
+  test.each<[string, unknown, RegExp]>([
     [
       "throws",
       () => {
@@ -118,20 +105,19 @@ describe("a function", () => {
       /^out of words$/,
     ],
     ["rejects", () => Promise.reject(new Error("out of words")), /^out of words$/],
-    ["gives no list", (() => "hello") as unknown as Flow, /not valid/],
-    ["gives no reply", (() => [{ type: "text" }]) as unknown as Flow, /not valid[^]*text/],
-    ["gives an unknown field", (() => [{ type: "text", text: "", delay: 1 }]) as unknown as Flow, /delay/],
-  ])("that %s replies nothing, and is told of", async (_does, flow, reason) => {
-    const scene = await startScene({ flow });
+    ["gives no list", () => "hello", /not valid/],
+    ["gives no reply", () => [{ type: "text" }], /not valid[^]*text/],
+    ["gives an unknown field", () => [{ type: "text", text: "", delay: 1 }], /delay/],
+  ])("that %s replies nothing, and is reported", async (_does, flow, reason) => {
+    const scene = await startScene({ flow: flow as Flow });
     const events: EmulatorEvent[] = [];
     scene.emulator.subscribe((event) => events.push(event));
     await say(scene.acme, "hello");
-    await expect
-      .poll(() => events)
-      .toContainEqual({
-        type: "flow-failed",
-        failure: expect.objectContaining({ workspace: "acme", reason: expect.stringMatching(reason) }),
-      });
+    const failure: unknown = expect.objectContaining({
+      workspace: "acme",
+      reason: expect.stringMatching(reason),
+    });
+    await expect.poll(() => events).toContainEqual({ type: "flow-failed", failure });
     expect(scene.acme.conversations[0]?.messages).toMatchObject([{ from: "contact", unanswered: false }]);
     expect(scene.acme.deliveries).toEqual([]);
   });
@@ -144,11 +130,11 @@ describe("a function", () => {
       finish();
       return [{ type: "text", text: "too late" }];
     };
-    const scene = await startScene({ flow });
-    await say(scene.acme, "hello");
-    await scene.emulator.close();
+    const { emulator, acme } = await startScene({ flow });
+    await say(acme, "hello");
+    await emulator.close();
     release();
     await done;
-    expect(scene.acme.conversations[0]?.messages).toMatchObject([{ unanswered: true }]);
+    expect(acme.conversations[0]?.messages).toMatchObject([{ unanswered: true }]);
   });
 });

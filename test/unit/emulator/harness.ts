@@ -1,26 +1,53 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import type { ServerResponse } from "node:http";
+import { expect, onTestFinished } from "vitest";
 import {
   startEmulator,
   type Emulator,
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
+import { createResponder } from "../../../provider/responder/index.js";
+import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
+import { samples } from "../../../tools/schema/samples.ts";
+import { startServer, type Answer as Respond, type Received } from "../../support/http.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
 import { readParts } from "../../support/read-parts.js";
 
+export type { Received } from "../../support/http.js";
 export { emptyConfiguration } from "../../../tools/schema/samples.ts";
 
 export const apiKey = "test-api-key-0123456789";
 export const verificationKey = "verification-key-0123456789";
+export const token = "control-token-0123456789";
 
-export interface Received {
-  method: string;
-  path: string;
-  headers: IncomingHttpHeaders;
-  body: string;
+export const text = samples.InboundTextMessage;
+
+/** One right body of each of the six operations (section 4.2). */
+export const operations = {
+  "send text message": text,
+  "send button payload": samples.InboundButtonMessage,
+  "send image": samples.InboundImageMessage,
+  "send audio": samples.InboundAudioMessage,
+  "send video": samples.InboundVideoMessage,
+  "send file": samples.InboundFileMessage,
+} as const;
+
+/** What an agent or a flow says in a conversation. */
+export function outbound(content: string, conversation = 1): OutboundText {
+  const addressed = { sender_id: "contact-1", conv_id: conversation };
+  return { ...addressed, type: "text", message_type: "outgoing", private: false, text: content };
 }
+
+/** What a contact says in a conversation. */
+export function inbound(content: string, conversation = 1): InboundTextMessage {
+  const sender = { id: "contact-1", name: "Ana", type: "contact" } as const;
+  const common = { message_type: "incoming", sender, conversation_id: conversation } as const;
+  return { ...common, event: "message_created", content };
+}
+
+/** The error of a mistake in the call whose message holds this text. */
+export const refused = (message: string, code = "invalid_config"): unknown =>
+  expect.objectContaining({ code, message: expect.stringContaining(message) });
 
 export interface Endpoint {
   /** The address of the webhook. */
@@ -29,38 +56,18 @@ export interface Endpoint {
   close: () => Promise<void>;
 }
 
-type Responder = (request: Received, response: ServerResponse) => unknown;
-
-/** A webhook URL on a real socket. Without a responder it answers the challenge in whichever encoding it came. */
-export async function startEndpoint(respond: Responder = answerChallenge): Promise<Endpoint> {
-  const received: Received[] = [];
-  const server = createServer((incoming, response) => {
-    const chunks: Buffer[] = [];
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-    incoming.on("end", () => {
-      const { method = "", url: path = "", headers } = incoming;
-      const request = { method, path, headers, body: Buffer.concat(chunks).toString() };
-      received.push(request);
-      respond(request, response);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const close = (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
-    return closed;
-  };
-  onTestFinished(close);
-  return { url: `http://127.0.0.1:${port}/webhook`, received, close };
+/** A webhook URL on a real socket. If nothing is given it answers the challenge in whichever encoding it came. */
+export async function startEndpoint(respond: Respond = answerChallenge): Promise<Endpoint> {
+  const { url, requests, close } = await startServer(respond);
+  return { url: `${url}/webhook`, received: requests, close };
 }
 
-/** An endpoint that answers its handshake only when told: `asked` settles when it has come in. */
+/** An endpoint that answers its first request only when told: `asked` settles when that has come in. */
 export async function startHeldEndpoint(): Promise<Endpoint & { asked: Promise<() => void> }> {
   const { promise: asked, resolve } = Promise.withResolvers<() => void>();
-  const endpoint = await startEndpoint((request, response) => {
-    resolve(() => answerChallenge(request, response));
-  });
+  const endpoint = await startEndpoint((request, response) =>
+    resolve(() => answerChallenge(request, response)),
+  );
   return { ...endpoint, asked };
 }
 
@@ -69,15 +76,21 @@ export function answerChallenge(request: Received, response: ServerResponse): vo
 }
 
 function challengeOf({ path, headers, body }: Received): string {
-  if (headers["content-type"] === "application/json") {
-    return (JSON.parse(body) as { hub_challenge: string }).hub_challenge;
-  }
-  if (headers["content-type"]?.startsWith("multipart/")) return readParts(body)["hub_challenge"] ?? "";
+  const type = headers["content-type"] ?? "";
+  if (type === "application/json") return (JSON.parse(body) as { hub_challenge: string }).hub_challenge;
+  if (type.startsWith("multipart/")) return readParts(body)["hub_challenge"] ?? "";
   const parameters = new URLSearchParams(body === "" ? new URL(path, "http://endpoint").search : body);
   return parameters.get("hub_challenge") ?? "";
 }
 
-/** An emulator with the workspace `acme`, closed when the test ends; all that it answered must be in schema/openapi.json. */
+/** An emulator that ends with the test. */
+export async function start(options?: EmulatorOptions): Promise<Emulator> {
+  const emulator = await startEmulator(options);
+  onTestFinished(() => emulator.close());
+  return emulator;
+}
+
+/** An emulator with the workspace `acme`. At the test's end all that it answered must be in schema/openapi.json. */
 export async function startAcme(
   options: EmulatorOptions = {},
 ): Promise<{ emulator: Emulator; acme: Workspace }> {
@@ -89,12 +102,87 @@ export async function startAcme(
   return { emulator, acme: emulator.workspace("acme") };
 }
 
+/** {@link startAcme} with a flow that says nothing. */
+export const startSilent = (options: EmulatorOptions = {}): ReturnType<typeof startAcme> =>
+  startAcme({ flow: "silent", ...options });
+
+export interface Scene {
+  emulator: Emulator;
+  acme: Workspace;
+  endpoint: Endpoint;
+  /** What came to the webhook URL, without handshakes. */
+  deliveries: () => Received[];
+  /** The texts of those that came whole. */
+  texts: () => string[];
+}
+
+/** The query of a scene's webhook URL holds a secret. */
+export const QUERY_VALUE = "query-value-0123456789";
+
+/** A registered workspace, with an endpoint that answers deliveries as told; it takes them if nothing is told. */
+export async function startScene(
+  options: EmulatorOptions = {},
+  respond: Respond = (_, response) => response.end(),
+): Promise<Scene> {
+  const { emulator, acme } = await startAcme(options);
+  const endpoint = await startEndpoint((request, response, index) =>
+    isDelivery(request) ? respond(request, response, index) : answerChallenge(request, response),
+  );
+  await set(acme, `${endpoint.url}?secret=${QUERY_VALUE}`);
+  const deliveries = (): Received[] => endpoint.received.filter(isDelivery);
+  const texts = (): string[] => deliveries().map(({ body }) => (JSON.parse(body) as { text: string }).text);
+  return { emulator, acme, endpoint, deliveries, texts };
+}
+
+const isDelivery = ({ headers }: Received): boolean => headers["x-action"] === "messages";
+
+/** Answers deliveries with these statuses, one after the other, and then 200; 0 is silence. */
+export function answering(...statuses: number[]): Respond {
+  return (_, response) => {
+    const status = statuses.shift() ?? 200;
+    if (status !== 0) response.writeHead(status).end("taken");
+  };
+}
+
+/** Waits until so many deliveries have come. */
+export async function waitForDeliveries({ deliveries }: Scene, count: number): Promise<Received[]> {
+  await expect.poll(deliveries).toHaveLength(count);
+  return deliveries();
+}
+
+/** The status that this package's own responder gives a delivery with the key of the registration. */
+export async function judge(delivery: Received | undefined, key = verificationKey): Promise<number> {
+  const respond = createResponder({ verificationKeys: key, onDelivery: () => undefined });
+  const { headers = {}, body = "" } = delivery ?? {};
+  const request = { method: "POST", headers: headers as Record<string, string>, body };
+  return (await respond(new Request("http://endpoint/webhook", request))).status;
+}
+
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  json: () => unknown;
+  /** The body, where it is JSON. */
+  body: unknown;
 }
+
+export async function request(url: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(url, { redirect: "manual", ...init });
+  const { status, headers } = response;
+  const content = await response.text();
+  return { status, headers, text: content, body: parseOrNothing(content) };
+}
+
+function parseOrNothing(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+export const post = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  request(url, { method: "POST", body, headers });
 
 /** POSTs as the registration interface wants it: action in the query, everything else in the body. */
 export async function call(workspace: Workspace, action: string, fields: object = {}): Promise<Answer> {
@@ -105,18 +193,49 @@ export function addressOf({ baseUrl }: Workspace, action: string): string {
   return `${baseUrl}${baseUrl.includes("?") ? "&" : "?"}action=${action}`;
 }
 
-export async function post(url: string, body: string): Promise<Answer> {
-  const response = await fetch(url, { method: "POST", body });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    text,
-    json: () => JSON.parse(text) as unknown,
-  };
-}
-
 /** set-webhook to an endpoint. */
 export function set(workspace: Workspace, url: string, key = verificationKey): Promise<Answer> {
   return call(workspace, "set-webhook", { webhook_url: url, webhook_verification_key: key });
+}
+
+/** POSTs to `bot_url` with the flow API key as a bearer token, or with what `sent` says instead. */
+export function sendTo(
+  { botUrl, flowApiKey }: Workspace,
+  message: unknown,
+  { url = botUrl, ...sent }: RequestInit & { url?: string } = {},
+): Promise<Answer> {
+  const { method = "POST", headers = { authorization: `Bearer ${flowApiKey}` } } = sent;
+  const body = method === "GET" || method === "HEAD" ? null : (sent.body ?? JSON.stringify(message));
+  return request(url, { method, headers, body });
+}
+
+/** Sends a contact's message; it must be taken. */
+export async function say(acme: Workspace, content: string, conversation = 1): Promise<void> {
+  expect(await acme.send(inbound(content, conversation))).toMatchObject({ status: 200 });
+}
+
+/** Presses a button. */
+export async function press(acme: Workspace, title: string, payload: string): Promise<void> {
+  const submitted_values = [{ title, payload }];
+  const message = { ...inbound(title), event: "message_postback", submitted_values };
+  expect(await sendTo(acme, message)).toMatchObject({ status: 200 });
+}
+
+/** All messages of a workspace's contacts, in their order. */
+export const received = ({ conversations }: Workspace): unknown[] =>
+  conversations.flatMap(({ messages }) =>
+    messages.filter(({ from }) => from === "contact").map(({ body }) => body),
+  );
+
+/** Calls the control API: `control(emulator, "POST /_emulator/reset", { workspaces: true })`. */
+export function control(
+  { url }: Pick<Emulator, "url">,
+  route: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const [method = "", path = ""] = route.split(" ");
+  if (body === undefined) return request(url + path, { method, headers });
+  const ofJson = { "content-type": "application/json", ...headers };
+  return request(url + path, { method, headers: ofJson, body: JSON.stringify(body) });
 }

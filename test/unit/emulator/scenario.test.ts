@@ -1,40 +1,19 @@
 import { describe, expect, test } from "vitest";
+import type { Scenario, ScenarioCondition } from "../../../provider/emulator/index.js";
+import { flowOfScenario, scenario } from "../../../provider/emulator/flows/scenario.js";
 import { startEmulator } from "../../../provider/emulator/index.js";
-import type { FlowReply } from "../../../provider/emulator/flows/flow.js";
-import {
-  flowOfScenario,
-  scenario,
-  type Scenario,
-  type ScenarioCondition,
-} from "../../../provider/emulator/flows/scenario.js";
 import { parseYaml } from "../../../provider/lib/yaml-file.js";
 import type { InboundMessage } from "../../../schema/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
-import { press, say, startScene, waitForDeliveries } from "./delivery-harness.js";
+import { inbound, operations, press, say, startScene, waitForDeliveries } from "./harness.js";
 
-const text = (content: string): InboundMessage =>
-  ({ ...samples.InboundTextMessage, content }) as InboundMessage;
-
+const text = (content: string): InboundMessage => inbound(content);
+const image = operations["send image"] as InboundMessage;
 const pressed = (title: string, payload: string): InboundMessage =>
   ({
-    ...samples.InboundButtonMessage,
+    ...operations["send button payload"],
     content: title,
     submitted_values: [{ title, payload }],
   }) as InboundMessage;
-
-const image = samples.InboundImageMessage as InboundMessage;
-
-/** Whether a rule with this condition replies to a message. */
-async function matches(when: ScenarioCondition, message: InboundMessage): Promise<boolean> {
-  const rules = [{ when, reply: [{ type: "text", text: "yes" } satisfies FlowReply] }];
-  const reply = await flowOfScenario({ rules })({
-    workspace: "acme",
-    message,
-    messagesBefore: 0,
-    samples: { image: "", audio: "", video: "", file: "" },
-  });
-  return reply.length > 0;
-}
 
 describe("a condition", () => {
   test.each<[ScenarioCondition, InboundMessage, boolean]>([
@@ -55,11 +34,15 @@ describe("a condition", () => {
     [{ kind: "text" }, image, false],
     [{ text: "" }, image, true],
   ])("%j with %j: %s", async (when, message, expected) => {
-    expect(await matches(when, message)).toBe(expected);
+    const flow = flowOfScenario({ rules: [{ when, reply: [{ type: "text", text: "yes" }] }] });
+    const samples = { image: "", audio: "", video: "", file: "" };
+    const reply = await flow({ workspace: "acme", message, messagesBefore: 0, samples });
+    expect(reply).toHaveLength(expected ? 1 : 0);
   });
 });
 
 test("the first rule that matches replies with all its replies, filled; else `otherwise`", async () => {
+  const buttons = [{ type: "postback", title: "Human", payload: "human" } as const];
   const support: Scenario = {
     rules: [
       {
@@ -74,10 +57,7 @@ test("the first rule that matches replies with all its replies, filled; else `ot
             type: "text",
             text: "Choose",
             content_type: "button_template",
-            content_attributes: {
-              text: "Choose, {{name}}",
-              buttons: [{ type: "postback", title: "Human", payload: "human" }],
-            },
+            content_attributes: { text: "Choose, {{name}}", buttons },
             delayMs: 10,
           },
           { type: "image", url: "https://cdn.example/help.png" },
@@ -92,9 +72,8 @@ test("the first rule that matches replies with all its replies, filled; else `ot
   await waitForDeliveries(scene, 3);
   await press(scene.acme, "Human", "human");
   await say(scene.acme, "{{name}} {{payload}}");
-  await waitForDeliveries(scene, 5);
-  const bodies = scene.deliveries().map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  expect(bodies).toMatchObject([
+  const deliveries = await waitForDeliveries(scene, 5);
+  expect(deliveries.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
     { text: "One moment, Ana." },
     { content_type: "button_template", content_attributes: { text: "Choose, Ana" } },
     { type: "image", url: "https://cdn.example/help.png" },
@@ -105,37 +84,26 @@ test("the first rule that matches replies with all its replies, filled; else `ot
 
 describe("a scenario that is wrong is refused with the field:", () => {
   const reply = [{ type: "text", text: "" }];
-  test.each<[string, unknown, RegExp]>([
+  const withRule = (when: object, replies: object[] = reply) => ({ rules: [{ when, reply: replies }] });
+  const withOtherwise = (...otherwise: object[]) => ({ rules: [], otherwise });
+
+  test.each<[unknown, RegExp]>([
     [
-      "a bad expression",
-      { rules: [{ when: { text: { matches: "(" } }, reply }] },
+      withRule({ text: { matches: "(" } }),
       /flows\.bad: rules\[0\]\.when\.text\.matches: is no regular expression: /,
     ],
-    ["no condition", { rules: [{ when: {}, reply }] }, /rules\[0\]\.when: must name/],
-    ["an unknown condition", { rules: [{ when: { txt: "a" }, reply }] }, /rules\[0\]\.when.*txt/],
-    ["a kind that is none", { rules: [{ when: { kind: "fax" }, reply }] }, /rules\[0\]\.when\.kind/],
-    [
-      "a reply of an unknown type",
-      { rules: [{ when: { text: "a" }, reply: [{ type: "fax" }] }] },
-      /rules\[0\]\.reply\[0\]\.type/,
-    ],
-    ["a reply without its text", { rules: [], otherwise: [{ type: "text" }] }, /otherwise\[0\]\.text/],
-    [
-      "a reply with a bad URL",
-      { rules: [], otherwise: [{ type: "image", url: "x.png" }] },
-      /otherwise\[0\]\.url: .*http/,
-    ],
-    [
-      "a pause that is none",
-      { rules: [], otherwise: [{ type: "text", text: "", delayMs: -1 }] },
-      /otherwise\[0\]\.delayMs/,
-    ],
-    ["a text for a scenario", "echo", /flows.*must be a scenario or a function/],
-  ])("%s", async (_name, bad, message) => {
-    await expect(startEmulator({ flows: { bad: bad as Scenario } })).rejects.toMatchObject({
-      code: "invalid_config",
-      message: expect.stringMatching(message),
-    });
+    [withRule({}), /rules\[0\]\.when: must name/],
+    [withRule({ txt: "a" }), /rules\[0\]\.when.*txt/],
+    [withRule({ kind: "fax" }), /rules\[0\]\.when\.kind/],
+    [withRule({ text: "a" }, [{ type: "fax" }]), /rules\[0\]\.reply\[0\]\.type/],
+    [withOtherwise({ type: "text" }), /otherwise\[0\]\.text/],
+    [withOtherwise({ type: "image", url: "x.png" }), /otherwise\[0\]\.url: .*http/],
+    [withOtherwise({ type: "text", text: "", delayMs: -1 }), /otherwise\[0\]\.delayMs/],
+    ["echo", /flows.*must be a scenario or a function/],
+  ])("%j", async (bad, named) => {
+    const message: unknown = expect.stringMatching(named);
+    const starting = startEmulator({ flows: { bad: bad as Scenario } });
+    await expect(starting).rejects.toMatchObject({ code: "invalid_config", message });
   });
 
   test("in a file, its line too", () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { BeforeFirstSet } from "../../../provider/emulator/index.js";
 import { readRegistration } from "../../../schema/index.js";
 import { call, emptyConfiguration, set, startAcme, startEndpoint, verificationKey } from "./harness.js";
@@ -14,23 +14,22 @@ describe("get-webhook before the first set", () => {
     ["empty-array", { status: "ok", data: [] }],
   ])("as %s", async (beforeFirstSet, expected) => {
     const { acme } = await startAcme({ beforeFirstSet });
-    const answer = await call(acme, "get-webhook");
-    expect(answer.status).toBe(200);
-    expect(answer.json()).toStrictEqual(expected);
-    expect(readRegistration((answer.json() as { data?: unknown }).data)).toBeUndefined();
+    const { status, body } = await call(acme, "get-webhook");
+    expect(status).toBe(200);
+    expect(body).toStrictEqual(expected);
+    expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
   });
 
-  test("as not-found", async () => {
-    const { acme } = await startAcme({ beforeFirstSet: "not-found" });
-    expect((await call(acme, "get-webhook")).status).toBe(404);
-    await set(acme, (await startEndpoint()).url);
-    expect((await call(acme, "get-webhook")).status).toBe(200);
-  });
-
-  test("is over with a removal, also behind the caller's back", async () => {
-    const { acme } = await startAcme({ beforeFirstSet: "not-found" });
-    acme.remove();
-    expect((await call(acme, "get-webhook")).json()).toEqual({ status: "ok", data: emptyConfiguration });
+  test("as not-found, until the first set or a removal, also behind the caller's back", async () => {
+    const [one, other] = [
+      await startAcme({ beforeFirstSet: "not-found" }),
+      await startAcme({ beforeFirstSet: "not-found" }),
+    ];
+    expect((await call(one.acme, "get-webhook")).status).toBe(404);
+    await set(one.acme, (await startEndpoint()).url);
+    expect((await call(one.acme, "get-webhook")).status).toBe(200);
+    other.acme.remove();
+    expect((await call(other.acme, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
   });
 });
 
@@ -42,8 +41,8 @@ describe("maskKey", () => {
     const { acme } = await startAcme({ maskKey: true });
     const { url } = await startEndpoint();
     const shown = { data: { webhook_url: url, webhook_verification_key: masked } };
-    expect((await set(acme, url, key)).json()).toMatchObject(shown);
-    expect((await call(acme, "get-webhook")).json()).toMatchObject(shown);
+    expect((await set(acme, url, key)).body).toMatchObject(shown);
+    expect((await call(acme, "get-webhook")).body).toMatchObject(shown);
     expect(acme.registration?.webhook_verification_key).toBe(key);
   });
 });
@@ -56,7 +55,7 @@ describe("normalizeUrl", () => {
   ])("shows %s as %s, and keeps it inside", async (url, shown) => {
     const { acme } = await startAcme({ normalizeUrl: true });
     acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
-    expect((await call(acme, "get-webhook")).json()).toMatchObject({ data: { webhook_url: shown } });
+    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: shown } });
     expect(acme.registration?.webhook_url).toBe(url);
   });
 
@@ -69,24 +68,21 @@ describe("normalizeUrl", () => {
 });
 
 describe("statusAfterSet", () => {
+  const withStatus = (webhook_status: string) => ({ body: { data: { webhook_status } } });
+
   test("stays until it is changed", async () => {
     const { acme } = await startAcme({ statusAfterSet: "pending" });
-    expect((await set(acme, (await startEndpoint()).url)).json()).toMatchObject({
-      data: { webhook_status: "pending" },
-    });
-    expect((await call(acme, "get-webhook")).json()).toMatchObject({ data: { webhook_status: "pending" } });
+    expect(await set(acme, (await startEndpoint()).url)).toMatchObject(withStatus("pending"));
+    expect(await call(acme, "get-webhook")).toMatchObject(withStatus("pending"));
     acme.change({ webhook_status: "verified" });
-    expect((await call(acme, "get-webhook")).json()).toMatchObject({ data: { webhook_status: "verified" } });
+    expect(await call(acme, "get-webhook")).toMatchObject(withStatus("verified"));
   });
 
   test("becomes verified after verifyAfterMs", async () => {
     const { acme } = await startAcme({ statusAfterSet: "pending", verifyAfterMs: 300 });
-    expect((await set(acme, (await startEndpoint()).url)).json()).toMatchObject({
-      data: { webhook_status: "pending" },
-    });
+    expect(await set(acme, (await startEndpoint()).url)).toMatchObject(withStatus("pending"));
     acme.change({ webhook_verification_key: "changed meanwhile" });
-    expect(acme.registration?.webhook_status).toBe("pending");
-    await vi.waitFor(() => expect(acme.registration?.webhook_status).toBe("verified"), { timeout: 5000 });
-    expect((await call(acme, "get-webhook")).json()).toMatchObject({ data: { webhook_status: "verified" } });
+    await expect.poll(() => acme.registration?.webhook_status).toBe("verified");
+    expect(await call(acme, "get-webhook")).toMatchObject(withStatus("verified"));
   });
 });
