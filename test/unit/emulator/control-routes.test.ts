@@ -43,7 +43,8 @@ describe("the routes of the control API", () => {
     const response = await fetch(emulator.url + address, { method, signal: controller.signal });
     // Without a body some are refused: then by the route itself.
     expect([200, 202, 204, 404, 422]).toContain(response.status);
-    if (response.status === 404) expect(await response.text()).not.toContain("route");
+    const answered = response.status === 404 ? await response.text() : "";
+    expect(answered).not.toContain("route");
     controller.abort();
   });
 

@@ -56,7 +56,7 @@ describe.each(actions)("a fault of %s", (operation) => {
     ["truncated", expect.stringContaining("terminated"), true],
     ["close-before", expect.stringContaining("fetch failed"), false],
     ["close-after", expect.stringContaining("fetch failed"), true],
-  ])("%j is answered with %j, the change made: %s", async (fault, expected, isMade) => {
+  ])("%j is answered with %j, the change made %s", async (fault, expected, isMade) => {
     const { emulator, perform, changed, handshakes } = await prepare(operation);
     emulator.injectFault({ operation, fault });
     const outcome = await outcomeOf(perform());
@@ -64,8 +64,8 @@ describe.each(actions)("a fault of %s", (operation) => {
     expect(changed()).toBe(isMade && operation !== "get-webhook");
     expect(handshakes()).toBe(isMade && operation === "set-webhook" ? 1 : 0);
     const isClosed = fault === "close-before" || fault === "close-after";
-    const received: unknown = isClosed ? null : expect.anything();
-    expect(emulator.requests.at(-1)).toMatchObject({ received, fault: JSON.stringify(fault) });
+    const record = emulator.requests.at(-1);
+    expect([record?.fault, record?.received === null]).toEqual([JSON.stringify(fault), isClosed]);
     expect((await perform()).status).toBe(200);
   });
 });

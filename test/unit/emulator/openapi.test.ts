@@ -89,20 +89,14 @@ describe("the check sees", () => {
   const signature = `sha256=${"0".repeat(64)}`;
   const right = { ...json, "x-hub-signature-256": signature, "x-flow-ns": "f", "x-action": "messages" };
   test.each([
-    ["nothing wrong", {}, undefined],
     ["a signature of another form", { "x-hub-signature-256": "sha256=00" }, /must match pattern/],
     ["another action", { "x-action": "other" }, /must be equal to constant/],
     ["no namespace", { "x-flow-ns": undefined }, /no x-flow-ns/],
   ])("a delivery with %s", (_what, headers, reason) => {
     const body = JSON.stringify(samples.OutboundText);
-    const check = (): void =>
-      expectMatchesWebhook("delivery", {
-        method: "POST",
-        path: "/webhook",
-        headers: { ...right, ...headers },
-        body,
-      });
-    if (reason === undefined) check();
-    else expect(check).toThrow(reason);
+    const request = { method: "POST", path: "/webhook", headers: right, body };
+    expectMatchesWebhook("delivery", request);
+    const wrong = { ...request, headers: { ...right, ...headers } };
+    expect(() => expectMatchesWebhook("delivery", wrong)).toThrow(reason);
   });
 });

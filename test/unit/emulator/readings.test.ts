@@ -110,7 +110,7 @@ describe("messageAnswer", () => {
   });
 });
 
-test("senderFields: required refuses a sender without e-mail or phone number, and names both", async () => {
+test("senderFields required refuses a sender without e-mail or phone number, and names both", async () => {
   const { acme } = await startSilent({ senderFields: "required" });
   const { id, name, type } = text.sender;
   const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
