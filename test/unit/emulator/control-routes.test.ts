@@ -264,28 +264,30 @@ test("health and settings say how it runs", async () => {
   });
 });
 
+/** Answers with what it was sent, as some endpoints do for debugging. */
+const echo: Respond = (request, response) => {
+  response.setHeader("x-seen", encodeURIComponent(request.body));
+  response.end(request.body);
+};
+
+/** Endpoints that echo; one delivery and one message. */
+async function startEchoing() {
+  const { emulator, acme } = await startScene({}, echo);
+  const { url } = await startEndpoint(echo);
+  const registration = {
+    webhook_url: `${url}?secret=${QUERY_VALUE}`,
+    webhook_verification_key: verificationKey,
+  };
+  const body = JSON.stringify({ ChaveApi: apiKey, ...registration });
+  await post(`${acme.baseUrl}?action=set-webhook`, body, { authorization: `Bearer ${apiKey}` });
+  await acme.deliver(outbound(`my key is ${verificationKey}`));
+  await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
+  return { emulator, acme };
+}
+
 describe("secrets", () => {
   const secrets = [apiKey, verificationKey, QUERY_VALUE];
   const foreign = "foreign-key-0123456789";
-
-  /** Endpoints that answer with what they were sent, as some do for debugging; one delivery and one message. */
-  async function startEchoing() {
-    const echo: Respond = (request, response) => {
-      response.setHeader("x-seen", encodeURIComponent(request.body));
-      response.end(request.body);
-    };
-    const { emulator, acme } = await startScene({}, echo);
-    const { url } = await startEndpoint(echo);
-    const registration = {
-      webhook_url: `${url}?secret=${QUERY_VALUE}`,
-      webhook_verification_key: verificationKey,
-    };
-    const body = JSON.stringify({ ChaveApi: apiKey, ...registration });
-    await post(`${acme.baseUrl}?action=set-webhook`, body, { authorization: `Bearer ${apiKey}` });
-    await acme.deliver(outbound(`my key is ${verificationKey}`));
-    await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
-    return { emulator, acme };
-  }
 
   test.each(["handshakes", "requests", "deliveries"])(
     "of one of the %s are in clear only when asked for",

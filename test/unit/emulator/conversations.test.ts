@@ -94,8 +94,9 @@ describe("removeWorkspace", () => {
   });
 
   test("drops what is still to be delivered", async () => {
-    const flow = () => ["one", "two"].map((content) => ({ type: "text", text: content }) as const);
-    const { emulator, acme } = await startSilent({ flow });
+    const { emulator, acme } = await startSilent({
+      flow: () => ["one", "two"].map((content) => ({ type: "text", text: content })),
+    });
     const endpoint = await startEndpoint((request, response) => {
       if (request.headers["x-action"] === undefined) answerChallenge(request, response);
     });

@@ -132,6 +132,12 @@ describe("an emulator with data", () => {
   });
 });
 
+const makeDatabase = (pragma: string) => (path: string) => {
+  const database = new DatabaseSync(path);
+  database.exec(`CREATE TABLE t (x); PRAGMA ${pragma}`);
+  database.close();
+};
+
 describe("the file", () => {
   test("is for its owner and one emulator at a time, and its path is in health", async () => {
     const data = await makeFile();
@@ -142,12 +148,6 @@ describe("the file", () => {
     await first.close();
     expect([...(await start({ data })).workspaces.keys()]).toEqual(["acme"]);
   });
-
-  const makeDatabase = (pragma: string) => (path: string) => {
-    const database = new DatabaseSync(path);
-    database.exec(`CREATE TABLE t (x); PRAGMA ${pragma}`);
-    database.close();
-  };
 
   test.each<[string, (path: string) => unknown, string]>([
     [

@@ -157,10 +157,10 @@ describe("the body as PHP writes it", () => {
   });
 });
 
-describe("a resend", () => {
-  const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Promise<Answer> =>
-    control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
+const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Promise<Answer> =>
+  control(emulator, `POST /_emulator/deliveries/${id}/resend`, how);
 
+describe("a resend", () => {
   test("is the same byte for byte, signature and all, as a delivery of its own", async () => {
     const scene = await startScene({ deliveryEncoding: "php" });
     const sent = await scene.acme.deliver(outbound("Olá/👋"));

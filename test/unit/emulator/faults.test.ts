@@ -96,6 +96,13 @@ describe("a delay", () => {
   });
 });
 
+/** What 40 calls are answered under a rule. */
+const matchedBy = async (rule: Partial<FaultRule>): Promise<number[]> => {
+  const { emulator, statuses } = await prepare();
+  emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, probability: 0.5, ...rule });
+  return statuses(40);
+};
+
 describe("a rule", () => {
   test.each<[string, Omit<FaultRule, "operation" | "fault">, number[]]>([
     ["its next call alone", {}, [503, 200, 200, 200, 200, 200]],
@@ -112,11 +119,6 @@ describe("a rule", () => {
   });
 
   test("with a probability matches the same calls with the same seed, 1 if none is given", async () => {
-    const matchedBy = async (rule: Partial<FaultRule>): Promise<number[]> => {
-      const { emulator, statuses } = await prepare();
-      emulator.injectFault({ operation: "get-webhook", fault: { status: 503 }, probability: 0.5, ...rule });
-      return statuses(40);
-    };
     const first = await matchedBy({ seed: 7 });
     expect(new Set(first)).toEqual(new Set([200, 503]));
     expect(await matchedBy({ seed: 7 })).toEqual(first);
@@ -131,12 +133,11 @@ describe("a rule", () => {
     emulator.injectFault({ operation: "get-webhook", workspace: "globex", fault: { status: 501 } });
     emulator.injectFault({ operation: "delete-webhook", fault: { status: 502 } });
     emulator.injectFault({ operation: "get-webhook", fault: { status: 503 } });
-    const statusOf = async (answering: Promise<Answer>) => (await answering).status;
-    expect(await statusOf(call(acme, "get-webhook", { ChaveApi: "wrong" }))).toBe(401);
-    expect(await statusOf(call(acme, "get-webhook"))).toBe(503);
-    expect(await statusOf(call(acme, "get-webhook"))).toBe(200);
-    expect(await statusOf(call(globex, "get-webhook"))).toBe(501);
-    expect(await statusOf(call(acme, "delete-webhook"))).toBe(502);
+    expect((await call(acme, "get-webhook", { ChaveApi: "wrong" })).status).toBe(401);
+    expect((await call(acme, "get-webhook")).status).toBe(503);
+    expect((await call(acme, "get-webhook")).status).toBe(200);
+    expect((await call(globex, "get-webhook")).status).toBe(501);
+    expect((await call(acme, "delete-webhook")).status).toBe(502);
   });
 
   test("comes after those that were injected before it, and is forgotten by clearFaults", async () => {

@@ -59,12 +59,12 @@ describe("the handshake", () => {
 
 const wrong: Respond = (_, response) => response.end("no");
 
-describe("a handshake that fails", () => {
-  const withStatus =
-    (status: number): Respond =>
-    (received, response) =>
-      answerChallenge(received, Object.assign(response, { statusCode: status }));
+const withStatus =
+  (status: number): Respond =>
+  (received, response) =>
+    answerChallenge(received, Object.assign(response, { statusCode: status }));
 
+describe("a handshake that fails", () => {
   test.each<[string, Respond, RegExp]>([
     [
       "a challenge with white space behind it",

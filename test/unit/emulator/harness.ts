@@ -166,7 +166,7 @@ export interface Answer {
   body: unknown;
 }
 
-export async function request(url: string, init?: RequestInit): Promise<Answer> {
+export async function sendRequest(url: string, init?: RequestInit): Promise<Answer> {
   const response = await fetch(url, { redirect: "manual", ...init });
   const { status, headers } = response;
   const content = await response.text();
@@ -182,7 +182,7 @@ function parseOrNothing(content: string): unknown {
 }
 
 export const post = (url: string, body: string, headers: Record<string, string> = {}): Promise<Answer> =>
-  request(url, { method: "POST", body, headers });
+  sendRequest(url, { method: "POST", body, headers });
 
 /** POSTs as the registration interface wants it: action in the query, everything else in the body. */
 export async function call(workspace: Workspace, action: string, fields: object = {}): Promise<Answer> {
@@ -206,7 +206,7 @@ export function sendTo(
 ): Promise<Answer> {
   const { method = "POST", headers = { authorization: `Bearer ${flowApiKey}` } } = sent;
   const body = method === "GET" || method === "HEAD" ? null : (sent.body ?? JSON.stringify(message));
-  return request(url, { method, headers, body });
+  return sendRequest(url, { method, headers, body });
 }
 
 /** Sends a contact's message; it must be taken. */
@@ -235,7 +235,7 @@ export function control(
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const [method = "", path = ""] = route.split(" ");
-  if (body === undefined) return request(url + path, { method, headers });
+  if (body === undefined) return sendRequest(url + path, { method, headers });
   const ofJson = { "content-type": "application/json", ...headers };
-  return request(url + path, { method, headers: ofJson, body: JSON.stringify(body) });
+  return sendRequest(url + path, { method, headers: ofJson, body: JSON.stringify(body) });
 }

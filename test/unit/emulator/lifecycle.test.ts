@@ -16,6 +16,8 @@ import {
   startScene,
 } from "./harness.js";
 
+const withWorkspace = (options: object) => ({ workspaces: [{ name: "acme", apiKey, ...options }] });
+
 describe("startEmulator", () => {
   test("without options listens on two free ports of 127.0.0.1 and has no workspace", async () => {
     const emulator = await start();
@@ -25,7 +27,6 @@ describe("startEmulator", () => {
     expect([...emulator.workspaces.keys()]).toEqual([]);
   });
 
-  const withWorkspace = (options: object) => ({ workspaces: [{ name: "acme", apiKey, ...options }] });
   test.each<[object, string]>([
     [{ port: 70_000 }, "port"],
     [{ port: -1 }, "port: must be at least 0"],
@@ -75,6 +76,10 @@ test("neither host answers for the other", async () => {
   expect((await post(acme.botUrl.replace(emulator.botUrl, emulator.url), "{}")).status).toBe(404);
 });
 
+const countSockets = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSocketWrap")
+    .length;
+
 describe("close", () => {
   test("ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
     const { emulator, acme } = await startAcme();
@@ -104,9 +109,6 @@ describe("close", () => {
   });
 
   test("leaves nothing that keeps the process alive", async () => {
-    const countSockets = (): number =>
-      process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSocketWrap")
-        .length;
     const before = countSockets();
     const { emulator, endpoint } = await startScene({ statusAfterSet: "pending", verifyAfterMs: 600_000 });
     await emulator.close();

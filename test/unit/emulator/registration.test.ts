@@ -5,7 +5,7 @@ import {
   call,
   emptyConfiguration,
   post,
-  request,
+  sendRequest,
   set,
   startAcme,
   startEndpoint,
@@ -64,7 +64,7 @@ describe("a request that is refused", () => {
   test("other methods get 405 with allow", async () => {
     const { acme } = await startAcme();
     for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
-      const answer = await request(addressOf(acme, "get-webhook"), { method });
+      const answer = await sendRequest(addressOf(acme, "get-webhook"), { method });
       expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
     }
   });

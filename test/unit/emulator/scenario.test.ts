@@ -85,7 +85,6 @@ test("the first rule that matches replies with all its replies, filled; else `ot
 describe("a scenario that is wrong is refused with the field:", () => {
   const reply = [{ type: "text", text: "" }];
   const withRule = (when: object, replies: object[] = reply) => ({ rules: [{ when, reply: replies }] });
-  const withOtherwise = (...otherwise: object[]) => ({ rules: [], otherwise });
 
   test.each<[unknown, RegExp]>([
     [
@@ -96,9 +95,9 @@ describe("a scenario that is wrong is refused with the field:", () => {
     [withRule({ txt: "a" }), /rules\[0\]\.when.*txt/],
     [withRule({ kind: "fax" }), /rules\[0\]\.when\.kind/],
     [withRule({ text: "a" }, [{ type: "fax" }]), /rules\[0\]\.reply\[0\]\.type/],
-    [withOtherwise({ type: "text" }), /otherwise\[0\]\.text/],
-    [withOtherwise({ type: "image", url: "x.png" }), /otherwise\[0\]\.url: .*http/],
-    [withOtherwise({ type: "text", text: "", delayMs: -1 }), /otherwise\[0\]\.delayMs/],
+    [{ rules: [], otherwise: [{ type: "text" }] }, /otherwise\[0\]\.text/],
+    [{ rules: [], otherwise: [{ type: "image", url: "x.png" }] }, /otherwise\[0\]\.url: .*http/],
+    [{ rules: [], otherwise: [{ type: "text", text: "", delayMs: -1 }] }, /otherwise\[0\]\.delayMs/],
     ["echo", /flows.*must be a scenario or a function/],
   ])("%j", async (bad, named) => {
     const message: unknown = expect.stringMatching(named);

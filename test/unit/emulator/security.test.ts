@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as sendRaw, type IncomingMessage } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { createConnection } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -10,7 +10,7 @@ import {
   call,
   control,
   refused,
-  request,
+  sendRequest,
   startAcme,
   startScene,
   token,
@@ -29,7 +29,7 @@ interface RawRequest {
 async function statusOf({ url }: { url: string }, path: string, raw: RawRequest = {}): Promise<number> {
   const { hostname, port } = new URL(url);
   const { method = "GET", headers = {}, body = "" } = raw;
-  const outgoing = sendRaw({ hostname, port, path, method, headers, agent: false }).end(body);
+  const outgoing = request({ hostname, port, path, method, headers, agent: false }).end(body);
   const [response] = (await once(outgoing, "response")) as [IncomingMessage];
   response.resume();
   return response.statusCode ?? 0;
@@ -203,7 +203,7 @@ describe("the page", () => {
   test("has samples for everyone", async () => {
     const { emulator } = await startAcme({ token });
     for (const file of ["image.png", "audio.wav", "video.webm", "file.txt"]) {
-      const answer = await request(`${emulator.url}/_emulator/samples/${file}`);
+      const answer = await sendRequest(`${emulator.url}/_emulator/samples/${file}`);
       expect([answer.status, answer.text.length > 0]).toEqual([200, true]);
     }
   });

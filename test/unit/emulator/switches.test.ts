@@ -67,9 +67,9 @@ describe("normalizeUrl", () => {
   });
 });
 
-describe("statusAfterSet", () => {
-  const withStatus = (webhook_status: string) => ({ body: { data: { webhook_status } } });
+const withStatus = (webhook_status: string) => ({ body: { data: { webhook_status } } });
 
+describe("statusAfterSet", () => {
   test("stays until it is changed", async () => {
     const { acme } = await startAcme({ statusAfterSet: "pending" });
     expect(await set(acme, (await startEndpoint()).url)).toMatchObject(withStatus("pending"));
