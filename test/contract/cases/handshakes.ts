@@ -239,6 +239,9 @@ const challenges: ContractCase[] = [
   ...badChallengeIn("with a line feed", "a\nb"),
   ...badChallengeIn("with headers in it", "a\r\nset-cookie: b=1\r\n\r\n"),
   ...badChallengeIn("with a NUL", "a\0b"),
+  ...badChallengeIn("with an escape sequence", "\u001b[31m"),
+  ...badChallengeIn("with DEL", "a\u007f"),
+  ...badChallengeIn("with a line feed at its end", "a\n"),
   ...badChallengeIn("beyond ASCII", "é"),
   ...badChallengeIn("with a lone surrogate", "a\ufffdb"),
 ];

@@ -18,40 +18,23 @@ async function deliver(body: string | Uint8Array): Promise<Delivery> {
   return delivery;
 }
 
+// Those of section 2.4 are in the contract (test/contract/cases/messages.ts).
 it.each([
-  ["text", { type: "text", text: "x" }],
-  ["text", { type: "text", content_type: null }],
-  ["image", { type: "image" }],
-  ["audio", { type: "audio" }],
-  ["video", { type: "video" }],
-  ["file", { type: "file" }],
-  ["image", { type: "image", content_type: "button_template" }],
-  ["button_template", { type: "text", content_type: "button_template" }],
-  ["generic_template", { type: "text", content_type: "generic_template" }],
-  ["unknown", { type: "text", content_type: "list_template" }],
   ["text", { type: "text", content_type: "" }],
+  ["image", { type: "image", content_type: "button_template" }],
   ["unknown", { type: "text", content_type: 5 }],
-  ["unknown", { type: "sticker" }],
   ["unknown", { type: "Text" }],
   ["unknown", { type: ["text"] }],
   ["unknown", { type: "toString" }],
-  ["unknown", {}],
-  ["unknown", []],
-  ["unknown", null],
   ["unknown", "text"],
   ["unknown", 5],
 ])("says %s of %j, and gives it as it is", async (kind, message) => {
-  const delivery = await deliver(JSON.stringify(message));
-  expect(delivery.kind).toBe(kind);
-  expect(delivery.message).toEqual(message);
+  expect(await deliver(JSON.stringify(message))).toMatchObject({ kind, message });
 });
 
 it.each([
-  ["9007199254740991", 9007199254740991],
-  ["-9007199254740991", -9007199254740991],
   ["9007199254740992", 9007199254740992n],
-  ["9007199254740993", 9007199254740993n],
-  ["-9007199254740993", -9007199254740993n],
+  ["-9007199254740991", -9007199254740991],
   ["123456789012345678901234567890", 123456789012345678901234567890n],
 ])("keeps every digit of conv_id %s", async (digits, expected) => {
   const { message } = await deliver(`{"type":"text","conv_id" :\n${digits},"text":"x"}`);

@@ -47,29 +47,18 @@ const BODIES: [name: string, body: string | Uint8Array][] = [
 const good = reference(KEY, BODY);
 const hex = good.slice("sha256=".length);
 
+/** What no header can bring; texts are in the contract of all runtimes (test/contract/cases/signatures.ts). */
 const JUNK: [name: string, signature: unknown][] = [
   ["undefined", undefined],
   ["null", null],
   ["a number", 256],
   ["an object that turns into the signature", { toString: () => good }],
   ["a list with the signature", [good]],
-  ["an empty text", ""],
-  ["the prefix alone", "sha256="],
-  ["no prefix", hex],
-  ["another prefix", `sha1=${hex}`],
-  ["an upper-case prefix", `SHA256=${hex}`],
-  ["upper-case digits", `sha256=${hex.toUpperCase()}`],
-  ["63 digits", good.slice(0, -1)],
-  ["65 digits", `${good}0`],
-  ["a letter that is no digit at the end", `${good.slice(0, -1)}g`],
-  ["junk between the digits", `sha256=${hex.slice(0, 32)} ${hex.slice(32)}`],
-  ["junk in place of a digit", `sha256=${hex.slice(0, 32)}z${hex.slice(33)}`],
   ["white space before it", ` ${good}`],
   ["a line feed after it", `${good}\n`],
-  ["two signatures in one header", `${good}, ${good}`],
   ["full-width digits", `sha256=${"\uff10".repeat(64)}`],
-  ["64 zeros", `sha256=${"0".repeat(64)}`],
-  ["the digest in base64", `sha256=${Buffer.from(hex, "hex").toString("base64")}`],
+  ["upper-case digits", `sha256=${hex.toUpperCase()}`],
+  ["63 digits", good.slice(0, -1)],
 ];
 
 /** The cases that hold for the HMAC of every runtime: `#hmac` decides which one is meant. */
