@@ -72,7 +72,7 @@ describe("a body", () => {
     "is measured, whatever content-length %s says",
     async (length) => {
       const { body, taken } = streamPieces(1000, 1_000_000);
-      const headers = length === undefined ? {} : { "content-length": length };
+      const headers: Record<string, string> = length === undefined ? {} : { "content-length": length };
       expect((await respond(post(body, headers), { bodyLimitBytes: 5000 })).status).toBe(413);
       expect(taken()).toBeLessThan(10);
     },

@@ -1,5 +1,4 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import {
   requestReload,
@@ -9,20 +8,8 @@ import {
   type Instance,
 } from "../../../provider/server/control-client.js";
 import { startControl } from "../../../provider/server/control.js";
-import { afterTests } from "../client/harness.js";
-import { KEY, SECOND_KEY } from "./folders.js";
-import { deliver, startTestServer } from "./harness.js";
-
-/** A program that has the control port of a dead responder. */
-async function startForeigner(listener: RequestListener): Promise<number> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterTests(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
+import { afterTests, startListener } from "../../support/http.js";
+import { deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
 
 /** Announced by a process that is no more. */
 const DEAD: Instance = {
@@ -36,23 +23,27 @@ const DEAD: Instance = {
 };
 
 describe("the control interface", () => {
-  it("tells the status, has a new configuration applied, and stops", async () => {
+  it("gives the status, has a new configuration applied or refused, and stops", async () => {
     const { announced, origin, configure, server } = await startTestServer();
     const instance = await announced();
     expect(await requestStatus(instance)).toEqual(server.status());
     await configure({ workspaces: { acme: { verificationKeys: [SECOND_KEY, KEY] } } });
     expect(await requestReload(instance)).toEqual(server.status());
     expect(await deliver(`${origin()}/acme`, SECOND_KEY)).toBe(200);
-    expect(await requestWake(instance)).toBe(true);
+    await configure({ port: "x" });
+    await expect(requestReload(instance)).rejects.toMatchObject({
+      code: "invalid_config",
+      httpStatus: 422,
+      message: expect.stringContaining("port: must be a whole number") as string,
+    });
     expect(await requestStop(instance)).toBe(true);
     await server.stopped;
     expect(await requestStatus(instance)).toBeUndefined();
-    expect(await requestStop(instance)).toBe(false);
-    expect(await requestWake(instance)).toBe(false);
+    expect([await requestStop(instance), await requestWake(instance)]).toEqual([false, false]);
     await expect(requestReload(instance)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("is woken for one workspace, or for every one", async () => {
+  it("wakes one workspace, or every one", async () => {
     const woken: (string | undefined)[] = [];
     const { server } = await startTestServer();
     const actions = {
@@ -64,58 +55,32 @@ describe("the control interface", () => {
     const control = await startControl({ instance: "test", token: "token", actions });
     afterTests(() => control.close());
     const instance: Instance = { ...DEAD, instance: "test", controlPort: control.port };
-    expect(await requestWake(instance)).toBe(true);
-    expect(await requestWake(instance, "a&b=c d")).toBe(true);
+    expect([await requestWake(instance), await requestWake(instance, "a&b=c d")]).toEqual([true, true]);
     expect(woken).toEqual([undefined, "a&b=c d"]);
   });
 
-  it("says why it does not apply a wrong configuration", async () => {
-    const { announced, configure } = await startTestServer();
-    await configure({ port: "x" });
-    await expect(requestReload(await announced())).rejects.toMatchObject({
-      code: "invalid_config",
-      httpStatus: 422,
-      message: expect.stringContaining('port: must be a whole number from 0 to 65535, got "x"') as string,
-    });
-  });
-
-  it("listens on this machine only, and shows nothing without the token", async () => {
+  it("shows and does nothing without the token, and has no other paths and methods", async () => {
     const { announced, server } = await startTestServer();
     const { controlPort, token } = await announced();
-    const url = `http://127.0.0.1:${controlPort}`;
-    const wrong = [
-      undefined,
-      "",
-      "Bearer",
-      `Bearer ${token}x`,
-      `Bearer ${token.slice(1)}`,
-      token,
-      `Basic ${token}`,
-    ];
-    for (const authorization of wrong) {
+    const ask = (method: string, path: string, authorization?: string): Promise<Response> => {
+      const headers = authorization === undefined ? {} : { authorization };
+      return fetch(`http://127.0.0.1:${controlPort}${path}`, { method, headers });
+    };
+    const wrong = ["", "Bearer", `Bearer ${token}x`, `Bearer ${token.slice(1)}`, token, `Basic ${token}`];
+    for (const authorization of [undefined, ...wrong]) {
       for (const path of ["/status", "/stop", "/nothing"]) {
-        const method = path === "/status" ? "GET" : "POST";
-        const answer = await fetch(url + path, {
-          method,
-          ...(authorization !== undefined && { headers: { authorization } }),
-        });
+        const answer = await ask(path === "/status" ? "GET" : "POST", path, authorization);
         expect([path, answer.status]).toEqual([path, 401]);
         expect(await answer.text()).not.toContain("workspaces");
       }
     }
+    for (const [method, path] of [
+      ["POST", "/status"],
+      ["GET", "/stop"],
+      ["GET", "/other"],
+    ] as const)
+      expect((await ask(method, path, `Bearer ${token}`)).status).toBe(404);
     expect(server.status().pid).toBe(process.pid);
-  });
-
-  it("refuses other paths and methods", async () => {
-    const { announced } = await startTestServer();
-    const { controlPort, token } = await announced();
-    const statusOf = async (method: string, path: string): Promise<number> => {
-      const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`http://127.0.0.1:${controlPort}${path}`, { method, headers })).status;
-    };
-    expect(await statusOf("POST", "/status")).toBe(404);
-    expect(await statusOf("GET", "/stop")).toBe(404);
-    expect(await statusOf("GET", "/other")).toBe(404);
   });
 });
 
@@ -129,15 +94,14 @@ describe("an announcement whose process is dead", () => {
     ],
     ["hangs up", (req) => req.socket.destroy()],
   ])("is not taken for alive when a program on its port %s", async (_what, listener) => {
-    const instance = { ...DEAD, controlPort: await startForeigner(listener) };
+    const instance = { ...DEAD, controlPort: (await startListener(listener)).port };
     expect(await requestStatus(instance)).toBeUndefined();
     expect(await requestStop(instance)).toBe(false);
   });
 
   it("is not taken for another responder with its port", async () => {
     const { announced, server } = await startTestServer();
-    const alive = await announced();
-    expect(await requestStop({ ...alive, token: "token of the dead one" })).toBe(false);
+    expect(await requestStop({ ...(await announced()), token: "token of the dead one" })).toBe(false);
     expect(server.status().instance).toBe("test-instance");
   });
 });

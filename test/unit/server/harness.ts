@@ -1,10 +1,36 @@
-import { readFile, readdir } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { readInstance, type Instance } from "../../../provider/server/control-client.js";
 import { startServer, type RunningServer } from "../../../provider/server/server.js";
-import { KEY, makeFolder, writeConfig } from "./folders.js";
+
+export const KEY = "verification-key/of+acme=&<é>0123456789";
+export const SECOND_KEY = "second-verification-key-0123456789abc";
+export const ACME = { acme: { verificationKeys: [KEY] } };
+
+const folders: string[] = [];
+const running: RunningServer[] = [];
+afterAll(async () => {
+  for (const server of running) server.stop();
+  await Promise.all(running.map((server) => server.stopped));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+});
+
+/** A folder for its owner only, gone after the tests. */
+export async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
+  folders.push(folder);
+  return folder;
+}
+
+/** Writes a configuration; text is written as it is. */
+export async function writeConfig(folder: string, config: unknown, mode = 0o600): Promise<string> {
+  const file = join(folder, "config.json");
+  await writeFile(file, typeof config === "string" ? config : JSON.stringify(config), { mode });
+  return file;
+}
 
 export interface TestServer {
   server: RunningServer;
@@ -16,16 +42,9 @@ export interface TestServer {
   configure: (config: object | string) => Promise<void>;
   /** What it announces. */
   announced: () => Promise<Instance>;
+  log: () => Promise<string>;
   stop: () => Promise<void>;
 }
-
-const running: RunningServer[] = [];
-afterAll(async () => {
-  for (const server of running) server.stop();
-  await Promise.all(running.map((server) => server.stopped));
-});
-
-export const ACME = { acme: { verificationKeys: [KEY] } };
 
 /** A responder in this process, stopped after the tests. */
 export async function startTestServer(config: object = {}, folder?: string): Promise<TestServer> {
@@ -50,6 +69,7 @@ export async function startTestServer(config: object = {}, folder?: string): Pro
       if (instance === undefined) throw new Error("nothing is announced");
       return instance;
     },
+    log: () => readFile(join(dataDir, "responder.log"), "utf8"),
     stop: () => {
       server.stop();
       return server.stopped;
@@ -66,11 +86,4 @@ export async function deliver(
   const response = await fetch(await createDelivery("text", { url, verificationKey, message }));
   await response.arrayBuffer();
   return response.status;
-}
-
-/** The text of every file in a folder, by name. */
-export async function readFolder(folder: string): Promise<Record<string, string>> {
-  const names = await readdir(folder);
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "latin1")));
-  return Object.fromEntries(names.map((name, index) => [name, texts[index] ?? ""]));
 }

@@ -1,16 +1,12 @@
 import { once } from "node:events";
 import { request, Agent, type IncomingMessage, type ServerResponse } from "node:http";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Answer } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
 import { listen, type Listener } from "../../../provider/server/listener.js";
-
-const opened: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.close()));
-});
+import { afterTests, startTcpServer } from "../../support/http.js";
 
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
@@ -19,7 +15,7 @@ const LIMITS = { headMs: 600, requestMs: 1_500, checkEveryMs: 50, drainMs: 500, 
 
 async function start(handle: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
   const listener = await listen(LOOPBACK, handle, LIMITS);
-  opened.push(listener);
+  afterTests(() => listener.close());
   return listener;
 }
 
@@ -44,46 +40,16 @@ async function answerBody(req: IncomingMessage, res: ServerResponse): Promise<vo
 }
 
 describe("a listener", () => {
-  it("names the port that is taken and how to fix it", async () => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    const failure = listen({ ...LOOPBACK, port }, () => undefined);
-    await expect(failure).rejects.toMatchObject({
-      code: "unavailable",
-      message: expect.stringMatching(
-        new RegExp(
-          `cannot listen on 127.0.0.1 port ${port}: the port is taken.*sport = :${port}.*another port`,
-        ),
-      ) as string,
-    });
-    other.close();
-  });
-
-  it("says that a host is none of this machine", async () => {
-    await expect(listen({ host: "192.0.2.1", port: 0 }, () => undefined)).rejects.toThrow(
-      "the host is no address of this machine",
-    );
-  });
-
-  it("asks for the body of a sender that expects it to", async () => {
-    const { port } = await start((req, res) => void answerBody(req, res));
-    const socket = connect(port, "127.0.0.1");
-    socket.write(head("/a", "content-length: 2\r\nexpect: 100-continue\r\nconnection: close\r\n"));
-    const [interim] = (await once(socket, "data")) as [Buffer];
-    expect(interim.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
-    socket.write("ok");
-    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\n.*\/a ok$/s);
-  });
-
-  it("answers pipelined requests in their order, on one connection", async () => {
-    const { port } = await start((req, res) => void answerBody(req, res));
-    const answers = await exchange(
-      port,
-      `${head("/1", "content-length: 1\r\n")}a${head("/2", "content-length: 1\r\n")}b`,
-      `${head("/3", "content-length: 1\r\nconnection: close\r\n")}c`,
-    );
-    expect(answers.match(/\/\d \w/g)).toEqual(["/1 a", "/2 b", "/3 c"]);
+  it("that cannot be had is refused with the reason and how to fix it", async () => {
+    const { port } = await startTcpServer();
+    const failures = [
+      [{ ...LOOPBACK, port }, `cannot listen on 127.0.0.1 port ${port}: the port is taken`],
+      [{ host: "192.0.2.1", port: 0 }, "the host is no address of this machine"],
+    ] as const;
+    for (const [address, message] of failures) {
+      const failure = { code: "unavailable", message: expect.stringContaining(message) as string };
+      await expect(listen(address, () => undefined)).rejects.toMatchObject(failure);
+    }
   });
 
   it("takes only so many connections at once", async () => {
@@ -94,11 +60,6 @@ describe("a listener", () => {
     sockets.pop()?.destroy();
     await vi.waitFor(async () => expect(await get(port)).toBe("here"));
     for (const socket of sockets) socket.destroy();
-  });
-
-  it("refuses what is no HTTP", async () => {
-    const { port } = await start(() => undefined);
-    expect(await exchange(port, "\u0016\u0003\u0001 hello\r\n\r\n")).toMatch(/^HTTP\/1.1 400 Bad Request/);
   });
 
   it("ends senders that are slow with the head or the body", async () => {
@@ -145,25 +106,6 @@ describe("a graceful close", () => {
     agent.destroy();
   });
 
-  it("ends an open connection behind the answer to what was asked meanwhile", async () => {
-    const first = Promise.withResolvers<ServerResponse>();
-    const second = Promise.withResolvers<void>();
-    const listener = await start((req, res) => {
-      if (req.url === "/1") return first.resolve(res);
-      res.end("late");
-      second.resolve();
-    });
-    const socket = connect(listener.port, "127.0.0.1");
-    socket.write(head("/1", "content-length: 0\r\n"));
-    const response = await first.promise;
-    const closed = listener.close();
-    socket.write(head("/2", "content-length: 0\r\n"));
-    await second.promise;
-    response.end("early");
-    expect(await text(socket)).toMatch(/early.*connection: close.*late$/is);
-    await closed;
-  });
-
   it("processes nothing behind the last answer on an open connection", async () => {
     const seen: string[] = [];
     const began = Promise.withResolvers<() => void>();
@@ -187,7 +129,7 @@ describe("a graceful close", () => {
 
   it("cuts off what is not through in time", async () => {
     const listener = await start(() => undefined);
-    const socket: Socket = connect(listener.port, "127.0.0.1");
+    const socket = connect(listener.port, "127.0.0.1");
     socket.write(head("/"));
     await once(socket, "ready");
     const ended = once(socket.resume(), "close");

@@ -1,11 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
 import { fromRequest } from "../../../provider/responder/request.js";
 import type { ServerConfig } from "../../../provider/server/config.js";
 import { createLog } from "../../../provider/server/log.js";
 import { Routes } from "../../../provider/server/routes.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
-import { KEY, SECOND_KEY } from "./folders.js";
+import { KEY, SECOND_KEY } from "./harness.js";
 
 const CONFIG: ServerConfig = {
   host: "127.0.0.1",
@@ -17,8 +17,14 @@ const CONFIG: ServerConfig = {
   },
 };
 
+interface Given {
+  failure?: Error;
+  config?: ServerConfig;
+  check?: () => Promise<void>;
+}
+
 /** Routes over a store in memory, which fails when told so. */
-function setUp({ failure, config = CONFIG }: { failure?: Error; config?: ServerConfig } = {}) {
+function setUp({ failure, config = CONFIG, check = () => Promise.resolve() }: Given = {}) {
   const accepted: AcceptedDelivery[] = [];
   const lines: Record<string, unknown>[] = [];
   const accept = (delivery: AcceptedDelivery): Promise<void> => {
@@ -27,7 +33,7 @@ function setUp({ failure, config = CONFIG }: { failure?: Error; config?: ServerC
     return Promise.resolve();
   };
   const log = createLog((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
-  const routes = new Routes({ accept, check: () => Promise.resolve() }, log);
+  const routes = new Routes({ accept, check }, log);
   routes.configure(config);
   const send = (request: Request) => routes.answer(fromRequest(request));
   return { accepted, lines, send };
@@ -72,28 +78,20 @@ describe("the routes of a responder", () => {
     ['{"conv_id":7}', "7"],
     ['{"conv_id":-9007199254740993}', "-9007199254740993"],
     ['{"conv_id":"7"}', "7"],
-    [`{"conv_id":${"7".repeat(100)}}`, "7".repeat(100)],
     ['{"conv_id":null}', undefined],
     ['{"conv_id":[7]}', undefined],
-    ["{}", undefined],
     ["null", undefined],
     ["7", undefined],
-  ])("take the conversation of %s as %s", async (body, conversation) => {
+    [`{"conv_id":${"7".repeat(100)}}`, "7".repeat(100)],
+    // Far too long: all its bytes are kept, and a short conversation.
+    [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
+    [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
+  ])("take the conversation of a body (%#)", async (body, conversation) => {
     const { send, accepted } = setUp();
     expect((await send(await delivery("/acme", { body }))).status).toBe(200);
     expect(accepted.map((one) => one.conversation)).toEqual([conversation]);
+    expect(Buffer.from(accepted[0]?.body ?? []).equals(Buffer.from(body))).toBe(true);
   });
-
-  it.each(["9".repeat(1_000_000), `"${"é".repeat(400_000)}"`])(
-    "store a delivery whose conv_id is far too long, with its bytes and a short conversation",
-    async (id) => {
-      const { send, accepted } = setUp();
-      const body = `{"conv_id":${id}}`;
-      expect((await send(await delivery("/acme", { body }))).status).toBe(200);
-      expect(accepted.map((one) => Buffer.from(one.body).equals(Buffer.from(body)))).toEqual([true]);
-      expect(accepted[0]?.conversation?.length).toBeLessThanOrEqual(100);
-    },
-  );
 
   it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
     const { send, lines } = setUp({ failure: new Error("database or disk is full") });
@@ -119,6 +117,22 @@ describe("the routes of a responder", () => {
       body: '{"status":"ok"}',
     });
     expect((await send(new Request("http://localhost/alive", { method: "POST" }))).status).toBe(405);
+  });
+
+  it("check the store for the health path, at most every two seconds, and say in the log what is wrong", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const check = vi.fn<() => Promise<void>>(() => Promise.resolve());
+    const { send, lines } = setUp({ check });
+    const health = async () => (await send(new Request("http://localhost/healthz"))).status;
+    expect([await health(), await health()]).toEqual([200, 200]);
+    expect(check).toHaveBeenCalledOnce();
+    check.mockRejectedValueOnce(new Error("no such table"));
+    vi.advanceTimersByTime(2_000);
+    expect([await health(), await health()]).toEqual([503, 503]);
+    vi.advanceTimersByTime(2_000);
+    expect(await health()).toBe(200);
+    expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
   });
 
   it("take no body over the configured limit", async () => {

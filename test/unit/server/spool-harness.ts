@@ -6,6 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
+import type { ForwardableDelivery } from "../../../provider/server/spool/forward-queue.js";
 import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 
 /** A file in a new folder, gone after the test. */
@@ -43,12 +44,23 @@ export async function acceptAll(
   return deliveries;
 }
 
-/** Fails the first delivery of the queue for good, as the forwarder would. */
-export async function buryFirst(spool: Spool, workspace = "acme"): Promise<void> {
-  const [head] = spool.queue.dueHeads(workspace, Date.now(), 1);
-  const delivery = head && spool.queue.read(head.position);
+/** What is due of a workspace now, as the forwarder reads it. */
+export const readDue = (spool: Spool, limit: number, workspace = "acme"): ForwardableDelivery[] =>
+  spool.queue
+    .dueHeads(workspace, Date.now(), limit)
+    .flatMap(({ position }) => spool.queue.read(position) ?? []);
+
+/** The first of them; throws if nothing is due. */
+export function readFirst(spool: Spool, workspace = "acme"): ForwardableDelivery {
+  const [delivery] = readDue(spool, 1, workspace);
   if (delivery === undefined) throw new Error("nothing is due");
-  await spool.queue.bury(delivery, "HTTP 400");
+  return delivery;
+}
+
+/** Fails what is due for good, as the forwarder would. */
+export async function buryDue(spool: Spool, limit = 1, workspace = "acme"): Promise<void> {
+  const due = readDue(spool, limit, workspace);
+  await Promise.all(due.map((delivery) => spool.queue.bury(delivery, "HTTP 400")));
 }
 
 export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
