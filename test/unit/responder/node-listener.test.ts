@@ -223,7 +223,9 @@ async function serveAfter(before: (req: IncomingMessage) => unknown) {
       return answer;
     },
   });
-  const port = await listen((req, res) => void Promise.resolve(before(req)).then(() => listener(req, res)));
+  const { port } = await startListener(
+    (req, res) => void Promise.resolve(before(req)).then(() => listener(req, res)),
+  );
   return { port, deliveries, answers };
 }
 
