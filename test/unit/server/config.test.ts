@@ -100,7 +100,7 @@ describe("a configuration", () => {
 });
 
 describe("a wrong configuration", () => {
-  const acme = (more: object): object => ({ workspaces: { acme: { ...ACME, ...more } } });
+  const acmeWith = (more: object): object => ({ workspaces: { acme: { ...ACME, ...more } } });
   const wrong: [what: string, config: unknown, ...parts: string[]][] = [
     ["no file content", "", "must be JSON in UTF-8"],
     ["JSON with a mistake", `{ "key": "${KEY}",\n  oops }`, "must be JSON in UTF-8", "line 2"],
@@ -120,28 +120,28 @@ describe("a wrong configuration", () => {
     ["workspaces in a list", { workspaces: [ACME] }, "workspaces: must be an object", "got a list"],
     ["a name that no path takes", { workspaces: { "a/b": ACME } }, 'got "a/b"'],
     ["a key as a workspace", { workspaces: { acme: KEY } }, "workspaces.acme: must be an object"],
-    ["no keys", acme({ verificationKeys: [] }), "got an empty list"],
-    ["an empty key", acme({ verificationKeys: "" }), "must be non-empty"],
+    ["no keys", acmeWith({ verificationKeys: [] }), "got an empty list"],
+    ["an empty key", acmeWith({ verificationKeys: "" }), "must be non-empty"],
     [
       "a key in a wrong object",
-      acme({ verificationKeys: [{ value: KEY }] }),
+      acmeWith({ verificationKeys: [{ value: KEY }] }),
       "workspaces.acme.verificationKeys",
       '{ "env": "NAME" }',
     ],
-    ["a key with white space", acme({ verificationKeys: `${KEY} ` }), "without white space around it"],
+    ["a key with white space", acmeWith({ verificationKeys: `${KEY} ` }), "without white space around it"],
     [
       "a key file that is not there",
-      acme({ verificationKeys: { file: "/nowhere/key" } }),
+      acmeWith({ verificationKeys: { file: "/nowhere/key" } }),
       "got /nowhere/key (ENOENT)",
     ],
     [
       "a variable that is not set",
-      acme({ verificationKeys: { env: "APICHAT_NOT_SET" } }),
+      acmeWith({ verificationKeys: { env: "APICHAT_NOT_SET" } }),
       "got APICHAT_NOT_SET, which is not set",
     ],
     [
       "a target that is no URL",
-      acme({ forwardTo: "localhost:3000" }),
+      acmeWith({ forwardTo: "localhost:3000" }),
       "acme.forwardTo: must be an absolute http",
     ],
     [
@@ -154,10 +154,10 @@ describe("a wrong configuration", () => {
       { workspaces: { healthz: ACME } },
       "got /healthz, which is that of healthPath",
     ],
-    ["a path without a slash", acme({ path: "acme" }), 'must be a path that starts with "/", got "acme"'],
+    ["a path without a slash", acmeWith({ path: "acme" }), 'must be a path that starts with "/", got "acme"'],
     [
       "a path with a query",
-      acme({ path: "/x?y" }),
+      acmeWith({ path: "/x?y" }),
       "acme.path: must be a path without query and fragment; write",
     ],
     ["a limit of nothing", { bodyLimitBytes: 0 }, "bodyLimitBytes: must be at least 1, got 0"],
