@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
-import { createProject } from "../support/project.ts";
+import { createProject } from "../support/program-folder.ts";
 import { declareWebhooks, expectNoSecrets, openScene, QUERY_VALUE } from "../support/scene.ts";
 import { createStack } from "../support/stack.ts";
 

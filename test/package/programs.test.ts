@@ -90,18 +90,17 @@ describe.each(managers)("The packed tarball, installed with %s outside the repos
 
   test.each(Object.keys(programs))("up, refresh and destroy work from %s", async (program) => {
     const workspace = emulator.workspace(`${manager}-${program}`);
-    const folder = openProgramFolder(backend, await writeProgram(project, program, manager));
     const environment = {
       APICHAT_BASE_URL: workspace.baseUrl,
       APICHAT_API_KEY: API_KEY,
       WEBHOOK_URL: `${endpoint.url}/${workspace.name}`,
       VERIFICATION_KEY,
     };
-    const run = async (...args: string[]): Promise<string> => {
-      const { exitCode, output, stdout } = await folder.pulumi(args, { environment });
-      expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
-      return stdout;
-    };
+    const { run, printed } = openProgramFolder(
+      backend,
+      await writeProgram(project, program, manager),
+      environment,
+    );
     await run("stack", "init", "dev");
 
     await run("up", "--yes", "--skip-preview");
@@ -121,8 +120,8 @@ describe.each(managers)("The packed tarball, installed with %s outside the repos
 
     await run("destroy", "--yes", "--skip-preview");
     expect(workspace.registration).toBeUndefined();
-    expect(folder.printed()).not.toMatch(/warning/i);
-    expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+    expect(printed()).not.toMatch(/warning/i);
+    expect(findSecrets(printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
   });
 });
 

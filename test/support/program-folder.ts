@@ -1,58 +1,107 @@
-import { cp, mkdir, symlink } from "node:fs/promises";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { execa } from "execa";
+import { commandsIn, type Command } from "./command.ts";
+import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import type { Backend } from "./stack.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A Pulumi program in a folder, driven with the real CLI as a user does. */
+/** A program in a folder, run with the CLI as a user does: engine, language host, program and provider are processes. */
 export interface ProgramFolder {
   path: string;
-  /** Runs `pulumi` there to its end; `input` is what a person would type at its prompt. */
-  pulumi(
-    args: string[],
-    options?: { input?: string; environment?: Record<string, string> },
-  ): Promise<CliOutcome>;
+  /** Starts a command of `pulumi` without waiting for its end. */
+  start(...parameters: string[]): Command;
+  /** Runs a command that must succeed, and gives what it printed. */
+  run(...parameters: string[]): Promise<string>;
+  /** The same of a command that must fail. */
+  fails(...parameters: string[]): Promise<string>;
   /** Everything that every command printed so far. */
   printed(): string;
 }
 
-interface CliOutcome {
-  exitCode: number | undefined;
-  stdout: string;
-  /** Both streams, in the order of printing. */
-  output: string;
+/** Every command gets these variables too. */
+export function openProgramFolder(
+  backend: Backend,
+  path: string,
+  environment: Record<string, string> = {},
+): ProgramFolder {
+  const startCommand = commandsIn(path, { ...backend.environment, ...environment });
+  const commands: Command[] = [];
+  const start = (...parameters: string[]): Command => {
+    const command = startCommand("pulumi", ...parameters, "--non-interactive");
+    commands.push(command);
+    return command;
+  };
+  const finish = async (
+    parameters: string[],
+    isExpected: (exitCode?: number) => boolean,
+  ): Promise<string> => {
+    const { exitCode, output } = await start(...parameters).done;
+    if (!isExpected(exitCode)) throw new Error(`${parameters.join(" ")} ended with ${exitCode}:\n${output}`);
+    return output;
+  };
+  return {
+    path,
+    start,
+    run: (...parameters) => finish(parameters, (exitCode) => exitCode === 0),
+    fails: (...parameters) => finish(parameters, (exitCode) => exitCode !== 0),
+    printed: () => commands.map((command) => command.output()).join("\n"),
+  };
 }
 
 /** A copy of an example in the folder of the backend; it finds the repository's packages. */
-export async function copyExample(backend: Backend, example: string): Promise<ProgramFolder> {
+export async function copyExample(
+  backend: Backend,
+  example: string,
+  environment: Record<string, string> = {},
+): Promise<ProgramFolder> {
   const path = join(backend.folder, "programs", example);
-  await mkdir(path, { recursive: true });
   await cp(join(repository, "examples", example), path, {
     recursive: true,
-    filter: (source) => !/node_modules$|Pulumi\.[^/]+\.yaml$/.test(source),
+    filter: (source) => !/(node_modules|\.fleet|\/state|Pulumi\.[^/]+\.yaml)$/.test(source),
   });
   await symlink(join(repository, "node_modules"), join(path, "node_modules"));
-  return openProgramFolder(backend, path);
+  // The types of the examples are checked by `npm run check`.
+  return openProgramFolder(backend, path, { PULUMI_NODEJS_TRANSPILE_ONLY: "true", ...environment });
 }
 
-export function openProgramFolder(backend: Backend, path: string): ProgramFolder {
-  let printed = "";
+/** A program whose webhooks a file lists, with a stack. */
+export interface Project extends ProgramFolder {
+  /** Declares these webhooks from the next command on. */
+  declare(declarations: readonly (string | Declaration)[]): Promise<void>;
+  /** The state as the engine has written it so far, also while a command is in progress. */
+  state(): Promise<string>;
+}
+
+const PROGRAM = `import { readFileSync } from "node:fs";
+import { ApiChatWebhook } from "pulumi-apichat";
+
+const declarations = JSON.parse(readFileSync("webhooks.json", "utf8"));
+for (const { name, args, options } of declarations) new ApiChatWebhook(name, args, options);
+`;
+
+/** A project with the stack `dev` on the scene's backend. */
+export async function createProject(scene: Scene, environment?: Record<string, string>): Promise<Project> {
+  const { backend } = scene;
+  const path = join(backend.folder, "project");
+  await mkdir(path);
+  await symlink(join(repository, "node_modules"), join(path, "node_modules"));
+  await writeFile(join(path, "Pulumi.yaml"), "name: project\nruntime: nodejs\n");
+  await writeFile(join(path, "package.json"), '{ "type": "module", "main": "index.js" }\n');
+  await writeFile(join(path, "index.js"), PROGRAM);
+  const folder = openProgramFolder(backend, path, environment);
+  await folder.run("stack", "init", "dev");
   return {
-    path,
-    pulumi: async (args, { input = "", environment = {} } = {}) => {
-      const { exitCode, stdout, all } = await execa("pulumi", [...args, "--non-interactive"], {
-        cwd: path,
-        env: { ...backend.environment, ...environment },
-        extendEnv: false,
-        input,
-        all: true,
-        reject: false,
+    ...folder,
+    declare: async (declarations) => {
+      const declared = declarations.map((given) => {
+        const declaration = typeof given === "string" ? { workspace: given } : given;
+        const { name = declaration.workspace, options } = declaration;
+        return { name, args: argsOf(scene, declaration), options };
       });
-      printed += `${all}\n`;
-      return { exitCode, stdout, output: all };
+      await writeFile(join(path, "webhooks.json"), JSON.stringify(declared));
     },
-    printed: () => printed,
+    state: () => readFile(join(backend.folder, ".pulumi", "stacks", "project", "dev.json"), "utf8"),
   };
 }

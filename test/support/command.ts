@@ -1,0 +1,63 @@
+import { execa } from "execa";
+import { vi } from "vitest";
+import { afterTests } from "./http.ts";
+import { killProcessesOf, processesOf, signalIfAlive, type ProcessInfo } from "./processes.ts";
+
+/** A command in progress, in a process group of its own as a shell gives to each. */
+export interface Command {
+  done: Promise<{
+    exitCode: number | undefined;
+    stdout: string;
+    /** Both streams. */
+    output: string;
+  }>;
+  /** Both streams so far. */
+  output(): string;
+  /** Waits until something is so; throws what was printed if the command ends before. */
+  until(isSo: () => boolean | Promise<boolean>): Promise<void>;
+  /** Every process that it started and that is alive: all that have its environment. */
+  processes(): Promise<ProcessInfo[]>;
+  /** What one Ctrl-C does: SIGINT to the group. */
+  interrupt(): void;
+  /** kill -9 of the command's own process, and of nothing else. */
+  kill(): void;
+  /** kill -9 of all that it started, together. */
+  killEverything(): Promise<void>;
+}
+
+export type StartCommand = (file: string, ...parameters: string[]) => Command;
+
+/** Starts commands in a folder with this environment alone. What they leave behind ends with the file's tests. */
+export function commandsIn(folder: string, environment: Record<string, string>): StartCommand {
+  const marker = { name: "APICHAT_TEST_RUN", value: folder };
+  afterTests(() => killProcessesOf(marker).catch(() => undefined));
+  return (file, ...parameters) => {
+    const child = execa(file, parameters, {
+      cwd: folder,
+      env: { ...environment, [marker.name]: marker.value },
+      extendEnv: false,
+      stdin: "ignore",
+      all: true,
+      reject: false,
+      detached: true,
+    });
+    let output = "";
+    child.all.on("data", (chunk: Buffer) => void (output += chunk.toString("utf8")));
+    const { pid = Number.NaN } = child;
+    const done = child.then(({ exitCode, stdout, all }) => ({ exitCode, stdout, output: all }));
+    return {
+      done,
+      output: () => output,
+      until: async (isSo) => {
+        const ended = done.then(() => {
+          throw new Error(`the command has ended:\n${output}`);
+        });
+        await Promise.race([vi.waitUntil(isSo, { timeout: 120_000, interval: 20 }), ended]);
+      },
+      processes: () => processesOf(marker),
+      interrupt: () => signalIfAlive(-pid, "SIGINT"),
+      kill: () => signalIfAlive(pid, "SIGKILL"),
+      killEverything: () => vi.waitFor(() => killProcessesOf(marker), { timeout: 20_000, interval: 20 }),
+    };
+  };
+}
