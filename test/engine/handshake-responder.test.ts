@@ -47,15 +47,8 @@ describe("a responder that pulumi up brings up", () => {
             webhookVerificationKey: name === "acme" ? (keys[0] ?? "") : VERIFICATION_KEY,
           }),
       );
-      const { urls, port, pid, healthUrl } = responder;
-      return {
-        urls,
-        port,
-        pid,
-        healthUrl,
-        dataDir: responder.dataDir,
-        statuses: webhooks.map(({ status }) => status),
-      };
+      const { urls, port, pid } = responder;
+      return { urls, port, pid, dataDir: responder.dataDir, statuses: webhooks.map(({ status }) => status) };
     };
 
   beforeAll(async () => {
@@ -70,13 +63,6 @@ describe("a responder that pulumi up brings up", () => {
   });
   const secrets = [OTHER_KEY, FORWARD_TOKEN];
   const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
-
-  test("on CI without publicUrl is refused, with the reason, and starts nothing", async () => {
-    stack.setEnvironment({ CI: "true" });
-    const output = await stack.fails("preview");
-    stack.setEnvironment({ CI: "false" });
-    expect(output).toMatch(/publicUrl: .*\bCI\b/);
-  });
 
   test("a preview starts and writes nothing", async () => {
     await stack.preview();
@@ -136,13 +122,9 @@ describe("a responder that pulumi up brings up", () => {
     expect(await stack.state()).not.toContain(token);
   });
 
-  test("nothing changes in a refresh", async () => {
-    expect((await stack.refresh({ expectNoChanges: true })).changes).toEqual({ same: 5 });
-  });
-
   test("takes a new key over without a restart and without a refused delivery, before the webhook has it", async () => {
     stack.run(program([OTHER_KEY, VERIFICATION_KEY]));
-    const preview = await stack.preview();
+    const preview = await stack.preview({ refresh: true });
     // The URLs stay known, so that globex, whose key stays, shows no change.
     expect(preview.changes).toEqual({ same: 3, update: 2 });
     expect(preview.output).toMatch(/chat: .*verificationKeys of acme/);

@@ -1,6 +1,6 @@
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook } from "pulumi-apichat";
-import { startEmulator, type Emulator, type EmulatorOptions, type Workspace } from "pulumi-apichat/emulator";
+import { startEmulator, type EmulatorOptions, type Workspace } from "pulumi-apichat/emulator";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
 import { afterTests } from "../support/http.ts";
@@ -34,22 +34,16 @@ const names = Object.keys(readings).toSorted();
 
 const NEXT_KEY = `next-${VERIFICATION_KEY}`;
 
-const forAll = (value: (name: string) => string) =>
+const forAll = (value: (name: string) => string | undefined) =>
   Object.fromEntries(names.map((name) => [name, value(name)]));
 
-/** Its workspace has the reading's name: the code of the bot comes from it, and one stack cannot register one bot twice. */
-async function startReading(name: string): Promise<Emulator> {
-  const emulator = await startEmulator({ ...readings[name], workspaces: [{ name, apiKey: API_KEY }] });
-  afterTests(() => emulator.close());
-  return emulator;
-}
-
 describe("the lifecycle of a webhook under every reading of the specification's open points", () => {
-  let emulators: Map<string, Emulator>;
+  /** The workspace of each reading has its name: one stack cannot register one bot twice. */
+  const workspaces = new Map<string, Workspace>();
   let endpoint: Endpoint;
   let stack: TestStack;
 
-  const workspace = (name: string): Workspace => (emulators.get(name) as Emulator).workspace(name);
+  const workspace = (name: string): Workspace => workspaces.get(name) as Workspace;
   const urlOf = (name: string): string => `${endpoint.url}/${name}/`;
 
   const program =
@@ -67,39 +61,33 @@ describe("the lifecycle of a webhook under every reading of the specification's 
 
   beforeAll(async () => {
     endpoint = await startEndpoint({ keys: [VERIFICATION_KEY, NEXT_KEY] });
-    const started = names.map(async (name) => [name, await startReading(name)] as const);
-    emulators = new Map(await Promise.all(started));
+    for (const name of names) {
+      const emulator = await startEmulator({ ...readings[name], workspaces: [{ name, apiKey: API_KEY }] });
+      afterTests(() => emulator.close());
+      workspaces.set(name, emulator.workspace(name));
+    }
     stack = await createStack(await createBackend(), { program: program() });
   });
-  test("up registers each", async () => {
+
+  test("up registers each, and then nothing differs", async () => {
     expect((await stack.up()).changes).toEqual({ create: names.length + 1 });
     expect(registered("webhook_url")).toEqual(forAll(urlOf));
     expect(registered("webhook_status")).toEqual(forAll(() => "verified"));
+    const { changes } = await stack.preview({ refresh: true, expectNoChanges: true });
+    expect(changes).toEqual({ same: names.length + 1 });
   });
 
-  test("refresh and preview find nothing to change", async () => {
-    const same = { same: names.length + 1 };
-    expect((await stack.refresh({ expectNoChanges: true })).changes).toEqual(same);
-    expect((await stack.preview({ expectNoChanges: true })).changes).toEqual(same);
-  });
-
-  test("another key is pushed to each", async () => {
+  test("another key is pushed to each, and a URL that somebody changed is found and set right", async () => {
+    for (const name of names) workspace(name).change({ webhook_url: `${endpoint.url}/changed` });
     stack.run(program(NEXT_KEY));
-    expect((await stack.up()).changes).toEqual({ same: 1, update: names.length });
+    expect((await stack.up({ refresh: true })).changes).toEqual({ same: 1, update: names.length });
+    expect(registered("webhook_url")).toEqual(forAll(urlOf));
     expect(registered("webhook_verification_key")).toEqual(forAll(() => NEXT_KEY));
   });
 
-  test("a URL that somebody changed is found by refresh and set right by up", async () => {
-    for (const name of names) workspace(name).change({ webhook_url: `${endpoint.url}/changed` });
-    expect((await stack.refresh()).changes).toEqual({ same: 1, update: names.length });
-    await stack.up();
-    expect(registered("webhook_url")).toEqual(forAll(urlOf));
-  });
-
-  test("destroy leaves nothing", async () => {
+  test("destroy leaves nothing, and no secret is in the output or in the state", async () => {
+    await expectNoSecrets(stack, [NEXT_KEY]);
     await stack.destroy();
-    expect(registered("webhook_url")).toEqual(Object.fromEntries(names.map((name) => [name, undefined])));
+    expect(registered("webhook_url")).toEqual(forAll(() => undefined));
   });
-
-  test("no secret is in the output or in the state", () => expectNoSecrets(stack, [NEXT_KEY]));
 });

@@ -1,11 +1,10 @@
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import type { ProcessInfo } from "../support/processes.ts";
 import { createProject, type Project } from "../support/program-folder.ts";
 import {
   callsOf,
+  expectCleanBackend,
   openScene,
   QUERY_VALUE,
   registeredWorkspaces,
@@ -41,15 +40,10 @@ const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
 
 test("the search finds a secret plain, URL-encoded and in base64", () => {
   for (const secret of secrets) {
-    const traces = [
-      secret,
-      encodeURIComponent(secret),
-      Buffer.from(secret).toString("base64"),
-      Buffer.from(`{"key":"${secret}"}`).toString("base64"),
-    ];
-    for (const trace of traces) expect(findSecrets(`... ${trace} ...`, [secret])).not.toEqual([]);
+    const base64 = (text: string) => Buffer.from(text).toString("base64");
+    const traces = [secret, encodeURIComponent(secret), base64(secret), base64(`{"key":"${secret}"}`)];
+    expect(traces.filter((trace) => findSecrets(`... ${trace} ...`, [secret]).length === 0)).toEqual([]);
   }
-  expect(findSecrets("nothing of the kind", secrets)).toEqual([]);
 });
 
 describe("no key, no query value and no secret base URL leaves a run in clear", () => {
@@ -121,14 +115,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
   });
 
   test("not in any file of the backend: checkpoints, backups and history", async () => {
-    const folder = join(scene.backend.folder, ".pulumi");
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile());
-    expect(files.length).toBeGreaterThan(3);
-    for (const { parentPath, name } of files) {
-      const found = findSecrets(await readFile(join(parentPath, name), "utf8"), secrets);
-      expect({ name, found }).toEqual({ name, found: [] });
-    }
+    await expectCleanBackend(scene.backend, secrets);
   });
 
   test("not in the arguments of destroy", async () => {

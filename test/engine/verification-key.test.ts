@@ -1,13 +1,11 @@
-import { readdir, readFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import { ApiChatWebhook, VerificationKey, type VerificationKeyArgs } from "pulumi-apichat";
 import { beforeAll, describe, expect, test } from "vitest";
 import { Echo } from "../support/echo.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
-import { argsOf, openScene, writesSince, type Scene } from "../support/scene.ts";
+import { argsOf, expectCleanBackend, openScene, writesSince, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { createStack, type Outcome, type TestStack } from "../support/stack.ts";
 
@@ -68,10 +66,8 @@ describe("a webhook that takes the current key", () => {
     expect(registeredKey()).toBe(VERIFICATION_KEY);
   });
 
-  test("and was declared with the live one is not changed by its adoption, nor shown as changed", async () => {
+  test("and was declared with the live one is not changed by its adoption", async () => {
     const before = requestCount();
-    declare({ initial: VERIFICATION_KEY });
-    expect((await stack.preview()).changes).toEqual({ create: 1, same: 4 });
     const { changes, keys } = await up({ initial: VERIFICATION_KEY });
     expect(changes).toEqual({ create: 1, same: 4 });
     expect(keys).toEqual([VERIFICATION_KEY]);
@@ -131,13 +127,6 @@ describe("a webhook that takes the current key", () => {
   test("no key was printed, and none is in any file of the backend in clear", async () => {
     expect(held.size).toBeGreaterThan(2);
     expect(findSecrets(stack.printed(), [...held])).toEqual([]);
-    const folder = join(scene.backend.folder, ".pulumi");
-    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-    const files = entries.filter((entry) => entry.isFile());
-    expect(files.length).toBeGreaterThan(3);
-    for (const { parentPath, name } of files) {
-      const found = findSecrets(await readFile(join(parentPath, name), "utf8"), [...held]);
-      expect({ name, found }).toEqual({ name, found: [] });
-    }
+    await expectCleanBackend(scene.backend, [...held]);
   });
 });

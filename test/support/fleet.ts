@@ -146,10 +146,3 @@ async function readStackFiles(folder: string): Promise<Record<string, string>> {
   const entries = states.map(async (name) => [name, await readFile(join(stacks, name), "utf8")] as const);
   return Object.fromEntries(await Promise.all(entries));
 }
-
-/** Every file of a folder, by its path. */
-export async function readTree(folder: string): Promise<Map<string, string>> {
-  const found = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const)));
-}

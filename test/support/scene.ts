@@ -1,3 +1,5 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
 import { ApiChatWebhook, type ApiChatWebhookArgs } from "pulumi-apichat";
@@ -97,6 +99,21 @@ export function registeredWorkspaces({ emulator }: Scene): string[] {
   return [...emulator.workspaces.values()]
     .filter(({ registration }) => registration !== undefined)
     .map(({ name }) => name);
+}
+
+/** Fails if one of these is in a file of a backend in clear: checkpoints, backups, history. */
+export async function expectCleanBackend({ folder }: Backend, secrets: readonly string[]): Promise<void> {
+  const files = await readTree(join(folder, ".pulumi"));
+  expect(files.size).toBeGreaterThan(3);
+  const leaks = [...files].filter(([, text]) => findSecrets(text, secrets).length > 0);
+  expect(leaks.map(([file]) => file)).toEqual([]);
+}
+
+/** Every file of a folder, by its path. */
+export async function readTree(folder: string): Promise<Map<string, string>> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const)));
 }
 
 /** Fails if a secret of the tests, or one of these, is in what a stack has printed or in its state. */
