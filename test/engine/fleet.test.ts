@@ -73,7 +73,7 @@ describe("15 workspaces in 3 stacks", () => {
   };
 
   test("up registers all of them, each with a key of its own", async () => {
-    const report = await scene.run(FIRST, (fleet, told) => fleet.up(told));
+    const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
     expect(report).toMatchObject({
       outcome: "done",
       failures: [],
@@ -85,7 +85,7 @@ describe("15 workspaces in 3 stacks", () => {
     expect(registeredWorkspaces(scene).toSorted()).toEqual(FIRST.toSorted());
     expectSharedKeys(FIRST);
     expect(keys.size).toBe(15);
-    expect(Object.keys(await scene.stackFiles())).toEqual([...STACKS, INDEX].map((stack) => `${stack}.json`));
+    expect(await scene.deployedStacks()).toEqual([...STACKS, INDEX]);
     expect(await readTree(scene.dataDir)).toEqual(new Map());
   });
 
@@ -107,7 +107,7 @@ describe("15 workspaces in 3 stacks", () => {
   test("a stack of which a kill has left only the copy is refused", async () => {
     const state = join(scene.backend.folder, ".pulumi", "stacks", PROJECT, `${STACKS[1]}.json`);
     await rename(state, `${state}.bak`);
-    await expect(scene.run(NAMES, (fleet, told) => fleet.up(told))).rejects.toMatchObject({
+    await expect(scene.run(NAMES, (fleet, options) => fleet.up(options))).rejects.toMatchObject({
       code: "invalid_config",
       message: expect.stringContaining(`${PROJECT}/${STACKS[1]}.json.bak`) as string,
     });
@@ -121,7 +121,7 @@ describe("15 workspaces in 3 stacks", () => {
     scene.emulator.workspace(taken).takeOver(STRANGER);
     await scene.second.stop();
     const count = requestCount();
-    const report = await scene.run(NAMES, (fleet, told) => fleet.up({ refresh: true, ...told }));
+    const report = await scene.run(NAMES, (fleet, options) => fleet.up({ refresh: true, ...options }));
     expect(report.outcome).toBe("failed");
     expect(new Map(report.failures.map(({ workspace, message }) => [workspace, message]))).toEqual(
       new Map([
@@ -141,8 +141,8 @@ describe("15 workspaces in 3 stacks", () => {
     await scene.second.start();
     scene.emulator.workspace(taken).remove();
     const count = requestCount();
-    const report = await scene.run(NAMES, (fleet, told) =>
-      fleet.up({ refresh: true, resume: true, ...told }),
+    const report = await scene.run(NAMES, (fleet, options) =>
+      fleet.up({ refresh: true, resume: true, ...options }),
     );
     expect(report).toMatchObject({
       outcome: "done",
@@ -165,8 +165,8 @@ describe("15 workspaces in 3 stacks", () => {
       const before = new Map(NAMES.map((name) => [name, keyOf(name)]));
       count = requestCount();
       scene.refused.add(refused);
-      const report = await scene.run(NAMES, (fleet, told) =>
-        fleet.rotate({ rotation, waveSize: 1, ...told }),
+      const report = await scene.run(NAMES, (fleet, options) =>
+        fleet.rotate({ rotation, waveSize: 1, ...options }),
       );
       expect(report.waves.map(({ stacks, outcome }) => [stacks, outcome])).toEqual([
         [[STACKS[0]], "done"],
@@ -182,8 +182,8 @@ describe("15 workspaces in 3 stacks", () => {
 
     test("after fixing, it goes on to the end; each webhook was set once, and no handshake failed", async () => {
       scene.refused.clear();
-      const report = await scene.run(NAMES, (fleet, told) =>
-        fleet.rotate({ resume: true, waveSize: 2, ...told }),
+      const report = await scene.run(NAMES, (fleet, options) =>
+        fleet.rotate({ resume: true, waveSize: 2, ...options }),
       );
       expect(report).toMatchObject({ outcome: "done", rotation, failures: [] });
       expect(report.waves.map(({ stacks, outcome }) => [stacks, outcome])).toEqual([
@@ -203,14 +203,14 @@ describe("15 workspaces in 3 stacks", () => {
     await expectCleanBackend(scene.backend, secrets);
 
     scene.emulator.workspace(taken).takeOver(STRANGER);
-    const report = await scene.run(NAMES, (fleet, told) => fleet.destroy(told));
+    const report = await scene.run(NAMES, (fleet, options) => fleet.destroy(options));
     expect(report).toMatchObject({ outcome: "done", failures: [] });
     expect(registeredWorkspaces(scene)).toEqual([taken]);
     expect(scene.emulator.workspace(taken).registration).toMatchObject(STRANGER);
-    expect(await scene.stackFiles()).toEqual({});
+    expect(await scene.deployedStacks()).toEqual([]);
     expect(await readBotUrls()).toEqual({});
     expect(journals.length).toBe(2);
-    expect(findSecrets(JSON.stringify([scene.told, journals]), secrets)).toEqual([]);
+    expect(findSecrets(JSON.stringify([scene.printed, journals]), secrets)).toEqual([]);
   });
 });
 

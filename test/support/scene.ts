@@ -38,7 +38,7 @@ export async function openScene(names: readonly string[], options: EmulatorOptio
 }
 
 /** The URL on the scene's endpoint for one workspace, with a secret in its query. */
-export function webhookUrlOf(scene: Scene, name: string): string {
+export function webhookUrlOf(scene: { endpoint: Pick<Endpoint, "url"> }, name: string): string {
   return `${scene.endpoint.url}/${name}?token=${QUERY_VALUE}`;
 }
 
@@ -86,7 +86,7 @@ export function callsOf(
 }
 
 /** What was written since the emulator had received this many requests, such as "set-webhook acme", sorted. */
-export function writesSince({ emulator }: Scene, requestCount: number): string[] {
+export function writesSince({ emulator }: Pick<Scene, "emulator">, requestCount: number): string[] {
   return emulator.requests
     .slice(requestCount)
     .filter(({ action }) => action === "set-webhook" || action === "delete-webhook")
@@ -95,7 +95,7 @@ export function writesSince({ emulator }: Scene, requestCount: number): string[]
 }
 
 /** The names of the workspaces that have a registration. */
-export function registeredWorkspaces({ emulator }: Scene): string[] {
+export function registeredWorkspaces({ emulator }: Pick<Scene, "emulator">): string[] {
   return [...emulator.workspaces.values()]
     .filter(({ registration }) => registration !== undefined)
     .map(({ name }) => name);

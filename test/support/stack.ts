@@ -7,7 +7,6 @@ import {
   PulumiCommand,
   type ConfigMap,
   type EngineEvent,
-  type OutputMap,
   type PulumiFn,
   type Stack,
 } from "@pulumi/pulumi/automation/index.js";
@@ -20,30 +19,6 @@ import { endProcessesNaming } from "./processes.ts";
 export interface Backend {
   folder: string;
   environment: Record<string, string>;
-}
-
-/** Every command of it throws what it printed if it fails, unless it is called through `fails`. */
-export interface TestStack {
-  /** The stack of the Automation API, for whatever has no shorter form here. */
-  stack: Stack;
-  /** Runs another program from the next command on. */
-  run(program: PulumiFn): void;
-  /** Changes the environment of the engine and the provider from the next command on; undefined removes a variable. */
-  setEnvironment(variables: Record<string, string | undefined>): void;
-  up(options?: Parameters<Stack["up"]>[0]): Promise<Outcome>;
-  preview(options?: Parameters<Stack["preview"]>[0]): Promise<Outcome>;
-  refresh(options?: Parameters<Stack["refresh"]>[0]): Promise<Outcome>;
-  destroy(options?: Parameters<Stack["destroy"]>[0]): Promise<Outcome>;
-  /** Runs a command that must fail, and gives what it printed, and the error. */
-  fails(command: "up" | "preview" | "refresh" | "destroy", options?: object): Promise<string>;
-  outputs(): Promise<Record<string, unknown>>;
-  /** Values, and whether they are secret. */
-  outputMap(): Promise<OutputMap>;
-  /** The state as the backend holds it, secrets encrypted. */
-  state(): Promise<string>;
-  resource(name: string, type?: string): Promise<StateResource | undefined>;
-  /** Everything that every command printed so far. */
-  printed(): string;
 }
 
 export interface Outcome {
@@ -62,12 +37,11 @@ interface StateResource {
 }
 
 const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
-const PASSPHRASE = "passphrase-of-the-tests";
 
 export async function createBackend(): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-test-"));
   const engine = await resolveEngine();
-  const run = { home: join(folder, "home"), backend: folder, passphrase: PASSPHRASE };
+  const run = { home: join(folder, "home"), backend: folder, passphrase: "passphrase-of-the-tests" };
   afterTests(async () => {
     await endProcessesNaming(folder);
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -77,14 +51,16 @@ export async function createBackend(): Promise<Backend> {
   return { folder, environment: { ...environment, NODE_COMPILE_CACHE: compiled } };
 }
 
+export type TestStack = Awaited<ReturnType<typeof createStack>>;
+
 /**
  * A stack on the real engine with an inline program. The engine and the provider are processes of their own; only the
- * program runs here.
+ * program runs here. Every command throws what it printed if it fails, unless it is called through `fails`.
  */
 export async function createStack(
   backend: Backend,
   options: { name?: string; program: PulumiFn; config?: ConfigMap; environment?: Record<string, string> },
-): Promise<TestStack> {
+) {
   const engine = await resolveEngine();
   const root = join(engine.directory, "..");
   const pulumiCommand = await PulumiCommand.get({ root, skipVersionCheck: true });
@@ -113,63 +89,72 @@ export async function createStack(
   stack.outputs = async () => ({});
   stack.info = async () => ({}) as never;
 
-  type Run = (options: object) => Promise<unknown>;
-  const observe = async (run: Run, given: object = {}): Promise<Outcome> => {
-    let output = "";
-    let changes = {};
-    const onOutput = (text: string): void => {
-      output += text;
-      printed += text;
+  type Command = "up" | "preview" | "refresh" | "destroy";
+  const command =
+    <C extends Command>(which: C) =>
+    async (given?: Parameters<Stack[C]>[0]): Promise<Outcome> => {
+      let output = "";
+      let changes = {};
+      const onOutput = (text: string): void => {
+        output += text;
+        printed += text;
+      };
+      const onEvent = ({ summaryEvent }: EngineEvent): void => {
+        if (summaryEvent) changes = summaryEvent.resourceChanges;
+      };
+      try {
+        await stack[which]({ ...given, onOutput, onError: onOutput, onEvent });
+        return { output, changes };
+      } catch (error) {
+        throw new Error(output || String(error), { cause: error });
+      }
     };
-    const onEvent = ({ summaryEvent }: EngineEvent): void => {
-      if (summaryEvent) changes = summaryEvent.resourceChanges;
-    };
-    try {
-      await run({ ...given, onOutput, onError: onOutput, onEvent });
-      return { output, changes };
-    } catch (error) {
-      throw new Error(output || String(error), { cause: error });
-    }
-  };
   const commands = {
-    up: (given) => observe((full) => stack.up(full), given),
-    preview: (given) => observe((full) => stack.preview(full), given),
-    refresh: (given) => observe((full) => stack.refresh(full), given),
-    destroy: (given) => observe((full) => stack.destroy(full), given),
-  } satisfies Partial<TestStack>;
+    up: command("up"),
+    preview: command("preview"),
+    refresh: command("refresh"),
+    destroy: command("destroy"),
+  };
+  /** The state as the backend holds it, secrets encrypted. */
   const state = (): Promise<string> =>
     readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");
 
   return {
+    /** The stack of the Automation API, for whatever has no shorter form here. */
     stack,
-    run: (next) => (program = next),
-    setEnvironment: (variables) => {
+    ...commands,
+    /** Runs another program from the next command on. */
+    run: (next: PulumiFn): void => void (program = next),
+    /** Changes the environment of the engine and the provider from the next command on; undefined removes a variable. */
+    setEnvironment: (variables: Record<string, string | undefined>): void => {
       const changed = Object.entries({ ...stack.workspace.envVars, ...variables });
       stack.workspace.envVars = Object.fromEntries(
         changed.filter((entry): entry is [string, string] => entry[1] !== undefined),
       );
     },
-    ...commands,
-    fails: async (command, given) => {
-      const failure: unknown = await commands[command](given).then(
+    /** Runs a command that must fail, and gives what it printed, and the error. */
+    fails: async (which: Command, given?: object): Promise<string> => {
+      const failure: unknown = await commands[which](given).then(
         ({ output }) => new Error(`it succeeded:\n${output}`),
         (error: Error) => error.message,
       );
       if (typeof failure === "string") return failure;
       throw failure;
     },
-    outputs: async () =>
+    outputs: async (): Promise<Record<string, unknown>> =>
       Object.fromEntries(
         Object.entries(await outputMap()).map(([key, { value }]) => [key, value as unknown]),
       ),
+    /** Values, and whether they are secret. */
     outputMap,
     state,
-    resource: async (resourceName, type = "ApiChatWebhook") => {
+    resource: async (resourceName: string, type = "ApiChatWebhook"): Promise<StateResource | undefined> => {
       const { checkpoint } = JSON.parse(await state()) as {
         checkpoint: { latest: { resources?: StateResource[] } };
       };
       return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
     },
-    printed: () => printed,
+    /** Everything that every command printed so far. */
+    printed: (): string => printed,
   };
 }

@@ -10,8 +10,7 @@ import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
 import { startServer, type Answer as Respond, type Received } from "../../support/http.js";
-import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
-import { readParts } from "../../support/read-parts.js";
+import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
 
 export type { Received } from "../../support/http.js";
 export { emptyConfiguration } from "../../../tools/schema/samples.ts";

@@ -14,7 +14,6 @@ import {
 } from "../../../provider/webhook/contract.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { forgetManaged } from "../../../provider/webhook/run.js";
-import { readParts } from "../../support/read-parts.js";
 import {
   API_KEY,
   VERIFICATION_KEY,
@@ -23,7 +22,7 @@ import {
   type Answer,
   type Received,
 } from "../client/harness.js";
-import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
+import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
 
 export { API_KEY, VERIFICATION_KEY, failureOf, startServer } from "../client/harness.js";
 export { afterTests };
