@@ -6,26 +6,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { CallRefusedError, type CallPlace, type SharedGate } from "../../../provider/client/origin-gate.js";
-import { GateConnection } from "../../../provider/client/shared-gate.js";
+import { CallRefusedError, type CallPlace, type SharedGate } from "../../../../provider/client/origin-gate.js";
+import { GateConnection } from "../../../../provider/client/shared-gate.js";
 import {
   startCallGate,
   type CallGate,
   type CallGateOptions,
-} from "../../../provider/fleet/gate/call-gate.js";
+} from "../../../../provider/fleet/gate/call-gate.js";
 
 const ORIGIN = "https://platform.example";
 const GET = { origin: ORIGIN, operation: "get-webhook" };
 const SET = { origin: ORIGIN, operation: "set-webhook" };
 const ELSEWHERE = { ...GET, origin: "https://other.example" };
-
-/** A gate with one place an origin unless given otherwise, closed after the test. */
-async function startGate(options: Partial<CallGateOptions> = {}): Promise<CallGate> {
-  const given = { callsPerOrigin: 1, most429: 100, onBudgetSpent: () => undefined, ...options };
-  const gate = await startCallGate(given);
-  onTestFinished(() => gate.close());
-  return gate;
-}
 
 const pathOf = ({ environment }: CallGate): string => environment["APICHAT_CALL_GATE"] ?? "";
 
