@@ -32,7 +32,9 @@ async function open(example: string, settings: Record<string, string>): Promise<
 
 const configure = (program: ProgramFolder, settings: Record<string, string>): Promise<string> =>
   program.run(
-    ...["config", "set-all", "--path"],
+    "config",
+    "set-all",
+    "--path",
     ...Object.entries(settings).flatMap(([name, value]) => [
       /key/i.test(name) ? "--secret" : "--plaintext",
       `${name}=${value}`,
@@ -69,6 +71,9 @@ test("quickstart registers its webhook, exports bot_url and status, and removes 
   expectClean(program);
 });
 
+const deliver = async (signed: { url: string; verificationKey: string }): Promise<number> =>
+  (await fetch(await createDelivery("text", signed))).status;
+
 test("rotation registers a new key at the same URL, accepts both, and goes once its key is not protected", async () => {
   const { baseUrl, botUrl } = workspace("rotated");
   const program = await open("rotation", { "apichat:baseUrl": baseUrl, "apichat:apiKey": API_KEY });
@@ -77,9 +82,6 @@ test("rotation registers a new key at the same URL, accepts both, and goes once 
       workspace("rotated").registration ?? {};
     return { url, verificationKey };
   };
-  const deliver = async (signed: { url: string; verificationKey: string }): Promise<number> =>
-    (await fetch(await createDelivery("text", signed))).status;
-
   await up(program);
   const first = registration();
   expect(await outputs(program)).toEqual({
@@ -107,10 +109,11 @@ test("rotation registers a new key at the same URL, accepts both, and goes once 
   );
 });
 
+const keySettings = (of: readonly string[]) =>
+  Object.fromEntries(of.map((name) => [`verificationKeys.${name}`, keys[name] ?? ""]));
+
 describe("workspaces and consumer", () => {
   let workspaces: ProgramFolder;
-  const keySettings = (of: readonly string[]) =>
-    Object.fromEntries(of.map((name) => [`verificationKeys.${name}`, keys[name] ?? ""]));
   const writeList = (...lines: string[]): Promise<void> =>
     writeFile(join(workspaces.path, "workspaces.yaml"), lines.join("\n"));
   beforeAll(async () => {

@@ -44,6 +44,12 @@ export default program;
 `,
 };
 
+const isHeld = ({ status, fault }: { status?: number | undefined; fault: string }): boolean =>
+  status === undefined && fault !== "";
+
+const doneIn = ({ output }: Command): string[] =>
+  STACKS.filter((stack) => new RegExp(`^${stack}: done in`, "m").test(output()));
+
 describe("a user's fleet.ts, whose runs end in the middle", () => {
   let scene: Scene;
   let folder: string;
@@ -93,8 +99,6 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
       const fault = { delayMs, afterChange: index % 2 === 0 };
       scene.emulator.injectFault({ operation: "set-webhook", workspace, fault });
     }
-    const isHeld = ({ status, fault }: { status?: number | undefined; fault: string }): boolean =>
-      status === undefined && fault !== "";
     const command = startCommand(...up, ...parameters);
     await command.until(
       () =>
@@ -105,8 +109,6 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
   };
 
   const setsOf = (name: string) => callsOf(scene, "set-webhook", name);
-  const doneIn = ({ output }: Command): string[] =>
-    STACKS.filter((stack) => new RegExp(`^${stack}: done in`, "m").test(output()));
   const backend = (...path: string[]): string => join(scene.backend.folder, ".pulumi", ...path);
   const locks = async (): Promise<string[]> =>
     (await readdir(backend("locks"), { recursive: true })).filter((entry) => entry.endsWith(".json"));

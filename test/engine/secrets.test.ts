@@ -38,9 +38,10 @@ const expectCleanArguments = (processes: readonly ProcessInfo[]): void => {
   expect(findSecrets(commandLines.join("\n"), secrets)).toEqual([]);
 };
 
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
 test("the search finds a secret plain, URL-encoded and in base64", () => {
   for (const secret of secrets) {
-    const base64 = (text: string) => Buffer.from(text).toString("base64");
     const traces = [secret, encodeURIComponent(secret), base64(secret), base64(`{"key":"${secret}"}`)];
     expect(traces.filter((trace) => findSecrets(`... ${trace} ...`, [secret]).length === 0)).toEqual([]);
   }

@@ -84,6 +84,20 @@ Calls to the service: 3 get-webhook; 0 answers with HTTP 429.
   });
 });
 
+const failAt = (at: string, workspace: string, stack: string): Failure =>
+  toFailure(
+    {
+      code: "unauthorized",
+      operation: "get-webhook",
+      summary: `get-webhook at ${at}: HTTP 401`,
+      facts: { at },
+      hints: [{ id: "give_api_key" }],
+      attempts: 1,
+      httpStatus: 401,
+    },
+    { workspace, stack },
+  );
+
 describe("the summary of a run", () => {
   const stopped = fleetReport({
     outcome: "stopped",
@@ -122,19 +136,6 @@ When it is fixed, this does what is left: node my-fleet.ts up --resume
   });
 
   test("makes one row of failures that differ in the name and the path alone, in whatever stack, and cuts the names", () => {
-    const failAt = (at: string, workspace: string, stack: string): Failure =>
-      toFailure(
-        {
-          code: "unauthorized",
-          operation: "get-webhook",
-          summary: `get-webhook at ${at}: HTTP 401`,
-          facts: { at },
-          hints: [{ id: "give_api_key" }],
-          attempts: 1,
-          httpStatus: 401,
-        },
-        { workspace, stack },
-      );
     const failures = Array.from({ length: 23 }, (_, index) =>
       failAt(`https://platform.example/w${index}/apichat`, `w${index}`, `s${index % 5}`),
     );
@@ -230,21 +231,22 @@ STACK `);
   expect(renderRotation({ ...report, note }, "markdown")).toContain(`\n${note}.\n`);
 });
 
+const driftReport = (more: Partial<DriftReport> = {}): DriftReport => ({
+  fleet: "production",
+  checkedAt: "2026-11-21T22:00:00.000Z",
+  seconds: 4,
+  outcome: "drift",
+  checked: 60,
+  others: [],
+  failures: [],
+  skipped: [],
+  calls: { "get-webhook": 60 },
+  answers429: 0,
+  workspaces: [],
+  ...more,
+});
+
 describe("the report of a drift watch", () => {
-  const driftReport = (more: Partial<DriftReport> = {}): DriftReport => ({
-    fleet: "production",
-    checkedAt: "2026-11-21T22:00:00.000Z",
-    seconds: 4,
-    outcome: "drift",
-    checked: 60,
-    others: [],
-    failures: [],
-    skipped: [],
-    calls: { "get-webhook": 60 },
-    answers429: 0,
-    workspaces: [],
-    ...more,
-  });
   const place = { workspace: "acme", stack: "s", repair: "up" };
 
   test("names workspace, property, both values and the repair; never a key", () => {

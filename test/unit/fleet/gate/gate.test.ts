@@ -6,13 +6,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { CallRefusedError, type CallPlace, type SharedGate } from "../../../../provider/client/origin-gate.js";
-import { GateConnection } from "../../../../provider/client/shared-gate.js";
 import {
-  startCallGate,
-  type CallGate,
-  type CallGateOptions,
-} from "../../../../provider/fleet/gate/call-gate.js";
+  CallRefusedError,
+  type CallPlace,
+  type SharedGate,
+} from "../../../../provider/client/origin-gate.js";
+import { GateConnection } from "../../../../provider/client/shared-gate.js";
+import type { CallGate } from "../../../../provider/fleet/gate/call-gate.js";
+import { startGate } from "./harness.js";
 
 const ORIGIN = "https://platform.example";
 const GET = { origin: ORIGIN, operation: "get-webhook" };
@@ -167,12 +168,16 @@ describe("a gate over several connections", () => {
     const onBudgetSpent = vi.fn<() => void>();
     const gate = await startGate({ callsPerOrigin: 3, most429: 2, onBudgetSpent });
     const [first, second] = [connectTo(gate), connectTo(gate)];
-    const [one, two, three] = await Promise.all([first.enter(GET), first.enter(GET), first.enter(GET)]);
-    one.leave({ pauseMs: 60_000 });
+    const [held, second429, third429] = await Promise.all([
+      first.enter(GET),
+      first.enter(GET),
+      first.enter(GET),
+    ]);
+    held.leave({ pauseMs: 60_000 });
     const before = Promise.allSettled([second.enter(GET), gate.gate.enter(SET)]);
     await roundTrip(second);
     expect(onBudgetSpent).not.toHaveBeenCalled();
-    two.leave({ pauseMs: 0 });
+    second429.leave({ pauseMs: 0 });
     const refused = [
       ...(await before),
       ...(await Promise.allSettled([first.enter(GET), connectTo(gate).enter(ELSEWHERE)])),
@@ -180,7 +185,7 @@ describe("a gate over several connections", () => {
     const reasons = refused.map((one) => (one.status === "rejected" ? (one.reason as unknown) : undefined));
     expect(reasons).toEqual(reasons.map(() => expect.any(CallRefusedError) as unknown));
     expect(String(reasons[0])).toMatch(/answered 2 calls with HTTP 429.*--resume.*raise --most-429/);
-    three.leave({ pauseMs: 0 });
+    third429.leave({ pauseMs: 0 });
     await expect.poll(() => gate.answers429()).toBe(3);
     expect(onBudgetSpent).toHaveBeenCalledOnce();
     expect(gate.calls()).toEqual({ "get-webhook": 3, "round-trip": 1 });
