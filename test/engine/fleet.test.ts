@@ -26,6 +26,9 @@ const STRANGER = {
 const STACKS = [0, 1, 2].map((index) => `production-${index}-of-3`);
 const INDEX = "production-index";
 
+const setWebhooks = (names: readonly string[]): string[] =>
+  names.map((name) => `set-webhook ${name}`).toSorted();
+
 describe("15 workspaces in 3 stacks", () => {
   let scene: FleetScene;
   /** The workspaces of each stack. */
@@ -59,8 +62,6 @@ describe("15 workspaces in 3 stacks", () => {
   const readBotUrls = (): Promise<Record<string, string>> =>
     scene.withFleet(NAMES, (fleet) => fleet.botUrls());
   const requestCount = (): number => scene.emulator.requests.length;
-  const setWebhooks = (names: readonly string[]): string[] =>
-    names.map((name) => `set-webhook ${name}`).toSorted();
 
   /** The service has the key that the endpoint was asked with last. */
   const expectSharedKeys = (names: readonly string[]): void => {
