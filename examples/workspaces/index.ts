@@ -1,29 +1,34 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook } from "pulumi-apichat";
-import { readWorkspaceList } from "./workspace-list";
+import { readWorkspaceList } from "pulumi-apichat/fleet";
 
-const { webhookUrl, workspaces } = readWorkspaceList("workspaces.yaml");
-const keys = new pulumi.Config().requireSecretObject<Record<string, string>>("verificationKeys");
+const config = new pulumi.Config();
+const keys = config.requireSecretObject<Record<string, string>>("verificationKeys");
 
-// One API key for all of them, from the configuration: apichat:apiKey.
-const webhooks = workspaces.map(({ name, baseUrl }) => ({
-  name,
-  webhook: new ApiChatWebhook(name, {
-    baseUrl,
-    webhookUrl,
-    webhookVerificationKey: keys.apply((byName) => byName[name] || failForMissingKeys(byName)),
-  }),
-}));
-
-export const bot_url = Object.fromEntries(webhooks.map(({ name, webhook }) => [name, webhook.botUrl]));
-export const status = Object.fromEntries(webhooks.map(({ name, webhook }) => [name, webhook.status]));
+/** Reads the list; one failure names everything that is wrong with it. Gives the outputs of the stack. */
+export = async () => {
+  const workspaces = await readWorkspaceList("workspaces.yaml");
+  const names = workspaces.map(({ name }) => name);
+  // One API key for all of them, from the configuration: apichat:apiKey.
+  const webhooks = workspaces.map(({ name, baseUrl, webhookUrl }) => {
+    const webhook = new ApiChatWebhook(name, {
+      baseUrl,
+      webhookUrl: webhookUrl ?? config.require("webhookUrl"),
+      webhookVerificationKey: keys.apply((byName) => byName[name] || failForMissingKeys(names, byName)),
+    });
+    return [name, webhook] as const;
+  });
+  return {
+    bot_url: Object.fromEntries(webhooks.map(([name, { botUrl }]) => [name, botUrl])),
+    status: Object.fromEntries(webhooks.map(([name, { status }]) => [name, status])),
+  };
+};
 
 /** One failure names every workspace that has no key. */
-function failForMissingKeys(byName: Record<string, string>): never {
-  const missing = workspaces.filter(({ name }) => !byName[name]);
-  const commands = missing.map(
-    ({ name }) => `openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.${name}`,
-  );
+function failForMissingKeys(names: readonly string[], byName: Record<string, string>): never {
+  const commands = names
+    .filter((name) => !byName[name])
+    .map((name) => `openssl rand -hex 32 | pulumi config set --secret --path verificationKeys.${name}`);
   throw new pulumi.RunError(
     ["Workspaces without a verification key. Make them with:", ...commands].join("\n  "),
   );

@@ -1,5 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
-import type { ListedWorkspace } from "../workspace-list/list.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 
 /** A fleet: many workspaces, split over stacks that one program declares. Everything in it can be sent to another process. */
 export interface FleetDefinition {

@@ -1,4 +1,4 @@
-import type { ListedWorkspace } from "../workspace-list/list.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import type { FleetDefinition } from "./definition.js";
 import { destroyFleet } from "./destroy.js";
 import { createWorkers } from "./engine/workers.js";

@@ -32,5 +32,5 @@ export { renderReport } from "./render/report.js";
 export { renderRotation } from "./render/rotation.js";
 export { renderDrift } from "./render/drift.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
-export type { ListedWorkspace } from "../workspace-list/list.js";
+export type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 export { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";

@@ -1,4 +1,4 @@
-import type { ListedWorkspace } from "../workspace-list/list.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import type { FleetDefinition } from "./definition.js";
 import type { Fleet, OpenFleetOptions } from "./fleet.js";
 

@@ -3,7 +3,7 @@ import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { printUrl, isSameUrl } from "../lib/url.js";
 import { observeFirst } from "../webhook/observe.js";
 import { toFailure } from "./failure-texts.js";
-import type { ListedWorkspace } from "../workspace-list/list.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import type { Failure, WebhookReport } from "./reports.js";
 import type { RunContext } from "./run-context.js";
 

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ApiChatError } from "../errors/index.js";
 import { invalidConfig } from "../lib/files.js";
-import type { ListedWorkspace } from "../workspace-list/list.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 import { describeIssues, inOurWords } from "../lib/validate.js";
 import { definitionShape, type CheckedDefinition } from "./definition-shape.js";

@@ -1,27 +1,26 @@
 import * as z from "zod";
-import { checkSecret, checkUrl, WORKSPACE_NAME } from "../lib/checks.js";
+import { problemOfSecret, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
 
 /**
  * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and
- * compares with the webhook URL; its names are only told.
+ * compares with the webhook URL; its names are only printed.
  */
 export type ListReader = "fleet" | "plan";
 
 /** What looks like an address. Else it may be a key from another column, which is not shown. */
 const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
 
-const url = (example: string): z.ZodType<string> =>
+/** A text whose problem a function words. */
+const text = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
   z.string().superRefine((value, context) => {
-    for (const { reason } of checkUrl("", ADDRESS.test(value) ? value : "***", example)) {
-      context.addIssue({ code: "custom", message: reason.replace(/^: /, "") });
-    }
+    const message = problemOf(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
   });
 
-const secret = z.string().superRefine((value, context) => {
-  for (const { reason } of checkSecret("", value, "copy it again from the platform's support")) {
-    context.addIssue({ code: "custom", message: reason.replace(/^: /, "") });
-  }
-});
+const url = (example: string): z.ZodType<string> =>
+  text((value) => problemOfUrl(ADDRESS.test(value) ? value : "***", example));
+
+const secret = text((value) => problemOfSecret(value, "copy it again from the platform's support"));
 
 const NAMES: Record<ListReader, z.ZodType<string>> = {
   // The value is not shown: in a row of cells that slipped it may be a key.
@@ -82,10 +81,29 @@ export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
     error: "stands beside apiKeyEnv; give one of the two",
     path: ["apiKey"],
-    // Also beside other problems: all of them are told at once.
+    // Also beside other problems: all of them are reported at once.
     when: ({ value }) => typeof value === "object" && value !== null,
   });
 
 /** The API key that an entry or the top of a list gives. */
 export const apiKeyOf = ({ apiKey, apiKeyEnv }: KeySource): string | undefined =>
   apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]);
+
+/** One workspace of a list, with the defaults of the list. */
+export interface ListedWorkspace {
+  /** Letters, digits, "_", "-" and "."; also the name of its resources. */
+  name: string;
+  baseUrl: string;
+  webhookUrl?: string;
+  /** Another bot is then reported. */
+  botUrl?: string;
+  /** undefined: that of the command or the environment. */
+  apiKey?: string;
+}
+
+/** One workspace of a list that a plan has read: what stands there is compared with its webhook URL. */
+export interface PlannedWorkspace extends ListedWorkspace {
+  /** Any text: it makes no resource. */
+  name: string;
+  webhookUrl: string;
+}

@@ -4,7 +4,7 @@ import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
 import type { ListReader } from "./entry-shape.js";
 import { entriesShape, listShape, toWorkspace, workspacesOf } from "./list-shape.js";
-import type { ListedWorkspace, PlannedWorkspace } from "./list.js";
+import type { ListedWorkspace, PlannedWorkspace } from "./entry-shape.js";
 
 /**
  * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with

@@ -126,9 +126,9 @@ describe("workspaces and consumer", () => {
       "workspaces: [{ name: a b, baseUrl: 4 }, { name: x, baseUrl: y }, { name: x }]",
     );
     const output = await workspaces.fails("preview");
-    const problems = ["webhookUrl", "workspaces[0].name", "workspaces[0].baseUrl", "workspaces[2].baseUrl"];
+    const inEntries = ["[0].name", "[0].baseUrl", "[1].baseUrl", "[2].baseUrl", "[2].name"];
+    const problems = ["webhookUrl", ...inEntries.map((place) => `workspaces${place}`)];
     expect(problems.filter((place) => !output.includes(`${place}: `))).toEqual([]);
-    expect(output).toMatch(/workspaces.*"x"/);
   });
 
   test("workspaces without a key fail, and the commands that make the keys are printed", async () => {

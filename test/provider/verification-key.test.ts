@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { runtime } from "@pulumi/pulumi";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { providerSource } from "../../dist/provider/lib/resource-class.js";
 import { findSecrets } from "../support/secrets.js";
-import { failureOf, startProvider, type Provider } from "./harness.js";
+import { startProvider, type Provider } from "./harness.js";
 
 type Values = Record<string, unknown>;
 
@@ -99,35 +98,6 @@ describe("the lifecycle", () => {
     const next = await update(id, state, { initial: OTHER_KEY });
     expect(next).toMatchObject({ initial: OTHER_KEY, current: OTHER_KEY, keys: [OTHER_KEY, LIVE_KEY] });
     expect(provider.printed().stdout).toContain("acme: the key in initial becomes the current one");
-  });
-
-  test("lets unknown values through check and diff, and never replaces for them", async () => {
-    const { id, state } = await create();
-    for (const property of ["rotation", "keep", "bytes", "initial"]) {
-      const inputs = await checked({ [property]: runtime.unknownValue });
-      expect(inputs[property]).toBe(runtime.unknownValue);
-      expect(await provider.diff(id, state, inputs)).toEqual({ changes: property !== "keep", replaces: [] });
-    }
-  });
-});
-
-describe("a failure", () => {
-  test("of check names every wrong input, and no secret one to the engine", async () => {
-    const { failures } = await provider.check(
-      argsOf({ rotation: "", keep: 11, bytes: 8, initial: `${LIVE_KEY}\n` }),
-    );
-    expect(failures.map(({ property, reason }) => [property, reason.split(":")[0]])).toEqual([
-      ["rotation", "rotation"],
-      ["keep", "keep"],
-      ["bytes", "bytes"],
-      ["", "initial"],
-    ]);
-    expect(findSecrets(JSON.stringify(failures), [LIVE_KEY])).toEqual([]);
-  });
-
-  test("of a read by id alone says what to do, without a stack", async () => {
-    const error = await failureOf(provider.read("some-id", argsOf()));
-    expect(error.details).toMatch(/^acme: a verification key cannot be read by its id alone/);
   });
 });
 

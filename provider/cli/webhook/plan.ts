@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
-import type { PlannedWorkspace } from "../../workspace-list/list.js";
+import type { PlannedWorkspace } from "../../workspace-list/entry-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
 import { observeFirst } from "../../webhook/observe.js";
 import { openCredentials } from "../credentials.js";

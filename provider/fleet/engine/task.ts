@@ -1,4 +1,4 @@
-import type { ListedWorkspace } from "../../workspace-list/list.js";
+import type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
 import type { Failure, StackReport, WebhookReport } from "../reports.js";
 
 /** What a worker does with one stack. It is sent to the worker as a message. */

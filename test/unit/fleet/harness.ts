@@ -6,7 +6,7 @@ import { afterAll } from "vitest";
 import { resolveFleet } from "../../../provider/fleet/resolve.ts";
 import type { FleetContext } from "../../../provider/fleet/run-context.ts";
 import type { FleetEvent } from "../../../provider/fleet/run-options.ts";
-import type { ListedWorkspace } from "../../../provider/workspace-list/list.ts";
+import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
 import { FakeWorkers } from "./fake-workers.ts";
 
 const folders: string[] = [];

@@ -34,12 +34,18 @@ export async function create(args: Args = {}): Promise<VerificationKeyState> {
   return (await VerificationKey.create(await checked(args))).outs;
 }
 
-export async function diff(state: VerificationKeyState, args: Args): Promise<{ changes: boolean }> {
-  return VerificationKey.diff("id", state, await checked(args, { name: "acme" }));
+export async function hasChanges(state: VerificationKeyState, args: Args): Promise<boolean> {
+  const { changes, replaces } = await VerificationKey.diff(
+    "id",
+    state,
+    await checked(args, { name: "acme" }),
+  );
+  if (replaces.length > 0) throw new Error("it would be replaced");
+  return changes;
 }
 
 /** The state after an `up`: the engine calls update only if diff says that something changes. */
 export async function up(state: VerificationKeyState, args: Args): Promise<VerificationKeyState> {
-  if (!(await diff(state, args)).changes) return state;
+  if (!(await hasChanges(state, args))) return state;
   return (await VerificationKey.update("id", state, await checked(args, { name: "acme" }))).outs;
 }

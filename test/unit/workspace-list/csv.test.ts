@@ -3,14 +3,9 @@ import { ADDRESS, problemsOf, read, SECRET, setVariable } from "./harness.ts";
 
 const ALL = "name,baseUrl,webhookUrl,botUrl,apiKeyEnv,apiKey";
 const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
+const NO_HEADER = `the first row must name the columns: ${NAMES}`;
 
-/** The problems of a CSV file whose text has these lines. */
-const csv = (...lines: string[]): Promise<string[]> => problemsOf("fleet.csv", lines.join("\n"));
-
-const told = (pattern: RegExp): unknown => expect.stringMatching(pattern);
-
-const quote = (line: number): unknown =>
-  told(new RegExp(`^fleet\\.csv:${line}: a quote is not closed, or stands inside a cell`));
+const quote = (line: number): string => `fleet.csv:${line}: a quote is not closed, or stands inside a cell`;
 
 describe("a list of workspaces in CSV", () => {
   test("gives each workspace what its row says, and leaves out what its cells do not give", async () => {
@@ -52,66 +47,50 @@ describe("a list of workspaces in CSV", () => {
     ]);
   });
 
-  test("is told all its problems at once, each with line and column, and none of its values", async () => {
-    expect(
-      await csv(
-        "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
-        `acme,${ADDRESS}/acme,,,`,
-        "",
-        `${SECRET} !,platform.example/x?token=${SECRET},,NOT_THERE,${SECRET}`,
-        `acme,${ADDRESS}/acme/,,,`,
-        `initech,${ADDRESS}/initech,${SECRET}`,
-        `,"http://${SECRET}@platform.example/y",,,"${SECRET}\n"`,
-        `hooli,${SECRET},x,,`,
-        `stark,eyJ.${SECRET}.x,x,,`,
-      ),
-    ).toEqual([
-      `fleet.csv:1: webhokUrl: is none of the columns ${NAMES}; look for a slip of the pen, or leave it out`,
-      'fleet.csv:2: baseUrl: reaches the same workspace as "acme", with the same API key; a workspace has one webhook: keep one of them',
-      expect.stringMatching(/^fleet\.csv:4: name: must be 1 to 64 of A-Z, a-z, 0-9/),
-      'fleet.csv:4: baseUrl: must be an absolute http or https URL, got "platform.example/x"; write for example "https://platform.example/acme/apichat"',
-      expect.stringMatching(
-        /^fleet\.csv:4: apiKeyEnv: must be the name of an environment variable that is set/,
-      ),
-      "fleet.csv:4: apiKey: stands beside apiKeyEnv; give one of the two",
-      "fleet.csv:5: name: is there more than once",
-      expect.stringMatching(/^fleet\.csv:5: baseUrl: reaches the same workspace as "acme"/),
-      "fleet.csv:6: has 3 cells, and the first row has 5; look for a missing or surplus comma or quote",
-      "fleet.csv:7: name: is missing; must be a text",
-      expect.stringMatching(/^fleet\.csv:7: baseUrl: must be a URL without user name and password/),
-      expect.stringMatching(/^fleet\.csv:7: apiKey: must be without white space around it/),
-      expect.stringMatching(
-        /^fleet\.csv:9: baseUrl: must be an absolute http or https URL, got "\*\*\*"; write/,
-      ),
-      expect.stringMatching(
-        /^fleet\.csv:10: baseUrl: must be an absolute http or https URL, got "\*\*\*"; write/,
-      ),
+  test("has all its problems reported at once, each with line and column, and none of its values", async () => {
+    const lines = [
+      "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
+      `acme,${ADDRESS}/acme,,,`,
+      "",
+      `${SECRET} !,platform.example/x?token=${SECRET},,NOT_THERE,${SECRET}`,
+      `acme,${ADDRESS}/acme/,,,`,
+      `initech,${ADDRESS}/initech,${SECRET}`,
+      `,"http://${SECRET}@platform.example/y",,,"${SECRET}\n"`,
+      `hooli,${SECRET},x,,`,
+      `stark,eyJ.${SECRET}.x,x,,`,
+    ];
+    const problems = await problemsOf("fleet.csv", lines.join("\n"));
+    expect(problems.map((line) => line.replace(/^fleet\.csv:|, (got \d|the first a).*/g, ""))).toEqual([
+      `1: webhokUrl: is none of the columns ${NAMES}`,
+      '2: baseUrl: reaches the same workspace as "acme", with the same API key',
+      '4: name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-"',
+      '4: baseUrl: must be an absolute http or https URL, got "platform.example/x"',
+      "4: apiKeyEnv: must be the name of an environment variable that is set",
+      "4: apiKey: stands beside apiKeyEnv",
+      "5: name: is there more than once",
+      '5: baseUrl: reaches the same workspace as "acme", with the same API key',
+      "6: has 3 cells, and the first row has 5",
+      "7: name: is missing",
+      expect.stringMatching(/^7: baseUrl: must be a URL without user name and password/),
+      "7: apiKey: must be without white space around it",
+      '9: baseUrl: must be an absolute http or https URL, got "***"',
+      '10: baseUrl: must be an absolute http or https URL, got "***"',
     ]);
   });
 
   test.each([
-    ["nothing", "", [`fleet.csv:1: the first row must name the columns: ${NAMES}`]],
-    ["only a first row", "name,baseUrl\n", ["fleet.csv:1: must have at least one row below it"]],
-    ["no first row", `\n${SECRET},x\n`, [`fleet.csv:2: the first row must name the columns: ${NAMES}`]],
-    [
-      "no column for a field that is needed: told once",
-      "name,apiKey\na,\nb,\n",
-      ["fleet.csv:1: baseUrl: the column is missing; add it to the first row"],
-    ],
-    [
-      "a column twice",
-      `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`,
-      ["fleet.csv:1: name: the column stands twice; remove one of the two"],
-    ],
+    ["nothing", "", [`1: ${NO_HEADER}`]],
+    ["only a first row", "name,baseUrl\n", ["1: must have at least one row below it"]],
+    ["no first row", `\n${SECRET},x\n`, [`2: ${NO_HEADER}`]],
+    ["no column for a needed field: once", "name,apiKey\na,\nb,\n", ["1: baseUrl: the column is missing"]],
+    ["a column twice", `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`, ["1: name: the column stands twice"]],
     [
       "a value for the name of a column",
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
-      [
-        `fleet.csv:1: the name of column 3 is none of the columns ${NAMES}; look for a slip of the pen, or leave it out`,
-      ],
+      [`1: the name of column 3 is none of the columns ${NAMES}`],
     ],
   ])("is refused with %s", async (_, text, problems) => {
-    expect(await problemsOf("fleet.csv", text)).toEqual(problems);
+    expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
   });
 
   const sound = `acme,${ADDRESS}/1`;
@@ -121,12 +100,12 @@ describe("a list of workspaces in CSV", () => {
     [
       "in the midst of a cell: later rows are looked at",
       [`a,${SECRET}"x`, "c"],
-      [quote(2), told(/^fleet.csv:3: has 1 cell,/)],
+      [quote(2), "fleet.csv:3: has 1 cell, and the first row has 2"],
     ],
     [
       "behind problems of other kinds",
       ["a b,x", `b,"${SECRET}`],
-      [told(/:2: name/), told(/:2: baseUrl/), quote(3)],
+      [expect.stringContaining(":2: name"), expect.stringContaining(":2: baseUrl"), quote(3)],
     ],
     ["in the first row", [], [quote(1)], `"name,baseUrl\n${sound}\n`],
     ["behind what closes a cell", [`a,"${SECRET}"x`, sound], [quote(2)]],
@@ -138,7 +117,8 @@ describe("a list of workspaces in CSV", () => {
   );
 
   test("names the line on which a row begins, whatever line breaks its cells have", async () => {
-    const [cell, later] = await csv("name,baseUrl", `acme,"${ADDRESS}/a`, 'b"', "c,x");
+    const text = ["name,baseUrl", `acme,"${ADDRESS}/a`, 'b"', "c,x"].join("\n");
+    const [cell, later] = await problemsOf("fleet.csv", text);
     expect(cell).toMatch(/^fleet\.csv:2: baseUrl: must be a URL without white space/);
     expect(later).toMatch(/^fleet\.csv:4: baseUrl: must be an absolute http or https URL/);
   });
@@ -146,10 +126,10 @@ describe("a list of workspaces in CSV", () => {
   test("must give the webhook URL of each workspace to a plan", async () => {
     const row = `a b,${ADDRESS}/1`;
     expect(await problemsOf("fleet.csv", `name,baseUrl\n${row}\n`, "plan")).toEqual([
-      "fleet.csv:1: webhookUrl: the column is missing; add it to the first row",
+      "fleet.csv:1: webhookUrl: the column is missing",
     ]);
     expect(await problemsOf("fleet.csv", `name,baseUrl,webhookUrl\n${row},\n`, "plan")).toEqual([
-      "fleet.csv:2: webhookUrl: is missing; must be a text",
+      "fleet.csv:2: webhookUrl: is missing",
     ]);
     const webhookUrl = "https://chat.example/hook";
     expect(await read("fleet.csv", `name,baseUrl,webhookUrl\n${row},${webhookUrl}\n`, "plan")).toEqual([

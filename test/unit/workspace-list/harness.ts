@@ -9,38 +9,36 @@ export const SECRET = "secret-word-0123456789";
 
 export const ADDRESS = "https://platform.example";
 
-/** Writes a file that is removed after the test, and gives its path. */
-async function writeList(fileName: string, content: string | Uint8Array): Promise<string> {
+const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
+
+/** What a reader finds in a file of this name. */
+export async function read(
+  fileName: string,
+  content: string | Uint8Array,
+  reader: "fleet" | "plan" = "fleet",
+) {
   const folder = await mkdtemp(join(tmpdir(), "apichat-list-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, fileName);
   await writeFile(path, content);
-  return path;
+  return READERS[reader](path);
 }
 
-const READERS = { fleet: readWorkspaceList, plan: readPlannedWorkspaces };
-
-/** What a reader finds in a file of this name. */
-export const read = async (
-  fileName: string,
-  content: string | Uint8Array,
-  reader: "fleet" | "plan" = "fleet",
-) => READERS[reader](await writeList(fileName, content));
-
-/** The lines of the failure, from the file's name on. Nothing that is secret is in them. */
+/** The lines of the failure, from the file's name on, without how to fix it. Nothing that is secret is in them. */
 export async function problemsOf(
   fileName: string,
   content: string,
   reader: "fleet" | "plan" = "fleet",
 ): Promise<string[]> {
-  const path = await writeList(fileName, content);
-  const error = await READERS[reader](path).then(
+  const error = await read(fileName, content, reader).then(
     () => undefined,
     (reason: unknown) => reason as ApiChatError,
   );
   expect(error).toMatchObject({ code: "invalid_config", operation: "check" });
   expect(error?.message).not.toContain(SECRET);
-  return (error?.message ?? "").split("\n").map((line) => line.replace(path, fileName));
+  return (error?.message ?? "")
+    .split("\n")
+    .map((line) => line.replace(/^\S*apichat-list-[^/]+\//, "").replace(/;.*/, ""));
 }
 
 /** Sets a variable of the environment until the test ends. */
