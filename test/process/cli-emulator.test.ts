@@ -1,83 +1,55 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { readJsonLines, startLive, type LiveProgram } from "./live-lines.ts";
-import { run } from "./program.ts";
+import { makeWriter, readJsonLines, runCli, startLive, wrongUse } from "./cli-harness.ts";
+import { run, type ProgramOptions } from "./program.ts";
 
-interface Started {
-  type: "started";
-  page: string;
-  url: string;
+interface StartedWorkspace {
+  name: string;
+  baseUrl: string;
   botUrl: string;
-  workspaces: { name: string; baseUrl: string; botUrl: string; apiKey?: string; flowApiKey?: string }[];
+  apiKey?: string;
+  flowApiKey?: string;
 }
 
-let folder: string;
+let writeText: Awaited<ReturnType<typeof makeWriter>>;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "apichat-emulator-"));
+  writeText = await makeWriter();
 });
-afterAll(() => rm(folder, { recursive: true }));
-
-async function writeText(name: string, text: string): Promise<string> {
-  const file = join(folder, name);
-  await writeFile(file, text);
-  return file;
-}
-
-/** A seed with two workspaces, of which acme has this key. */
-const writeSeed = (apiKey: string): Promise<string> =>
-  writeText(
-    "kept.yaml",
-    JSON.stringify({
-      workspaces: [
-        { name: "acme", apiKey },
-        { name: "globex", apiKey: "same" },
-      ],
-    }),
-  );
 
 const FREE = ["--port", "0", "--bot-port", "0"];
 
-const start = (...parameters: string[]): LiveProgram => startLive(["emulator", ...FREE, ...parameters]);
+const start = (parameters: readonly string[], options?: ProgramOptions) =>
+  startLive(["emulator", ...FREE, ...parameters], options);
 
-async function startWithJson(...parameters: string[]): Promise<{ program: LiveProgram; started: Started }> {
-  const program = start("--json", ...parameters);
-  return { program, started: await program.waitForJson<Started>(({ type }) => type === "started") };
+/** Starts it with --json, and gives what its first line says, with clients of its first workspace. */
+async function startWithJson(parameters: readonly string[], options?: ProgramOptions) {
+  const program = start(["--json", ...parameters], options);
+  const started = await program.waitForJson<{ url: string; workspaces: StartedWorkspace[] }>(
+    ({ type }) => type === "started",
+  );
+  const clientWith = (apiKey: string): RegistrationClient =>
+    new RegistrationClient({ baseUrl: String(started.workspaces[0]?.baseUrl), apiKey, requestSeconds: 10 });
+  const read = async (path: string): Promise<unknown> =>
+    (await fetch(`${started.url}/_emulator/${path}`)).json();
+  return { ...program, workspaces: started.workspaces, clientWith, read };
 }
 
-async function end({ child, ended }: LiveProgram, signal: NodeJS.Signals = "SIGINT") {
-  child.kill(signal);
-  return ended;
-}
-
-const clientOf = ({ baseUrl, apiKey = "" }: Started["workspaces"][number]): RegistrationClient =>
-  new RegistrationClient({ baseUrl, apiKey, requestSeconds: 10 });
-
-const message = (text: string) => ({
-  content: text,
-  message_type: "incoming",
-  event: "message_created",
-  conversation_id: 5,
-  sender: { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" },
-});
-
-const send = (botUrl: string, flowApiKey: string, text: string): Promise<Response> =>
-  fetch(botUrl, {
-    method: "POST",
-    headers: { "content-type": "application/json", authorization: `Bearer ${flowApiKey}` },
-    body: JSON.stringify(message(text)),
-  });
+const send = async (botUrl: string, flowApiKey: string, content: string): Promise<number> => {
+  const sender = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
+  const message = { content, message_type: "incoming", event: "message_created", conversation_id: 5, sender };
+  const headers = { "content-type": "application/json", authorization: `Bearer ${flowApiKey}` };
+  return (await fetch(botUrl, { method: "POST", headers, body: JSON.stringify(message) })).status;
+};
 
 describe("apichat emulator", () => {
-  it("starts with a workspace and its keys, shows what happens, and ends with 0 at Ctrl-C", async () => {
+  it("starts with a workspace and its keys, prints what happens, and ends with 0 at Ctrl-C", async () => {
     const endpoint = await startEndpoint();
-    const program = start();
+    const program = start([]);
     const [, url = ""] = await program.waitFor(/^registration {2}(http\S+)$/m);
     expect((await program.waitFor(/^page +(\S+)$/m))[1]).toBe(`${url}/_emulator/`);
     const [, baseUrl = "", botUrl = ""] = await program.waitFor(
@@ -86,11 +58,11 @@ describe("apichat emulator", () => {
     const client = new RegistrationClient({ baseUrl, apiKey: "acme-api-key" });
     const webhookUrl = `${endpoint.url}/hook?token=a-secret-in-a-query`;
     await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
-    expect((await send(botUrl, "acme-flow-api-key", "Olá")).status).toBe(200);
+    expect(await send(botUrl, "acme-flow-api-key", "Olá")).toBe(200);
     await expect.poll(() => endpoint.deliveries.map(({ kind }) => kind)).toEqual(["text"]);
     await program.waitFor(/delivery {3}delivered/);
-    const { stdout, stderr, exitCode, signal } = await end(program);
-    expect([exitCode, signal, stderr]).toEqual([0, null, ""]);
+    const { stdout, ...how } = await program.end();
+    expect(how).toEqual({ exitCode: 0, signal: null, stderr: "" });
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}handshake {2}passed/m);
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}request {4}200 +set-webhook/m);
     expect(stdout).toMatch(/acme {2}message {4}from contact +contact 7, conversation 5: Olá\n/);
@@ -101,128 +73,81 @@ describe("apichat emulator", () => {
 
   it("prints one JSON object a line with --json, without keys but those that it made", async () => {
     const endpoint = await startEndpoint();
-    const { program, started } = await startWithJson("--workspace", "acme", "--workspace", "globex");
-    expect(started.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
+    const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);
+    expect(program.workspaces.map(({ name, apiKey }) => [name, apiKey])).toEqual([
       ["acme", "acme-api-key"],
       ["globex", "globex-api-key"],
     ]);
-    const [acme] = started.workspaces;
-    if (acme === undefined) throw new Error("no workspace");
-    await clientOf(acme).setWebhook({ webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY });
+    await program
+      .clientWith("acme-api-key")
+      .setWebhook({ webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY });
     await program.waitForJson(
-      ({ type, request }) => type === "request" && JSON.stringify(request).includes("200"),
+      ({ type, request }) => type === "request" && /200/.test(JSON.stringify(request)),
     );
-    const { stdout, exitCode } = await end(program, "SIGTERM");
+    const { stdout, exitCode } = await program.end("SIGTERM");
     expect(exitCode).toBe(0);
     const [, ...events] = readJsonLines(stdout);
     expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["handshake", "request"]));
     expect(findSecrets(JSON.stringify(events), [VERIFICATION_KEY, "acme-api-key"])).toEqual([]);
   });
 
-  it("takes workspaces and faults from a seed, and shows none of its keys", async () => {
-    const seed = await writeText(
-      "seed.yaml",
-      `workspaces:
-  - name: initech
-    apiKey: api-key-of-the-seed
-    flow: silent
-faults:
-  - operation: get-webhook
-    fault: { status: 418 }
-`,
-    );
-    const { program, started } = await startWithJson("--seed", seed);
-    expect(started.workspaces.map(({ name }) => name)).toEqual(["initech"]);
-    const [initech] = started.workspaces;
-    const answer = await fetch(`${initech?.baseUrl}?action=get-webhook`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ ChaveApi: "api-key-of-the-seed" }),
-    });
-    expect(answer.status).toBe(418);
-    const { stdout } = await end(program);
-    expect(findSecrets(stdout, ["api-key-of-the-seed"])).toEqual([]);
-  });
-
-  it("takes the seed of the documentation, and a flag wins over the same field", async () => {
+  it("takes the seed of the documentation, shows none of its keys, and a flag wins over the same field", async () => {
     const [yaml = ""] = blocksOf(readPage("docs/emulator.md"), "yaml");
-    const seed = await writeText("seed.yaml", yaml);
-    const program = startLive(["emulator", ...FREE, "--json", "--delivery-attempts", "7", "--seed", seed], {
-      environment: { ACME_API_KEY: "api-key-of-the-environment" },
-    });
-    const { url, workspaces } = await program.waitForJson<Started>(({ type }) => type === "started");
-    const settings = (await (await fetch(`${url}/_emulator/settings`)).json()) as object;
-    expect(settings).toMatchObject({ switches: { deliveryAttempts: 7 } });
-    const [acme] = workspaces;
-    if (acme === undefined) throw new Error("no workspace");
-    const client = clientOf({ ...acme, apiKey: "api-key-of-the-environment" });
-    expect(await client.getWebhook()).toBeUndefined();
-    await end(program);
+    const flags = ["--delivery-attempts", "7", "--seed", await writeText("seed.yaml", yaml)];
+    const environment = { ACME_API_KEY: "api-key-of-the-environment" };
+    const program = await startWithJson(flags, { environment });
+    expect(await program.read("settings")).toMatchObject({ switches: { deliveryAttempts: 7 } });
+    expect(await program.clientWith("api-key-of-the-environment").getWebhook()).toBeUndefined();
+    expect((await program.end()).stdout).not.toContain("api-key-of-the-environment");
   });
 
-  it("takes the seed of its help, keeping the parts of a handshake that no flag names", async () => {
+  it("takes the seed of its help, faults too, keeping the parts of a handshake that no flag names", async () => {
     const { stdout } = await run("emulator", "--help");
     const [, indented = ""] = /Such as:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
     const seed = await writeText("help.yaml", indented.replaceAll(/^ {2}/gm, ""));
-    const { program, started } = await startWithJson("--seed", seed, "--handshake-timeout-ms", "250");
-    const settings = (await (await fetch(`${started.url}/_emulator/settings`)).json()) as object;
-    expect(settings).toMatchObject({
-      switches: { deliveryAttempts: 3, "handshake.encoding": "json", "handshake.timeoutMs": 250 },
-    });
-    await end(program);
+    const program = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
+    const switches = { deliveryAttempts: 3, "handshake.encoding": "json", "handshake.timeoutMs": 250 };
+    expect(await program.read("settings")).toMatchObject({ switches });
+    expect(await program.read("faults")).toMatchObject([
+      { operation: "set-webhook", fault: { status: 503 } },
+    ]);
+    await program.end();
   });
 
-  it("reads an open point as it is told to", async () => {
+  it("reads an open point and makes a fault as its flags say", async () => {
     const fault = '{"operation":"set-webhook","fault":{"status":418}}';
-    const { program, started } = await startWithJson("--before-first-set", "not-found", "--fault", fault);
-    const [acme] = started.workspaces;
-    if (acme === undefined) throw new Error("no workspace");
-    const post = (action: string, fields: object): Promise<Response> =>
-      fetch(`${acme.baseUrl}?action=${action}`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ ChaveApi: acme.apiKey, ...fields }),
-      });
-    expect((await post("get-webhook", {})).status).toBe(404);
-    const registration = { webhook_url: "http://127.0.0.1:9/", webhook_verification_key: VERIFICATION_KEY };
-    expect((await post("set-webhook", registration)).status).toBe(418);
-    await end(program);
+    const { clientWith, end } = await startWithJson(["--before-first-set", "not-found", "--fault", fault]);
+    const client = clientWith("acme-api-key");
+    await expect(client.getWebhook()).rejects.toMatchObject({ httpStatus: 404 });
+    const inputs = { webhookUrl: "http://127.0.0.1:9/", webhookVerificationKey: VERIFICATION_KEY };
+    await expect(client.setWebhook(inputs)).rejects.toMatchObject({ httpStatus: 418 });
+    await end();
   });
 
-  it("keeps its workspaces with --data, so that the next run with the same words has them", async () => {
+  it("keeps its workspaces with --data: the next run with the same words has them, another seed is reported", async () => {
     const endpoint = await startEndpoint();
-    const words = ["--data", join(folder, "emulator.db"), "--workspace", "acme"];
-    const first = await startWithJson(...words);
-    const [acme] = first.started.workspaces;
-    if (acme === undefined) throw new Error("no workspace");
-    await clientOf(acme).setWebhook({ webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY });
-    await end(first.program);
-    const second = await startWithJson(...words);
-    const [again] = second.started.workspaces;
-    expect(again?.name).toBe("acme");
-    if (again === undefined) throw new Error("no workspace");
-    expect((await clientOf(again).getWebhook())?.webhookUrl).toBe(endpoint.url);
-    const { stderr } = await end(second.program);
-    expect(stderr).toBe("");
+    const data = join(dirname(await writeText("seed.json", "{}")), "emulator.db");
+    const seed = async (apiKey: string) => [
+      "--data",
+      data,
+      "--seed",
+      await writeText("kept.yaml", JSON.stringify({ workspaces: [{ name: "acme", apiKey }] })),
+    ];
+    const first = await startWithJson(await seed("a-first-api-key"));
+    const inputs = { webhookUrl: endpoint.url, webhookVerificationKey: VERIFICATION_KEY };
+    await first.clientWith("a-first-api-key").setWebhook(inputs);
+    expect((await first.end()).stderr).toBe("");
+    const second = await startWithJson(await seed("a-second-api-key"));
+    const registration = await second.clientWith("a-first-api-key").getWebhook();
+    expect(registration?.webhookUrl).toBe(endpoint.url);
+    expect((await second.end()).stderr).toBe(`acme: as kept in ${data}; its options are not applied\n`);
   });
 
-  it("tells of a workspace that --data keeps otherwise than the seed has it", async () => {
-    const data = join(folder, "kept.db");
-    const first = await startWithJson("--data", data, "--seed", await writeSeed("a-first-api-key"));
-    expect((await end(first.program)).stderr).toBe("");
-    const second = await startWithJson("--data", data, "--seed", await writeSeed("a-second-api-key"));
-    expect((await end(second.program)).stderr).toBe(
-      `acme: as kept in ${data}; its options are not applied\n`,
-    );
-  });
-
-  it("warns of a short token, and says that the page is at every address where it listens on all", async () => {
-    const token = await writeText("short-token", "short\n");
-    const program = start("--host", "0.0.0.0", "--token-file", token);
+  it("warns of a short token, and prints that the page is at every address where it listens on all", async () => {
+    const program = start(["--host", "0.0.0.0", "--token-file", await writeText("short-token", "short\n")]);
     const [, port] = await program.waitFor(/at every address of this machine: port (\d+), [^]*Ctrl-C/);
     expect(await program.waitFor(/^registration +http:\/\/127\.0\.0\.1:(\d+)$/m)).toHaveProperty("1", port);
-    const { stderr } = await end(program);
-    expect(stderr).toMatch(
+    expect((await program.end()).stderr).toMatch(
       /^warning: the token in .* has 5 characters and may be guessed; give it 16 or more\n$/,
     );
   });
@@ -233,75 +158,58 @@ faults:
       "greeting.yaml",
       'rules:\n  - when: { text: oi }\n    reply: [{ type: text, text: "Olá, {{name}}!" }]\n',
     );
-    const program = start("--scenario", scenario, "--token-file", await writeText("token", `${token}\n`));
+    const files = ["--scenario", scenario, "--token-file", await writeText("token", `${token}\n`)];
+    const program = start(files);
     const [, page = "", botUrl = ""] = await program.waitFor(
       /^page +(\S+)\?token=<the token>$[^]*?bot URL +(\S+)[^]*Ctrl-C/m,
     );
     expect((await fetch(`${page}health`)).status).toBe(401);
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${page}health`, { headers })).status).toBe(200);
-    expect((await send(botUrl, "acme-flow-api-key", "Oi")).status).toBe(200);
+    expect(await send(botUrl, "acme-flow-api-key", "Oi")).toBe(200);
     await program.waitFor(/from flow .*: Olá, Ana!/);
-    const { stdout, stderr } = await end(program);
+    const { stdout, stderr } = await program.end();
     expect(findSecrets(stdout + stderr, [token])).toEqual([]);
   });
 
   it("prints where it is and nothing more with --quiet", async () => {
-    const program = start("--quiet");
+    const program = start(["--quiet"]);
     const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*Ctrl-C ends it\n/);
     await fetch(baseUrl);
-    const { stdout } = await end(program);
-    expect(stdout).toMatch(/Ctrl-C ends it\n$/);
+    expect((await program.end()).stdout).toMatch(/Ctrl-C ends it\n$/);
   });
 });
 
 describe("apichat emulator, used wrongly", () => {
-  it("ends with 2 and says what is wrong and where, without a value of a file", async () => {
-    const seed = await writeText(
-      "wrong.yaml",
-      "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n",
+  const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
+  it.each<[string[], RegExp, string?]>([
+    [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a text[^]*:4:\d+: workspaces\[1\]/],
+    [["--seed", "/nowhere.yaml"], /nowhere\.yaml: cannot be read \(ENOENT\)/],
+    [["--scenario", "rules: 3\n"], /:1:\d+: rules/],
+    [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "wrong_use"],
+    [["--fault", "{"], /must be JSON/, "wrong_use"],
+    [["--fault", '{"operation":"explode"}'], /faults\[0\]/],
+    [["--flow", "explode"], /Allowed choices are echo, menu, silent/, "wrong_use"],
+    [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/, "wrong_use"],
+    [["--host", "0.0.0.0"], /token/],
+    [["--workspace", "a/b"], /letter/],
+  ])("ends with 2 for %j, without a value of a file", async (parameters, reason, code = "invalid_config") => {
+    const words = parameters.map(async (word) =>
+      word.endsWith("\n") ? writeText("wrong.yaml", word) : word,
     );
-    const noScenario = await writeText("scenario.yaml", "rules: 3\n");
-    const cases: [string[], RegExp][] = [
-      [["--seed", seed], /wrong\.yaml:3:\d+: workspaces\[0\]\.apiKey: must be a text/],
-      [["--seed", seed], /wrong\.yaml:4:\d+: workspaces\[1\]/],
-      [["--seed", join(folder, "nowhere.yaml")], /nowhere\.yaml: cannot be read \(ENOENT\)/],
-      [["--scenario", noScenario], /scenario\.yaml:1:\d+: rules/],
-      [["--scenario", noScenario, "--flow", "echo"], /either --flow or --scenario/],
-      [["--fault", "{"], /must be JSON/],
-      [["--fault", '{"operation":"explode"}'], /faults\[0\]/],
-      [["--flow", "explode"], /Allowed choices are echo, menu, silent/],
-      [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/],
-      [["--host", "0.0.0.0"], /token/],
-      [["--workspace", "a/b"], /letter/],
-    ];
-    for (const [parameters, reason] of cases) {
-      const said = await run("emulator", ...FREE, ...parameters);
-      expect([parameters, said.exitCode, said.stdout]).toEqual([parameters, 2, ""]);
-      expect(said.stderr).toMatch(reason);
-      expect(said.stderr).not.toContain("a-secret-in-a-seed");
-    }
+    const said = await runCli(["emulator", ...FREE, "--json", ...(await Promise.all(words))]);
+    expect(said).toMatchObject(wrongUse(reason, code));
+    expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 
-  it("ends with 1 where a port is taken, and says how to find who has it", async () => {
-    const { port } = await startServer();
-    for (const parameters of [
-      ["--port", String(port), "--bot-port", "0"],
-      ["--port", "0", "--bot-port", String(port)],
-    ]) {
-      const said = await run("emulator", ...parameters);
+  it.each(["--port", "--bot-port"])(
+    "ends with 1 where %s is taken, and says who to look for",
+    async (option) => {
+      const { port } = await startServer();
+      const said = await runCli(["emulator", ...FREE, "--json", option, String(port)]);
       expect(said).toMatchObject({ exitCode: 1, stdout: "" });
-      expect(said.stderr).toContain(
-        `cannot listen on 127.0.0.1 port ${port}: the port is taken by another program`,
-      );
-      expect(said.stderr).toContain(`ss -ltnp 'sport = :${port}'`);
-    }
-  });
-
-  it("names every open point, with examples and exit codes, in its help", async () => {
-    const { stdout, exitCode } = await run("emulator", "--help");
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/Open points of the specification[^]*--flow-key <reading>[^]*- bearer: /);
-    expect(stdout).toMatch(/Examples:\n.*\$ apichat emulator[^]*Exit code: 0 ended/);
-  });
+      expect(said.error?.message).toContain(`port ${port}: the port is taken by another program`);
+      expect(said.error?.message).toContain(`ss -ltnp 'sport = :${port}'`);
+    },
+  );
 });

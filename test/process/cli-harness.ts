@@ -1,53 +1,124 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { startEmulator, type Emulator, type EmulatorOptions } from "../../dist/provider/emulator/index.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { afterTests } from "../support/http.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { startProgram, type Said } from "./program.ts";
+import { makeFolder, startProgram, type Program, type ProgramOptions, type Said } from "./program.ts";
 
 export { API_KEY, VERIFICATION_KEY };
 
-/** A folder that is gone after the tests; writes a file for its owner only, and gives its path. */
-export async function makeFolder(): Promise<
-  (name: string, content: string, mode?: number) => Promise<string>
-> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-cli-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
-  return async (name, content, mode = 0o600) => {
+/** Is in the queries of URLs. */
+export const QUERY_SECRET = "query-token-0123456789";
+
+/** Writes files for their owner only, into a folder that is gone after the tests, and gives the path of each. */
+export async function makeWriter() {
+  const folder = await makeFolder();
+  return async (name: string, content: string, mode = 0o600): Promise<string> => {
     const path = join(folder, name);
     await writeFile(path, content, { mode });
     return path;
   };
 }
 
-export interface CliOptions {
-  environment?: Record<string, string>;
-  stdin?: string;
+export interface CliOptions extends ProgramOptions {
   /** Secrets that the command is meant to print. */
-  shows?: string[];
+  shows?: readonly string[];
 }
 
-/** Runs the program to its end, and looks for the tests' secrets in all that it said. */
+/** What a run has printed, and what scripts read of it: stdout as JSON, and the error that --json puts last on stderr. */
+export interface CliRun extends Said {
+  json: unknown;
+  error: { code: string; message: string } | undefined;
+}
+
+/** Runs the program to its end, and searches all that it printed for the tests' secrets. */
 export async function runCli(
   parameters: readonly string[],
-  { environment = {}, stdin, shows = [] }: CliOptions = {},
-): Promise<Said> {
-  const said = await startProgram(parameters, {
-    environment: { NO_COLOR: "1", ...environment },
-    ...(stdin === undefined ? {} : { stdin }),
-  }).ended;
+  { environment = {}, shows = [], ...options }: CliOptions = {},
+): Promise<CliRun> {
+  const program = startProgram(parameters, { environment: { NO_COLOR: "1", ...environment }, ...options });
+  const said = await program.ended;
   const secrets = [API_KEY, VERIFICATION_KEY, QUERY_SECRET].filter((secret) => !shows.includes(secret));
   expect(findSecrets(said.stdout + said.stderr, secrets)).toEqual([]);
-  return said;
+  const last = parse(said.stderr.trimEnd().split("\n").at(-1)) as Pick<CliRun, "error"> | undefined;
+  return { ...said, json: parse(said.stdout), error: last?.error };
 }
 
-/** Stands in the queries of URLs. */
-export const QUERY_SECRET = "query-token-0123456789";
-
-/** The error that --json puts on the last line of stderr. */
-export function errorOf({ stderr }: Said): { code: string; message: string } {
-  const last = stderr.trimEnd().split("\n").at(-1) ?? "";
-  return (JSON.parse(last) as { error: { code: string; message: string } }).error;
+function parse(text = ""): unknown {
+  return /^[[{]/.test(text) ? (JSON.parse(text) as unknown) : undefined;
 }
+
+/** Matches a run that was refused as wrong use, before anything was done. */
+export const wrongUse = (message: RegExp | string, code = "wrong_use"): object => ({
+  exitCode: 2,
+  stdout: "",
+  error: { code, message: expect.stringMatching(message) },
+});
+
+/** The service with the workspaces acme and globex, which share an API key. */
+export async function startService(options: EmulatorOptions = {}): Promise<Emulator> {
+  const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
+  const emulator = await startEmulator({ workspaces, ...options });
+  afterTests(() => emulator.close());
+  return emulator;
+}
+
+/** A program that runs until it is ended, and what it has printed so far. */
+export interface LiveProgram extends Program {
+  stdout: () => string;
+  /** The first line of NDJSON that fits, once it is there. */
+  waitForJson: <T = Record<string, unknown>>(fits: (line: Record<string, unknown>) => boolean) => Promise<T>;
+  /** Waits until stdout matches. */
+  waitFor: (pattern: RegExp) => Promise<RegExpMatchArray>;
+  /** Ends it, as Ctrl-C does unless another signal is given. */
+  end: (signal?: NodeJS.Signals) => Promise<Said>;
+}
+
+/** Starts the program and reads its stdout as it comes. */
+export function startLive(parameters: readonly string[], options?: ProgramOptions): LiveProgram {
+  const program = startProgram(parameters, options);
+  const { child, ended } = program;
+  let stdout = "";
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString("utf8")));
+  const until = async <T>(find: () => T | null | undefined): Promise<T> => {
+    let isEnded = false;
+    void ended.then(() => (isEnded = true));
+    await expect.poll(() => isEnded || find(), { timeout: 30_000, interval: 10 }).toBeTruthy();
+    const found = find();
+    if (!found) throw new Error(`it has ended: ${JSON.stringify(await ended)}`);
+    return found;
+  };
+  return {
+    ...program,
+    stdout: () => stdout,
+    waitForJson: <T>(fits: (line: Record<string, unknown>) => boolean) =>
+      until(() => readJsonLines(stdout).find(fits) as T | undefined),
+    waitFor: (pattern) => until(() => pattern.exec(stdout)),
+    end: (signal = "SIGINT") => {
+      child.kill(signal);
+      return ended;
+    },
+  };
+}
+
+/** The whole lines. */
+export const readJsonLines = (text: string): Record<string, unknown>[] =>
+  text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** A module for `node --import`: it writes each package that is loaded on stderr. */
+export const LIST_PACKAGES = `
+import { writeSync } from "node:fs";
+import { registerHooks } from "node:module";
+registerHooks({
+  load(url, context, next) {
+    const [, name] = /.*\\/node_modules\\/((?:@[^/]+\\/)?[^/]+)\\//.exec(url) ?? [];
+    if (name !== undefined) writeSync(2, name + "\\n");
+    return next(url, context);
+  },
+});
+`;

@@ -1,40 +1,44 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { makeFolder, runCli } from "./cli-harness.ts";
-import { TELL_PACKAGES } from "./tell-packages.ts";
+import { LIST_PACKAGES, makeWriter, runCli, wrongUse } from "./cli-harness.ts";
 
 let hook: string;
 beforeAll(async () => {
-  const writeFile = await makeFolder();
-  hook = await writeFile("tell-packages.mjs", TELL_PACKAGES);
+  const writeFile = await makeWriter();
+  hook = await writeFile("list-packages.mjs", LIST_PACKAGES);
 });
 
-describe("--help", () => {
+test.each([
+  ["", "init"],
+  ["webhook", "webhook get", "webhook set", "webhook delete", "webhook plan"],
+  ["send", "send text", "send button", "send image", "send audio", "send video", "send file"],
+  ["sign", "verify", "doctor", "listen", "emulator"],
+  ["responder deliveries", "responder dead-letters", "responder replay", "responder retry"],
+])(
+  "--help has examples and exit codes, and loads no package but commander: apichat %s, %s …",
+  async (...all) => {
+    for (const command of all) {
+      const { exitCode, stdout, stderr } = await runCli([...command.split(" "), "--help"].filter(Boolean), {
+        environment: { NODE_OPTIONS: `--import=${hook}` },
+      });
+      expect({ command, exitCode, packages: [...new Set(stderr.trim().split("\n"))] }).toEqual({
+        command,
+        exitCode: 0,
+        packages: ["commander"],
+      });
+      expect(stdout).toMatch(/\nExamples:\n {2}\$ [^]*\nExit code: 0 /);
+      expect(stdout).toContain("--json");
+      expect(stdout).not.toContain("\u001b");
+    }
+  },
+);
+
+describe("what the command line does not know", () => {
   test.each([
-    "",
-    "init",
-    "webhook",
-    "webhook get",
-    "webhook set",
-    "webhook delete",
-    "webhook plan",
-    "send",
-    "send text",
-    "send button",
-    "send image",
-    "send audio",
-    "send video",
-    "send file",
-    "sign",
-    "verify",
-  ])("of apichat %s has examples and exit codes, and loads no package but commander", async (command) => {
-    const { exitCode, stdout, stderr } = await runCli([...command.split(" "), "--help"].filter(Boolean), {
-      environment: { NODE_OPTIONS: `--import=${hook}` },
-    });
-    expect(exitCode).toBe(0);
-    expect([...new Set(stderr.trim().split("\n"))]).toEqual(["commander"]);
-    expect(stdout).toMatch(/\nExamples:\n {2}\$ /);
-    expect(stdout).toMatch(/\nExit code: 0 /);
-    expect(stdout).toContain("--json");
-    expect(stdout).not.toContain("\u001b");
+    ["frob", "unknown command 'frob'; see apichat --help"],
+    ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
+    ["webhook get --frob", "unknown option '--frob'; see apichat webhook get --help"],
+    ["verify", "missing required argument 'url'; see apichat verify --help"],
+  ])("apichat %s is wrong use, and names where the help is", async (words, message) => {
+    expect(await runCli([...words.split(" "), "--json"])).toMatchObject(wrongUse(message));
   });
 });

@@ -1,25 +1,22 @@
-import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../support/http.ts";
-import { errorOf, makeFolder, runCli, type CliOptions } from "./cli-harness.ts";
-import type { Said } from "./program.ts";
+import { makeWriter, runCli, wrongUse, type CliOptions } from "./cli-harness.ts";
 
 const FLOW_API_KEY = "flow-api-key/+of=acme-0123456789";
 
-let answer = { status: 200, body: '{"status":"ok"}' };
 let server: TestServer;
-const received: { authorization: string | undefined; body: unknown }[] = [];
-
-beforeAll(async () => {
-  server = await startServer(({ headers, body }, response) => {
-    received.push({ authorization: headers.authorization, body: JSON.parse(body) as unknown });
-    response.writeHead(answer.status).end(answer.body);
-  });
+let botUrl: string;
+beforeEach(async () => {
+  server = await startServer((_, response) => response.end('{"status":"ok"}'));
+  botUrl = `${server.url}/api/apichat/f0123`;
 });
 
-beforeEach(() => {
-  received.length = 0;
-  answer = { status: 200, body: '{"status":"ok"}' };
-});
+const received = () =>
+  server.requests.map(({ headers, body }) => ({
+    authorization: headers.authorization,
+    header: headers["x-api-key"],
+    body: JSON.parse(body) as unknown,
+  }));
 
 const CONTACT = ["--sender-id", "42", "--sender-name", "Ana", "--conversation-id", "7"];
 const COMMON = {
@@ -28,17 +25,15 @@ const COMMON = {
   conversation_id: 7,
 };
 
-async function send(parameters: readonly string[], options: CliOptions = {}): Promise<Said> {
-  const environment = {
-    APICHAT_BOT_URL: `${server.url}/api/apichat/f0123`,
-    APICHAT_FLOW_API_KEY: FLOW_API_KEY,
-  };
+async function send(parameters: readonly string[], options: CliOptions = {}) {
+  const environment = { APICHAT_BOT_URL: botUrl, APICHAT_FLOW_API_KEY: FLOW_API_KEY };
   const said = await runCli(["send", ...parameters], { environment, ...options });
   expect(said.stdout + said.stderr).not.toContain(FLOW_API_KEY);
   return said;
 }
 
 describe("apichat send", () => {
+  const url = "https://files.example/1";
   test.each<[string, string[], object]>([
     ["text", ["Olá"], { event: "message_created", content: "Olá" }],
     [
@@ -52,77 +47,60 @@ describe("apichat send", () => {
     ],
     ...["image", "audio", "video", "file"].map((kind): [string, string[], object] => [
       kind,
-      ["https://files.example/1"],
-      {
-        event: "message_created",
-        content: "",
-        attachments: [{ file_type: kind, data_url: "https://files.example/1" }],
-      },
+      [url],
+      { event: "message_created", content: "", attachments: [{ file_type: kind, data_url: url }] },
     ]),
-  ])(
-    "%s posts one message with the flow's API key, and prints the answer",
-    async (kind, parameters, body) => {
-      const said = await send([kind, ...parameters, ...CONTACT]);
-      expect(said).toMatchObject({ exitCode: 0, stdout: 'sent  HTTP 200  {"status":"ok"}\n', stderr: "" });
-      expect(received).toEqual([{ authorization: `Bearer ${FLOW_API_KEY}`, body: { ...COMMON, ...body } }]);
-    },
-  );
-
-  test("--flow-api-key-as presents the key in another way", async () => {
-    const message = { ...COMMON, event: "message_created", content: "Hello" };
-    const ways = ["raw", "body", "header:X-Api-Key"].map((way) => ["--flow-api-key-as", way]);
-    for (const way of ways) expect((await send(["text", "Hello", ...CONTACT, ...way])).exitCode).toBe(0);
-    expect(received).toEqual([
-      { authorization: FLOW_API_KEY, body: message },
-      { authorization: undefined, body: { ...message, ChaveApi: FLOW_API_KEY } },
-      { authorization: undefined, body: message },
-    ]);
-    for (const way of ["cookie", "header:", "header:Host"]) {
-      const said = await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", way]);
-      expect(said.exitCode).toBe(2);
-      expect(said.stderr).toContain("--flow-api-key-as");
-    }
-    expect(received).toHaveLength(3);
+  ])("%s posts one message with the flow's API key, and prints the answer", async (kind, words, body) => {
+    const said = await send([kind, ...words, ...CONTACT]);
+    expect(said).toMatchObject({ exitCode: 0, stdout: 'sent  HTTP 200  {"status":"ok"}\n', stderr: "" });
+    expect(received()).toEqual([{ authorization: `Bearer ${FLOW_API_KEY}`, body: { ...COMMON, ...body } }]);
   });
 
-  test("text - is that of stdin, less the line break at its end", async () => {
-    const said = await send(["text", "-", ...CONTACT, "--json"], {
-      environment: { APICHAT_BOT_URL: `${server.url}/api/apichat/f0123`, APICHAT_FLOW_API_KEY: FLOW_API_KEY },
-      stdin: "two\nlines\n",
+  test.each([
+    ["raw", { authorization: FLOW_API_KEY }, {}],
+    ["body", {}, { ChaveApi: FLOW_API_KEY }],
+    ["header:X-Api-Key", { header: FLOW_API_KEY }, {}],
+  ])("--flow-api-key-as %s presents the key in this way", async (way, headers, fields) => {
+    const said = await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", way]);
+    expect(said.exitCode).toBe(0);
+    const body = { ...COMMON, event: "message_created", content: "Hello", ...fields };
+    expect(received()).toEqual([{ ...headers, body }]);
+  });
+
+  test("takes everything from a file of credentials, and a text from stdin, less its last line break", async () => {
+    const writeFile = await makeWriter();
+    const file = await writeFile("acme.yaml", `botUrl: ${botUrl}\nflowApiKey: ${FLOW_API_KEY}\n`);
+    const options = { environment: {}, stdin: "two\nlines\n" };
+    const said = await send(["text", "-", ...CONTACT, "--json", "--credentials", file], options);
+    expect(said).toMatchObject({
+      json: { httpStatus: 200, body: { status: "ok" }, attempts: 1 },
+      stderr: "",
     });
-    expect(JSON.parse(said.stdout)).toEqual({ httpStatus: 200, body: { status: "ok" }, attempts: 1 });
-    expect(received).toMatchObject([{ body: { content: "two\nlines" } }]);
+    expect(received()).toMatchObject([{ body: { content: "two\nlines" } }]);
   });
 
   test("ends with 1 where the service refuses, with the reason as JSON", async () => {
-    answer = { status: 401, body: `{"message":"no such key ${FLOW_API_KEY}"}` };
+    server.answerWith((_, response) => response.writeHead(401).end(`{"message":"no key ${FLOW_API_KEY}"}`));
     const said = await send(["text", "Hello", ...CONTACT, "--json"]);
-    expect({ exitCode: said.exitCode, stdout: said.stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(errorOf(said).code).toBe("unauthorized");
-    expect(received).toHaveLength(1);
+    expect(said).toMatchObject({ exitCode: 1, stdout: "", error: { code: "unauthorized" } });
+    expect(received()).toHaveLength(1);
   });
 
-  test("sends nothing if something is missing or wrong", async () => {
-    expect((await send(["text", "Hello", "--sender-id", "42"])).exitCode).toBe(2);
-    expect((await send(["text", ...CONTACT])).exitCode).toBe(2);
-    expect((await send(["text", "", ...CONTACT])).exitCode).toBe(2);
-    expect((await send(["image", "not-a-url", ...CONTACT])).exitCode).toBe(2);
-    const beyond = [...CONTACT.slice(0, -1), "9007199254740992"];
-    expect((await send(["text", "Hello", ...beyond])).exitCode).toBe(2);
-    expect((await send(["text", "Hello", ...CONTACT], { environment: {} })).stderr).toMatch(
-      /APICHAT_BOT_URL/,
-    );
-    expect(received).toEqual([]);
-  });
-
-  test("takes everything from a file of credentials", async () => {
-    const writeFile = await makeFolder();
-    const file = await writeFile(
-      "acme.yaml",
-      `botUrl: ${server.url}/api/apichat/f0123\nflowApiKey: ${FLOW_API_KEY}\n`,
-    );
-    const said = await send(["text", "Hello", ...CONTACT, "--credentials", file], { environment: {} });
-    expect(said).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(received).toHaveLength(1);
+  test.each<[string[], RegExp, string?]>([
+    [["text", "Hello", "--sender-id", "42"], /--sender-name/],
+    [["text", ...CONTACT], /'text'/],
+    [["text", "", ...CONTACT], /text/, "invalid_config"],
+    [["image", "not-a-url", ...CONTACT], /url/, "invalid_config"],
+    [["text", "Hello", ...CONTACT, "--conversation-id", "9007199254740992"], /--conversation-id/],
+    [["text", "Hello", ...CONTACT, "--flow-api-key-as", "cookie"], /--flow-api-key-as/],
+    [
+      ["text", "Hello", ...CONTACT, "--flow-api-key-as", "header:Host"],
+      /--flow-api-key-as/,
+      "invalid_config",
+    ],
+    [["text", "Hello", ...CONTACT, "--bot-url", ""], /bot URL/],
+  ])("%j is wrong use, and nothing is sent", async (parameters, message, code) => {
+    expect(await send([...parameters, "--json"])).toMatchObject(wrongUse(message, code));
+    expect(received()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -37,28 +37,25 @@ export interface ProgramOptions {
   /** No file of the process may grow beyond this: a write fails as it does on a full disk. */
   fileLimitKib?: number;
   /** What it reads from stdin. Default: nothing, and no terminal. */
-  stdin?: string;
+  stdin?: string | undefined;
+  cwd?: string | undefined;
 }
 
 /** Starts the program; ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { environment = {}, fileLimitKib, stdin }: ProgramOptions = {},
+  { environment = {}, fileLimitKib, stdin, cwd }: ProgramOptions = {},
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
-  const limit = fileLimitKib === undefined ? "" : `ulimit -f ${fileLimitKib};`;
-  const words = ["-c", `${limit} exec "$0" "$@"`, process.execPath, PROGRAM, ...parameters];
-  const child = spawn("bash", words, { env, stdio: ["pipe", "pipe", "pipe"] });
+  const limit = fileLimitKib === undefined ? [] : ["bash", "-c", `ulimit -f ${fileLimitKib}; exec "$0" "$@"`];
+  const [command = "", ...words] = [...limit, process.execPath, PROGRAM, ...parameters];
+  const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>
     child.once("close", (exitCode, signal) => resolve({ exitCode, signal })),
   );
   const ended = Promise.all([closed, text(child.stdout), text(child.stderr)]).then(
-    ([how, stdout, stderr]) => ({
-      ...how,
-      stdout,
-      stderr,
-    }),
+    ([how, stdout, stderr]) => ({ ...how, stdout, stderr }),
   );
   const program = { child, ended };
   programs.push(program);
@@ -71,6 +68,13 @@ export const run = (...parameters: string[]): Promise<Said> => startProgram(para
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
 
+/** A folder that is gone after the tests. */
+export async function makeFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "apichat-process-")));
+  folders.push(folder);
+  return folder;
+}
+
 /** A folder with a configuration in it, gone after the tests. */
 export interface Home {
   folder: string;
@@ -80,8 +84,7 @@ export interface Home {
 }
 
 export async function makeHome(config: object | string = {}): Promise<Home> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-process-"));
-  folders.push(folder);
+  const folder = await makeFolder();
   const configFile = join(folder, "config.json");
   const configure = async (given: object | string): Promise<void> => {
     const whole = { port: 0, dataDir: "data", workspaces: { acme: { verificationKeys: KEY } } };

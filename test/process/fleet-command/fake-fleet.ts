@@ -10,16 +10,8 @@ import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports
 
 /** What the test wants of it. */
 export interface Wishes {
-  /** Where each call is noted, one JSON line each. */
-  callsFile: string;
-  nothingToDo?: boolean;
-  /** A run was killed before it wrote the index stack. */
-  indexIsStale?: boolean;
-  /** What changes besides webhooks. */
-  others?: FleetPlan["others"];
-  planFails?: boolean;
-  /** The workspaces that left the list. */
-  removals?: string[];
+  /** What its plan has besides the usual. */
+  plan?: Partial<FleetPlan>;
   upFails?: boolean;
   /** `up` waits for the signal, or does not even end then. */
   up?: "until-stopped" | "for-ever";
@@ -30,15 +22,19 @@ export interface Wishes {
 const wishes = JSON.parse(process.env["WISHES"] ?? "{}") as Wishes;
 const NAMES = ["acme", "globex", "initech", "umbrella"];
 
-function called(name: string, given: RunOptions & { kill?: boolean } = {}): void {
-  const { signal: _signal, onEvent: _onEvent, ...options } = given;
-  appendFileSync(wishes.callsFile, `${JSON.stringify({ name, options })}\n`);
+/** Where each call is noted, one JSON line each. */
+const note = (call: object): void =>
+  appendFileSync(process.env["CALLS_FILE"] ?? "", `${JSON.stringify(call)}\n`);
+
+function called(name: string, given: object = {}): void {
+  const { signal: _signal, onEvent: _onEvent, ...options } = given as RunOptions;
+  note({ name, options });
 }
 
 const list = (...names: string[]) =>
   names.map((name) => ({ name, baseUrl: `https://platform.example/${name}` }));
 
-function tell({ onEvent }: RunOptions): void {
+function reportEvents({ onEvent }: RunOptions): void {
   onEvent?.({ type: "run-started", action: "up", stacks: 2, workspaces: 4 });
   onEvent?.({ type: "stack-started", stack: "production-0-of-2", workspaces: 2 });
   for (const workspace of NAMES) {
@@ -50,31 +46,37 @@ function tell({ onEvent }: RunOptions): void {
 
 async function up(options: RunOptions = {}) {
   called("up", options);
-  tell(options);
-  const { signal } = options;
+  reportEvents(options);
   if (wishes.up !== undefined) {
     // A promise alone does not keep a process alive, as the engine would.
     const alive = setInterval(() => undefined, 1_000);
     await new Promise<void>((resolve) => {
-      signal?.addEventListener("abort", () => {
+      options.signal?.addEventListener("abort", () => {
         if (wishes.up === "until-stopped") resolve();
-        else appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "asked to stop" })}\n`);
+        else note({ name: "asked to stop" });
       });
-      appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "waiting" })}\n`);
+      note({ name: "waiting" });
     });
     clearInterval(alive);
     return fleetReport({ outcome: "stopped", stoppedBy: "interrupted" });
   }
   if (!wishes.upFails) return fleetReport();
-  const failure = {
-    workspace: "acme",
+  const failures = ["acme", "globex"].map((workspace) => ({
+    workspace,
     stack: "production-0-of-2",
     message: "no answer\u001b[2J\nmore of it",
-  };
-  const second = { ...failure, workspace: "globex" };
-  for (const one of [failure, second]) options.onEvent?.({ type: "failure", failure: one });
-  return fleetReport({ outcome: "failed", failures: [failure, second] });
+  }));
+  for (const failure of failures) options.onEvent?.({ type: "failure", failure });
+  return fleetReport({ outcome: "failed", failures });
 }
+
+/** A method that notes its call and gives this. */
+const giving =
+  <T>(name: string, given: T) =>
+  (options?: object) => {
+    called(name, options);
+    return Promise.resolve(given);
+  };
 
 const fleet: Fleet = {
   name: "production",
@@ -85,56 +87,30 @@ const fleet: Fleet = {
     { name: "production-0-of-2", index: 0, workspaces: list("acme", "globex") },
     { name: "production-1-of-2", index: 1, workspaces: list("initech", "umbrella") },
   ],
-  plan: (options) => {
-    called("plan", options);
-    if (wishes.planFails) return Promise.resolve(fleetPlan({ outcome: "failed" }));
-    const totals = { create: 0, update: 0, delete: 0, same: 4 };
-    const { others = [], indexIsStale = false, removals } = wishes;
-    if (removals) return Promise.resolve(fleetPlan({ removals }));
-    const index = indexIsStale ? "stale" : "current";
-    return Promise.resolve(fleetPlan(wishes.nothingToDo ? { totals, removals: [], others, index } : {}));
-  },
+  plan: giving("plan", fleetPlan(wishes.plan ?? {})),
   up,
-  refresh: (options) => {
-    called("refresh", options);
-    return Promise.resolve(fleetReport({ action: "refresh" }));
-  },
-  destroy: (options) => {
-    called("destroy", options);
-    return Promise.resolve(fleetReport({ action: "destroy" }));
-  },
-  rotate: (options) => {
-    called("rotate", options);
-    const keys = { new: NAMES, old: [], unsure: [] };
-    return Promise.resolve({ ...fleetReport({ action: "rotate" }), rotation: "2026-12", waves: [], keys });
-  },
-  watch: (options) => {
-    called("watch", options);
-    const { drift: outcome = "no-drift" } = wishes;
-    return Promise.resolve({
-      ...fleetReport(),
-      outcome,
-      checkedAt: "2026-11-21T22:00:00.000Z",
-      workspaces: [],
-      others: [],
-      failures: [],
-      checked: 4,
-    });
-  },
+  refresh: giving("refresh", fleetReport({ action: "refresh" })),
+  destroy: giving("destroy", fleetReport({ action: "destroy" })),
+  rotate: giving("rotate", {
+    ...fleetReport({ action: "rotate" }),
+    rotation: "2026-12",
+    waves: [],
+    keys: { new: NAMES, old: [], unsure: [] },
+  }),
+  watch: giving("watch", {
+    ...fleetReport(),
+    outcome: wishes.drift ?? "no-drift",
+    checkedAt: "2026-11-21T22:00:00.000Z",
+    workspaces: [],
+    others: [],
+    failures: [],
+    checked: 4,
+  }),
   botUrls: () => Promise.resolve(wishes.botUrls ?? {}),
-  close: (options) => {
-    called("close", options);
-    return Promise.resolve();
-  },
+  close: giving("close", undefined),
 };
 
-const program = fleetProgram({
-  name: "node fleet.ts",
-  open: () => {
-    called("open");
-    return Promise.resolve(fleet);
-  },
-});
+const program = fleetProgram({ name: "node fleet.ts", open: giving("open", fleet) });
 reportAsOthers(program);
 try {
   await program.parseAsync();
