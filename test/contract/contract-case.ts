@@ -74,6 +74,14 @@ export interface ContractCase {
   cannot?: Partial<Record<ContractRuntime, string>>;
 }
 
+/** Cases of one expectation, by their names. */
+export const casesOf = (
+  expected: ContractExpectation,
+  requests: Record<string, ContractRequest>,
+  more: Pick<ContractCase, "options" | "cannot"> = {},
+): ContractCase[] =>
+  Object.entries(requests).map(([name, request]) => ({ name, request, expected, ...more }));
+
 /** The same reason for every front of a Lambda function. */
 export const cannotOnLambda = (reason: string): Record<LambdaFront, string> => ({
   "REST API": reason,

@@ -1,9 +1,11 @@
 import {
   cannotOnLambda,
+  casesOf,
   delivered,
   refused,
   type ContractCase,
   type ContractExpectation,
+  type ContractRequest,
 } from "../contract-case.ts";
 
 const MIB = 1024 * 1024;
@@ -32,122 +34,111 @@ function textOfBytes(length: number): { body: string; expected: ContractExpectat
   return { body: empty.replace('""', `"${text}"`), expected: anyText(text) };
 }
 
-const signed = (name: string, body: string | Uint8Array, expected: ContractExpectation): ContractCase => ({
-  name,
-  request: { body, signed: {} },
-  expected,
+const signed = (body: string | Uint8Array): ContractRequest => ({ body, signed: {} });
+const inChunks = (body: string, chunkBytes: number): ContractRequest => ({
+  ...signed(body),
+  transfer: { chunkBytes },
 });
+const whole = { cannot: cannotOnLambda("the event holds the whole body") };
+const limited = { options: { bodyLimitBytes: 1000 } };
 
-const whole = "the event holds the whole body";
+/** What a body is read as. */
+const readAs = (text: string, name: string, body: string | Uint8Array): ContractCase[] =>
+  casesOf(anyText(text), { [name]: signed(body) });
 
 export const bodyCases: ContractCase[] = [
-  signed("UTF-8 beyond the basic plane", '{"type":"text","text":"olá, 世界 🎉"}', anyText("olá, 世界 🎉")),
-  signed(
+  ...readAs("olá, 世界 🎉", "UTF-8 beyond the basic plane", '{"type":"text","text":"olá, 世界 🎉"}'),
+  ...readAs(
+    "café 🎉 </b>",
     "escapes as PHP writes them",
     '{"type":"text","text":"caf\\u00e9 \\ud83c\\udf89 <\\/b>"}',
-    anyText("café 🎉 </b>"),
   ),
-  signed("an escaped lone surrogate", '{"type":"text","text":"a\\ud800b"}', anyText("a\ud800b")),
-  signed(
+  ...readAs("a\ud800b", "an escaped lone surrogate", '{"type":"text","text":"a\\ud800b"}'),
+  ...readAs(
+    "\udf89\ud83c",
     "escaped surrogates in the wrong order",
     '{"type":"text","text":"\\udf89\\ud83c"}',
-    anyText("\udf89\ud83c"),
   ),
-  signed(
+  ...readAs(
+    "a\ufffd\ufffd\ufffdb",
     "a lone surrogate in the bytes, read as replacement characters",
     bytesOf('{"type":"text","text":"a', [0xed, 0xa0, 0x80], 'b"}'),
-    anyText("a\ufffd\ufffd\ufffdb"),
   ),
-  signed(
+  ...readAs(
+    "\ufffd\ufffd\ufffd",
     "bytes that are not UTF-8, read as replacement characters",
     bytesOf('{"type":"text","text":"', [0xff, 0xfe, 0x80], '"}'),
-    anyText("\ufffd\ufffd\ufffd"),
   ),
-  signed("an escaped NUL", '{"type":"text","text":"a\\u0000b"}', anyText("a\0b")),
-  signed("line separators", '{"type":"text","text":"a\u2028b\u2029"}', anyText("a\u2028b\u2029")),
-  signed("a byte order mark", '\ufeff{"type":"text","text":"x"}', anyText("x")),
-  signed("white space around and within", ' \r\n{\t"type" : "text",\n"text":"x" }\r\n', anyText("x")),
-  signed(
-    "a name that comes twice: the last counts",
-    '{"type":"file","type":"text","text":"x"}',
-    anyText("x"),
+  ...readAs("a\0b", "an escaped NUL", '{"type":"text","text":"a\\u0000b"}'),
+  ...readAs("a\u2028b\u2029", "line separators", '{"type":"text","text":"a\u2028b\u2029"}'),
+  ...readAs("x", "a byte order mark", '\ufeff{"type":"text","text":"x"}'),
+  ...readAs("x", "white space around and within", ' \r\n{\t"type" : "text",\n"text":"x" }\r\n'),
+  ...readAs("x", "a name that comes twice: the last counts", '{"type":"file","type":"text","text":"x"}'),
+  ...casesOf(delivered("unknown", 0), { "a plain zero": signed("0") }),
+  ...casesOf(notJson, {
+    "an empty body is no JSON": signed(""),
+    "white space is no JSON": signed(" \n"),
+    "a form is no JSON": signed("type=text&text=x"),
+    "an object that is cut off is no JSON": signed('{"type":"text","text":"x"'),
+    "two objects are no JSON": signed('{"type":"text"}{"type":"text"}'),
+    "a comma too many is no JSON": signed('{"type":"text",}'),
+    "single quotes are no JSON": signed("{'type':'text'}"),
+    "NaN is no JSON": signed('{"type":"text","conv_id":NaN}'),
+    "a raw line feed in a text is no JSON": signed('{"type":"text","text":"a\nb"}'),
+    "a raw NUL is no JSON": signed('{"type":"text"}\0'),
+    "UTF-16 is no JSON": signed(utf16Of('{"a":1}')),
+  }),
+  ...casesOf(refused(401, "invalid_signature", /missing/), {
+    "an empty body without a signature is refused": {},
+    "what is no JSON is not looked at without a signature": { body: "{ not JSON" },
+  }),
+  ...casesOf(textOfBytes(MIB).expected, { "1 MiB to the byte": signed(textOfBytes(MIB).body) }),
+  ...casesOf(tooLarge, { "one byte more than 1 MiB is too large": signed(textOfBytes(MIB + 1).body) }),
+  ...casesOf(
+    textOfBytes(1000).expected,
+    { "a body as large as a limit of the program's own": signed(textOfBytes(1000).body) },
+    limited,
   ),
-  signed("a plain zero", "0", delivered("unknown", 0)),
-  signed("an empty body is no JSON", "", notJson),
-  signed("white space is no JSON", " \n", notJson),
-  signed("a form is no JSON", "type=text&text=x", notJson),
-  signed("an object that is cut off is no JSON", '{"type":"text","text":"x"', notJson),
-  signed("two objects are no JSON", '{"type":"text"}{"type":"text"}', notJson),
-  signed("a comma too many is no JSON", '{"type":"text",}', notJson),
-  signed("single quotes are no JSON", "{'type':'text'}", notJson),
-  signed("NaN is no JSON", '{"type":"text","conv_id":NaN}', notJson),
-  signed("a raw line feed in a text is no JSON", '{"type":"text","text":"a\nb"}', notJson),
-  signed("a raw NUL is no JSON", '{"type":"text"}\0', notJson),
-  signed("UTF-16 is no JSON", utf16Of('{"a":1}'), notJson),
-  {
-    name: "an empty body without a signature is refused",
-    request: {},
-    expected: refused(401, "invalid_signature", /missing/),
-  },
-  {
-    name: "what is no JSON is not looked at without a signature",
-    request: { body: "{ not JSON" },
-    expected: refused(401, "invalid_signature", /missing/),
-  },
-  signed("1 MiB to the byte", textOfBytes(MIB).body, textOfBytes(MIB).expected),
-  signed("one byte more than 1 MiB is too large", textOfBytes(MIB + 1).body, tooLarge),
-  {
-    name: "a body as large as a limit of the program's own",
-    request: { body: textOfBytes(1000).body, signed: {} },
-    options: { bodyLimitBytes: 1000 },
-    expected: textOfBytes(1000).expected,
-  },
-  {
-    name: "one byte more than a limit of the program's own",
-    request: { body: textOfBytes(1001).body, signed: {} },
-    options: { bodyLimitBytes: 1000 },
-    expected: tooLarge,
-  },
-  {
-    name: "the limit counts bytes and not characters",
-    request: { body: `{"type":"text","text":"${"é".repeat(500)}"}`, signed: {} },
-    options: { bodyLimitBytes: 1000 },
-    expected: tooLarge,
-  },
-  {
-    name: "a body that is too large is refused before its signature is looked at",
-    request: { body: textOfBytes(1001).body },
-    options: { bodyLimitBytes: 1000 },
-    expected: tooLarge,
-  },
-  {
-    name: "a body in chunks",
-    request: { body: textOfBytes(5000).body, signed: {}, transfer: { chunkBytes: 512 } },
-    expected: textOfBytes(5000).expected,
-    cannot: cannotOnLambda(whole),
-  },
-  {
-    name: "a body in chunks of one byte, which part its characters",
-    request: { body: '{"type":"text","text":"olá 🎉"}', signed: {}, transfer: { chunkBytes: 1 } },
-    expected: anyText("olá 🎉"),
-    cannot: cannotOnLambda(whole),
-  },
-  {
-    name: "1 MiB in chunks",
-    request: { body: textOfBytes(MIB).body, signed: {}, transfer: { chunkBytes: 65_536 } },
-    expected: textOfBytes(MIB).expected,
-    cannot: cannotOnLambda(whole),
-  },
-  {
-    name: "chunks that grow over 1 MiB",
-    request: { body: textOfBytes(MIB + 1).body, signed: {}, transfer: { chunkBytes: 65_536 } },
-    expected: tooLarge,
-    cannot: cannotOnLambda(whole),
-  },
-  {
-    name: "a body that breaks off is incomplete, and is not delivered",
-    request: { body: '{"type":"text","text":"x"}', signed: {}, transfer: "broken off" },
-    expected: refused(400, "body_incomplete"),
-    cannot: cannotOnLambda("no event is made of a request whose body breaks off"),
-  },
+  ...casesOf(
+    tooLarge,
+    {
+      "one byte more than a limit of the program's own": signed(textOfBytes(1001).body),
+      "the limit counts bytes and not characters": signed(`{"type":"text","text":"${"é".repeat(500)}"}`),
+      "a body that is too large is refused before its signature is looked at": {
+        body: textOfBytes(1001).body,
+      },
+    },
+    limited,
+  ),
+  ...casesOf(
+    textOfBytes(5000).expected,
+    { "a body in chunks": inChunks(textOfBytes(5000).body, 512) },
+    whole,
+  ),
+  ...casesOf(
+    anyText("olá 🎉"),
+    {
+      "a body in chunks of one byte, which part its characters": inChunks(
+        '{"type":"text","text":"olá 🎉"}',
+        1,
+      ),
+    },
+    whole,
+  ),
+  ...casesOf(
+    textOfBytes(MIB).expected,
+    { "1 MiB in chunks": inChunks(textOfBytes(MIB).body, 65_536) },
+    whole,
+  ),
+  ...casesOf(tooLarge, { "chunks that grow over 1 MiB": inChunks(textOfBytes(MIB + 1).body, 65_536) }, whole),
+  ...casesOf(
+    refused(400, "body_incomplete"),
+    {
+      "a body that breaks off is incomplete, and is not delivered": {
+        ...signed('{"type":"text","text":"x"}'),
+        transfer: "broken off",
+      },
+    },
+    { cannot: cannotOnLambda("no event is made of a request whose body breaks off") },
+  ),
 ];

@@ -1,4 +1,11 @@
-import { delivered, KEY, refused, type ContractCase, type ContractRequest } from "../contract-case.ts";
+import {
+  casesOf,
+  delivered,
+  KEY,
+  refused,
+  type ContractCase,
+  type ContractRequest,
+} from "../contract-case.ts";
 
 const text = { type: "text", text: "x" };
 const delivery: ContractRequest = { body: JSON.stringify(text), signed: {} };
@@ -13,81 +20,66 @@ const compressed = {
 
 const query = `hub_mode=subscribe&hub_verify_token=${encodeURIComponent(KEY)}&hub_challenge=c`;
 
-const method = (name: string): ContractCase => ({
-  name: `the method ${name} is not allowed`,
-  request: { method: name, target: `/hook?${query}` },
-  expected: otherMethod,
+const withHeader = (name: string, value: string): ContractRequest => ({
+  ...delivery,
+  headers: [[name, value]],
 });
-
-const atPath = (name: string, target: string, expected = unknownPath): ContractCase => ({
-  name,
-  request: { ...delivery, target },
-  options: { path: "/hook" },
-  expected,
-});
-
-const withHeader = (
-  name: string,
-  header: readonly [name: string, value: string],
-  expected = handled,
-): ContractCase => ({ name, request: { ...delivery, headers: [header] }, expected });
+const withMethod = (method: string): ContractRequest => ({ method, target: `/hook?${query}` });
+const atPath = { options: { path: "/hook" } };
 
 export const headCases: ContractCase[] = [
-  method("GET"),
-  method("PUT"),
-  method("DELETE"),
-  method("PATCH"),
-  method("OPTIONS"),
-  method("PROPFIND"),
-  {
-    name: "the method HEAD is not allowed",
-    request: { method: "HEAD", target: `/hook?${query}` },
-    // No body: its sender takes none.
-    expected: { status: 405, headers: { allow: "POST" } },
-  },
-  {
-    ...method("TRACE"),
-    cannot: { fetch: "a Request of Node may not have this method; one of workerd may" },
-  },
-  {
-    name: "another method with a signed body is not allowed either",
-    request: { ...delivery, method: "PUT" },
-    expected: otherMethod,
-  },
-  atPath("the path itself", "/hook", handled),
-  atPath("the path with a query", "/hook?tenant=7", handled),
-  atPath("the root is unknown when there is a path", "/"),
-  atPath("a path below the path is unknown", "/hook/x"),
-  atPath("the path with a slash after it is unknown", "/hook/"),
-  atPath("the path in another case is unknown", "/Hook"),
-  atPath("the path written with percent signs is unknown", "/h%6Fok"),
-  atPath("the path in the query is unknown", "/?/hook"),
-  {
-    name: "another method at an unknown path is unknown",
-    request: { method: "GET", target: "/" },
-    options: { path: "/hook" },
-    expected: unknownPath,
-  },
-  {
-    name: "a handshake at an unknown path is unknown",
-    request: { target: `/?${query}` },
-    options: { path: "/hook" },
-    expected: unknownPath,
-  },
-  {
-    name: "every path, when none was named",
-    request: { ...delivery, target: "/a/b/c?d" },
-    expected: handled,
-  },
-  withHeader("content-encoding gzip", ["Content-Encoding", "gzip"], compressed),
-  withHeader("content-encoding BR", ["content-encoding", "BR"], compressed),
-  withHeader("several content encodings", ["content-encoding", "identity, gzip"], compressed),
-  withHeader("content-encoding identity", ["CONTENT-ENCODING", "Identity"]),
-  withHeader("a delivery whose content type is multipart", [
-    "Content-Type",
-    "multipart/form-data; boundary=x",
-  ]),
-  withHeader("a delivery whose content type is JSON", ["content-type", "application/json; charset=utf-8"]),
-  withHeader("a delivery whose content type is another", ["content-type", "text/xml"]),
-  withHeader("a delivery with cookies", ["Cookie", "a=1; b=2"]),
+  ...casesOf(otherMethod, {
+    ...Object.fromEntries(
+      ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"].map((name) => [
+        `the method ${name} is not allowed`,
+        withMethod(name),
+      ]),
+    ),
+    "another method with a signed body is not allowed either": { ...delivery, method: "PUT" },
+  }),
+  // No body: its sender takes none.
+  ...casesOf(
+    { status: 405, headers: { allow: "POST" } },
+    { "the method HEAD is not allowed": withMethod("HEAD") },
+  ),
+  ...casesOf(
+    otherMethod,
+    { "the method TRACE is not allowed": withMethod("TRACE") },
+    { cannot: { fetch: "a Request of Node may not have this method; one of workerd may" } },
+  ),
+  ...casesOf(
+    handled,
+    {
+      "the path itself": { ...delivery, target: "/hook" },
+      "the path with a query": { ...delivery, target: "/hook?tenant=7" },
+    },
+    atPath,
+  ),
+  ...casesOf(
+    unknownPath,
+    {
+      "the root is unknown when there is a path": { ...delivery, target: "/" },
+      "a path below the path is unknown": { ...delivery, target: "/hook/x" },
+      "the path with a slash after it is unknown": { ...delivery, target: "/hook/" },
+      "the path in another case is unknown": { ...delivery, target: "/Hook" },
+      "the path written with percent signs is unknown": { ...delivery, target: "/h%6Fok" },
+      "the path in the query is unknown": { ...delivery, target: "/?/hook" },
+      "another method at an unknown path is unknown": { method: "GET", target: "/" },
+      "a handshake at an unknown path is unknown": { target: `/?${query}` },
+    },
+    atPath,
+  ),
+  ...casesOf(compressed, {
+    "content-encoding gzip": withHeader("Content-Encoding", "gzip"),
+    "content-encoding BR": withHeader("content-encoding", "BR"),
+    "several content encodings": withHeader("content-encoding", "identity, gzip"),
+  }),
+  ...casesOf(handled, {
+    "every path, when none was named": { ...delivery, target: "/a/b/c?d" },
+    "content-encoding identity": withHeader("CONTENT-ENCODING", "Identity"),
+    "a content type of a multipart form": withHeader("Content-Type", "multipart/form-data; boundary=x"),
+    "a content type of JSON": withHeader("content-type", "application/json; charset=utf-8"),
+    "another content type": withHeader("content-type", "text/xml"),
+    cookies: withHeader("Cookie", "a=1; b=2"),
+  }),
 ];

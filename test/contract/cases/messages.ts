@@ -1,4 +1,4 @@
-import { delivered, refused, type ContractCase } from "../contract-case.ts";
+import { casesOf, delivered, refused, type ContractCase } from "../contract-case.ts";
 
 const COMMON = { sender_id: "7", conv_id: 12, message_type: "outgoing", private: false };
 const BUTTONS = [{ type: "postback", title: "Yes", payload: "yes" }];
@@ -51,61 +51,53 @@ const ids: [digits: string, value: number | bigint][] = [
 const text = { type: "text", text: "x" };
 const body = JSON.stringify(text);
 
+const signed = { body, signed: {} };
+const aboutHandshakes = "hub_mode=subscribe&hub_verify_token=k&hub_challenge=c";
+
 export const messageCases: ContractCase[] = [
-  ...MESSAGES.map(([kind, message]): ContractCase => ({
-    name: `kind ${kind}: ${JSON.stringify(message)}`,
-    request: { body: JSON.stringify(message), signed: {} },
-    expected: delivered(kind, message),
-  })),
-  ...ids.map(([digits, value]): ContractCase => ({
-    name: `every digit of conv_id ${digits} is kept`,
-    request: { body: `{"type":"text","conv_id":${digits}}`, signed: {} },
-    expected: delivered("text", { type: "text", conv_id: value }),
-  })),
-  {
-    name: "x-flow-ns and x-action are given to the handler, whatever the case of their names",
-    request: {
-      body,
-      signed: {},
+  ...MESSAGES.flatMap(([kind, message]) => {
+    const content = JSON.stringify(message);
+    return casesOf(delivered(kind, message), { [`kind ${kind}: ${content}`]: { body: content, signed: {} } });
+  }),
+  ...ids.flatMap(([digits, conv_id]) =>
+    casesOf(delivered("text", { type: "text", conv_id }), {
+      [`every digit of conv_id ${digits} is kept`]: {
+        ...signed,
+        body: `{"type":"text","conv_id":${digits}}`,
+      },
+    }),
+  ),
+  ...casesOf(delivered("text", text, { flowNs: "f123", action: "messages" }), {
+    "x-flow-ns and x-action are given to the handler, whatever the case of their names": {
+      ...signed,
       headers: [
         ["X-Flow-NS", "f123"],
         ["x-action", "messages"],
       ],
     },
-    expected: delivered("text", text, { flowNs: "f123", action: "messages" }),
-  },
-  {
-    name: "another x-action is delivered too",
-    request: { body, signed: {}, headers: [["X-Action", "typing"]] },
-    expected: delivered("text", text, { action: "typing" }),
-  },
-  {
-    name: "a signed message that speaks of a handshake is a delivery",
-    request: {
-      body: '{"type":"text","text":"hub_mode=subscribe&hub_verify_token=k&hub_challenge=c"}',
-      signed: {},
+  }),
+  ...casesOf(delivered("text", text, { action: "typing" }), {
+    "another x-action is delivered too": { ...signed, headers: [["X-Action", "typing"]] },
+  }),
+  ...casesOf(delivered("text", { type: "text", text: aboutHandshakes }), {
+    "a signed message that speaks of a handshake is a delivery": {
+      ...signed,
+      body: JSON.stringify({ type: "text", text: aboutHandshakes }),
     },
-    expected: delivered("text", {
-      type: "text",
-      text: "hub_mode=subscribe&hub_verify_token=k&hub_challenge=c",
-    }),
-  },
-  {
-    name: "a handler that throws",
-    request: { body, signed: {} },
-    options: { program: "handler throws" },
-    expected: refused(500, "handler_failed"),
-  },
-  {
-    name: "a handler that cannot take it now",
-    request: { body, signed: {} },
-    options: { program: "handler is unavailable" },
-    expected: { ...refused(503, "unavailable"), headers: { "retry-after": "7" } },
-  },
-  {
-    name: "keys that cannot be had",
-    request: { body, signed: {} },
-    options: { program: "keys throw" },
-    expected: refused(500, "keys_unavailable"),
-  },
+  }),
+  ...casesOf(
+    refused(500, "handler_failed"),
+    { "a handler that throws": signed },
+    { options: { program: "handler throws" } },
+  ),
+  ...casesOf(
+    { ...refused(503, "unavailable"), headers: { "retry-after": "7" } },
+    { "a handler that cannot take it now": signed },
+    { options: { program: "handler is unavailable" } },
+  ),
+  ...casesOf(
+    refused(500, "keys_unavailable"),
+    { "keys that cannot be had": signed },
+    { options: { program: "keys throw" } },
+  ),
 ];

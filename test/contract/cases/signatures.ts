@@ -5,7 +5,9 @@ import {
   KEY,
   OLD_KEY,
   refused,
+  casesOf,
   type ContractCase,
+  type ContractRequest,
 } from "../contract-case.ts";
 
 /** As PHP writes it. */
@@ -16,133 +18,111 @@ const HEX_DIGITS = 64;
 const wrong = refused(401, "invalid_signature", /not the signature of this body/);
 const missing = refused(401, "invalid_signature", /X-Hub-Signature-256 is missing/);
 
-/** A case whose only signature is a changed one. */
-const changed = (name: string, change: (hex: string) => string): ContractCase => ({
-  name,
-  request: { body: BODY, signed: { as: (signature) => [change(signature.slice(-HEX_DIGITS))] } },
-  expected: wrong,
-});
+const right = delivered("text", MESSAGE);
 
-const headerNamed = (header: string): ContractCase => ({
-  name: `a signature in the header ${header} counts`,
-  request: { body: BODY, signed: { header } },
-  expected: delivered("text", MESSAGE),
+/** A request with this signature, or with these, made of the right one. */
+const signedAs = (...values: ((hex: string) => string)[]): ContractRequest => ({
+  body: BODY,
+  signed: { as: (signature) => values.map((value) => value(signature.slice(-HEX_DIGITS))) },
 });
+const asIs = (hex: string): string => `sha256=${hex}`;
+
+const inBase64 = (hex: string): string =>
+  `sha256=${btoa(String.fromCharCode(...(hex.match(/../g) ?? []).map((digits) => Number.parseInt(digits, 16))))}`;
 
 const lastValueOnly = {
   "load balancer": "it hands over the last value of a repeated header only; switch multi-value headers on",
 };
 
 export const signatureCases: ContractCase[] = [
-  {
-    name: "a right signature is verified",
-    request: { body: BODY, signed: {} },
-    expected: delivered("text", MESSAGE),
-  },
-  {
-    name: "a signature of the second key is verified, and it is said which",
-    request: { body: BODY, signed: { key: OLD_KEY } },
-    expected: delivered("text", MESSAGE, { keyIndex: 1 }),
-  },
-  headerNamed("x-hub-signature-256"),
-  headerNamed("X-HUB-SIGNATURE-256"),
-  headerNamed("x-Hub-sIGNATURE-256"),
-  {
-    name: "a signature with white space around it is verified, since HTTP takes it off",
-    request: { body: BODY, signed: { as: (signature) => [` \t${signature}  `] } },
-    expected: delivered("text", MESSAGE),
-    cannot: cannotOnLambda("the white space is off before the event is made"),
-  },
-  { name: "no signature is refused", request: { body: BODY }, expected: missing },
-  {
-    name: "a right signature in another header is refused",
-    request: { body: BODY, signed: { header: "X-Hub-Signature" } },
-    expected: missing,
-  },
-  {
-    name: "a right signature in the query is refused",
-    request: { body: BODY, target: "/hook?x-hub-signature-256=sha256" },
-    expected: missing,
-  },
-  changed("an empty signature is refused", () => ""),
-  changed("the prefix alone is refused", () => "sha256="),
-  changed("a missing prefix is refused", (hex) => hex),
-  changed("the prefix of another algorithm is refused", (hex) => `sha1=${hex}`),
-  changed("a prefix in upper case is refused", (hex) => `SHA256=${hex}`),
-  changed("a prefix without its equals sign is refused", (hex) => `sha256${hex}`),
-  changed("a prefix that comes twice is refused", (hex) => `sha256=sha256=${hex}`),
-  changed("white space after the prefix is refused", (hex) => `sha256= ${hex}`),
-  changed("digits in upper case are refused", (hex) => `sha256=${hex.toUpperCase()}`),
-  changed(
-    "one digit in upper case is refused",
-    (hex) => `sha256=${hex.replace(/[a-f]/, (a) => a.toUpperCase())}`,
-  ),
-  changed("a truncated signature is refused", (hex) => `sha256=${hex.slice(0, 32)}`),
-  changed("a signature that lacks one digit is refused", (hex) => `sha256=${hex.slice(0, -1)}`),
-  changed("a signature with one digit more is refused", (hex) => `sha256=${hex}0`),
-  changed("a signature with its digits twice is refused", (hex) => `sha256=${hex}${hex}`),
-  changed(
-    "white space between the digits is refused",
-    (hex) => `sha256=${hex.slice(0, 32)} ${hex.slice(32)}`,
-  ),
-  changed("junk between the digits is refused", (hex) => `sha256=${hex.slice(0, 32)}zz${hex.slice(32)}`),
-  changed("junk in place of two digits is refused", (hex) => `sha256=${hex.slice(0, 32)}zz${hex.slice(34)}`),
-  changed("junk after the digits is refused", (hex) => `sha256=${hex};`),
-  changed("a signature in quotes is refused", (hex) => `"sha256=${hex}"`),
-  changed("a hexadecimal prefix is refused", (hex) => `sha256=0x${hex.slice(2)}`),
-  changed(
-    "another last digit is refused",
-    (hex) => `sha256=${hex.slice(0, -1)}${hex.endsWith("0") ? "1" : "0"}`,
-  ),
-  changed("64 zeros are refused", () => `sha256=${"0".repeat(HEX_DIGITS)}`),
-  changed("the digest in base64 is refused", (hex) => {
-    const bytes = hex.match(/../g)?.map((digits) => Number.parseInt(digits, 16)) ?? [];
-    return `sha256=${btoa(String.fromCharCode(...bytes))}`;
+  ...casesOf(right, {
+    "a right signature is verified": { body: BODY, signed: {} },
+    "a signature in the header x-hub-signature-256 counts": {
+      body: BODY,
+      signed: { header: "x-hub-signature-256" },
+    },
+    "a signature in the header X-HUB-SIGNATURE-256 counts": {
+      body: BODY,
+      signed: { header: "X-HUB-SIGNATURE-256" },
+    },
   }),
-  changed(
-    "two signatures in one header are refused, though both are right",
-    (hex) => `sha256=${hex}, sha256=${hex}`,
+  ...casesOf(delivered("text", MESSAGE, { keyIndex: 1 }), {
+    "a signature of the second key is verified, and it is said which": {
+      body: BODY,
+      signed: { key: OLD_KEY },
+    },
+  }),
+  ...casesOf(
+    right,
+    {
+      "a signature with white space around it is verified, since HTTP takes it off": signedAs(
+        (hex) => ` \t${asIs(hex)}  `,
+      ),
+    },
+    { cannot: cannotOnLambda("the white space is off before the event is made") },
   ),
-  {
-    name: "two headers with a signature are refused, though both are right",
-    request: { body: BODY, signed: { as: (signature) => [signature, signature] } },
-    expected: wrong,
-    cannot: lastValueOnly,
-  },
-  {
-    name: "two headers with a signature are refused when only the first is right",
-    request: { body: BODY, signed: { as: (signature) => [signature, "sha256=0"] } },
-    expected: wrong,
-  },
-  {
-    name: "two headers with a signature are refused when only the last is right",
-    request: { body: BODY, signed: { as: (signature) => ["sha256=0", signature] } },
-    expected: wrong,
-    cannot: lastValueOnly,
-  },
-  {
-    name: "a signature of another key is refused",
-    request: { body: BODY, signed: { key: FOREIGN_KEY } },
-    expected: wrong,
-  },
-  {
-    name: "a signature of the key with a line feed after it is refused",
-    request: { body: BODY, signed: { key: `${KEY}\n` } },
-    expected: wrong,
-  },
-  {
-    name: "a signature of another body is refused",
-    request: { body: BODY, signed: { body: `${BODY} ` } },
-    expected: wrong,
-  },
-  {
-    name: "a signature of the same JSON, written another way, is refused",
-    request: { body: BODY, signed: { body: JSON.stringify(MESSAGE) } },
-    expected: wrong,
-  },
-  {
-    name: "a right signature of an empty body is refused on another body",
-    request: { body: BODY, signed: { body: "" } },
-    expected: wrong,
-  },
+  ...casesOf(missing, {
+    "no signature is refused": { body: BODY },
+    "a right signature in another header is refused": { body: BODY, signed: { header: "X-Hub-Signature" } },
+    "a right signature in the query is refused": { body: BODY, target: "/hook?x-hub-signature-256=sha256" },
+  }),
+  ...casesOf(wrong, {
+    "an empty signature is refused": signedAs(() => ""),
+    "the prefix alone is refused": signedAs(() => "sha256="),
+    "a missing prefix is refused": signedAs((hex) => hex),
+    "the prefix of another algorithm is refused": signedAs((hex) => `sha1=${hex}`),
+    "a prefix in upper case is refused": signedAs((hex) => `SHA256=${hex}`),
+    "a prefix without its equals sign is refused": signedAs((hex) => `sha256${hex}`),
+    "a prefix that comes twice is refused": signedAs((hex) => `sha256=sha256=${hex}`),
+    "white space after the prefix is refused": signedAs((hex) => `sha256= ${hex}`),
+    "digits in upper case are refused": signedAs((hex) => asIs(hex.toUpperCase())),
+    "one digit in upper case is refused": signedAs((hex) =>
+      asIs(hex.replace(/[a-f]/, (digit) => digit.toUpperCase())),
+    ),
+    "a truncated signature is refused": signedAs((hex) => asIs(hex.slice(0, 32))),
+    "a signature that lacks one digit is refused": signedAs((hex) => asIs(hex.slice(0, -1))),
+    "a signature with one digit more is refused": signedAs((hex) => asIs(`${hex}0`)),
+    "a signature with its digits twice is refused": signedAs((hex) => asIs(hex + hex)),
+    "white space between the digits is refused": signedAs((hex) =>
+      asIs(`${hex.slice(0, 32)} ${hex.slice(32)}`),
+    ),
+    "junk between the digits is refused": signedAs((hex) => asIs(`${hex.slice(0, 32)}zz${hex.slice(32)}`)),
+    "junk in place of two digits is refused": signedAs((hex) =>
+      asIs(`${hex.slice(0, 32)}zz${hex.slice(34)}`),
+    ),
+    "junk after the digits is refused": signedAs((hex) => asIs(`${hex};`)),
+    "a signature in quotes is refused": signedAs((hex) => `"${asIs(hex)}"`),
+    "a hexadecimal prefix is refused": signedAs((hex) => asIs(`0x${hex.slice(2)}`)),
+    "another last digit is refused": signedAs((hex) =>
+      asIs(hex.slice(0, -1) + (hex.endsWith("0") ? "1" : "0")),
+    ),
+    "64 zeros are refused": signedAs(() => asIs("0".repeat(HEX_DIGITS))),
+    "the digest in base64 is refused": signedAs(inBase64),
+    "two signatures in one header are refused, though both are right": signedAs(
+      (hex) => `${asIs(hex)}, ${asIs(hex)}`,
+    ),
+    "two headers with a signature are refused when only the first is right": signedAs(asIs, () => "sha256=0"),
+    "a signature of another key is refused": { body: BODY, signed: { key: FOREIGN_KEY } },
+    "a signature of the key with a line feed after it is refused": {
+      body: BODY,
+      signed: { key: `${KEY}\n` },
+    },
+    "a signature of another body is refused": { body: BODY, signed: { body: `${BODY} ` } },
+    "a signature of the same JSON, written another way, is refused": {
+      body: BODY,
+      signed: { body: JSON.stringify(MESSAGE) },
+    },
+    "a right signature of an empty body is refused on another body": { body: BODY, signed: { body: "" } },
+  }),
+  ...casesOf(
+    wrong,
+    {
+      "two headers with a signature are refused, though both are right": signedAs(asIs, asIs),
+      "two headers with a signature are refused when only the last is right": signedAs(
+        () => "sha256=0",
+        asIs,
+      ),
+    },
+    { cannot: lastValueOnly },
+  ),
 ];
