@@ -4,7 +4,7 @@ import type { WebhookConfiguration } from "../../schema/registration.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
 import { parseOptions } from "./errors.js";
 import { registrationFields } from "./options.js";
-import { sendAsContact, type SentMessage } from "./send-as-contact.js";
+import { sendAsContact, type SentMessage } from "./service/messages.js";
 import type {
   ConversationRecord,
   DeliveryRecord,

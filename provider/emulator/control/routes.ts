@@ -1,8 +1,9 @@
 import * as z from "zod";
+import { streamSSE } from "hono/streaming";
 import {
+  type KnownOutbound,
   OutboundFormatError,
   parseSentOutbound,
-  type KnownOutbound,
 } from "../../../schema/parse-outbound.js";
 import { ApiChatError } from "../../errors/index.js";
 import { VERSION } from "../../lib/version.js";
@@ -11,8 +12,8 @@ import { sendReply } from "../deliveries/delivery.js";
 import { Refusal } from "../errors.js";
 import { faultRule } from "../faults.js";
 import { parseWorkspaceOptions, registrationFields, type WorkspaceOptions } from "../options.js";
-import { sendAsContact } from "../send-as-contact.js";
-import { nextRecord, type EmulatorState } from "../state.js";
+import { sendAsContact } from "../service/messages.js";
+import { type EmulatorState, nextRecord } from "../state.js";
 import { switches } from "../switches.js";
 import {
   changeWorkspace,
@@ -25,17 +26,16 @@ import {
   workspaceChange,
   type WorkspaceChange,
 } from "../workspaces.js";
-import { streamEvents } from "./events.js";
 import {
+  type ControlApp,
+  type ControlContext,
   findWorkspace,
   readBody,
   readQuery,
   viewerOf,
-  type ControlApp,
-  type ControlContext,
 } from "./requests.js";
 import type { ContactMessageAnswer, HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
-import { viewRecord, viewWorkspace } from "./views.js";
+import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js";
 
 const anything = z.record(z.string(), z.unknown());
 
@@ -199,5 +199,45 @@ function addFaultRoutes(app: ControlApp, state: EmulatorState): void {
     const id = context.req.param("id");
     if (!faults.remove(id)) throw new Refusal(404, `there is no fault ${JSON.stringify(id)}`);
     return context.body(null, 204);
+  });
+}
+
+/** How much may wait for a client that reads slowly; then its connection is closed, and it begins again. */
+const WAITING_BYTES = 8 * 1024 * 1024;
+
+const HEARTBEAT_MS = 15_000;
+
+/** The live stream as server-sent events. It ends with the emulator, or when the client goes or falls behind. */
+function streamEvents(context: ControlContext, viewer: Viewer): Response {
+  // hono answers HEAD as GET: the stream would have no reader.
+  if (context.req.method === "HEAD") throw new Refusal(405, "takes GET only", { headers: { allow: "GET" } });
+  const { closing } = viewer.state.outgoing;
+  // Sent at once, not when a proxy's buffer is full.
+  context.header("x-accel-buffering", "no");
+  return streamSSE(context, async (stream) => {
+    const ended = Promise.withResolvers<void>();
+    let waitingBytes = 0;
+    let count = 0;
+    let last = stream.write(": live\n\n") as Promise<unknown>;
+    const write = (bytes: number, work: () => Promise<unknown>): void => {
+      waitingBytes += bytes;
+      last = last.then(work).then(() => (waitingBytes -= bytes));
+      if (waitingBytes <= WAITING_BYTES) return;
+      context.env.incoming.socket.destroy();
+      ended.resolve();
+    };
+    const unsubscribe = subscribeTo(viewer, (event) => {
+      const data = JSON.stringify(event);
+      count += 1;
+      const message = { id: String(count), event: event.type, data };
+      write(data.length, () => stream.writeSSE(message));
+    });
+    const heartbeat = setInterval(() => write(0, () => stream.write(":\n\n")), HEARTBEAT_MS);
+    stream.onAbort(() => ended.resolve());
+    closing.addEventListener("abort", () => ended.resolve(), { once: true });
+    if (closing.aborted) ended.resolve();
+    await ended.promise;
+    unsubscribe();
+    clearInterval(heartbeat);
   });
 }
