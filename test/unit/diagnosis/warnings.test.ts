@@ -1,150 +1,112 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { verifySignature } from "../../../provider/responder/index.js";
-import type { HandshakeEncoding } from "../../../provider/diagnosis/index.js";
-import { startServer, VERIFICATION_KEY, type Answer } from "../client/harness.js";
+import type { DiagnoseOptions, HandshakeEncoding } from "../../../provider/diagnosis/index.js";
+import { startServer, type Answer } from "../../support/http.js";
+import { VERIFICATION_KEY } from "../client/harness.js";
 import { answerHandshake, parametersOf } from "../webhook/harness.js";
 import { diagnose, diagnoseFailure, encodingOf, respond } from "./harness.js";
 
 const serviceUrl = "http://127.0.0.1:9/";
 
 test("an endpoint that does all right passes without a warning", async () => {
-  const { origin, received } = await startServer(answerHandshake());
-  const diagnosis = await diagnose(`${origin}/hook?token=query-value`, { serviceUrl });
+  const { url, requests } = await startServer(answerHandshake());
+  const diagnosis = await diagnose(`${url}/hook?token=query-value`, { serviceUrl });
+  const ms: unknown = expect.any(Number);
   expect(diagnosis).toEqual({
     passed: true,
     warnings: [],
     transcript: {
-      url: `${origin}/hook?token=***`,
+      url: `${url}/hook?token=***`,
       addresses: ["127.0.0.1"],
       rounds: 1,
-      steps: ["form", "json"].map((encoding) => ({
-        encoding,
-        httpStatus: 200,
-        ms: expect.any(Number) as number,
-      })),
+      steps: ["form", "json"].map((encoding) => ({ encoding, httpStatus: 200, ms })),
     },
   });
-  expect(received).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
+
+/** Answers anyone with the challenge. */
+const answerAnyone: Answer = (request, response) => response.end(parametersOf(request)["hub_challenge"]);
+
+/** Answers with the challenge, and with a status of each encoding. */
+const answerWith =
+  (statusOf: (encoding: HandshakeEncoding) => number): Answer =>
+  (request, response, index) => {
+    response.statusCode = statusOf(encodingOf(request));
+    return answerAnyone(request, response, index);
+  };
 
 /** Answers one encoding, and refuses the others. */
 const answerOnly =
-  (encoding: HandshakeEncoding): Answer =>
+  (encoding: HandshakeEncoding, answer: Answer = answerHandshake()): Answer =>
   (request, response, index) =>
-    (encodingOf(request) === encoding ? answerHandshake() : respond(400, "not so"))(request, response, index);
-
-test.each(["form", "json", "multipart", "query"] as const)(
-  "right only when sent as %s is a warning",
-  async (encoding) => {
-    const { origin } = await startServer(answerOnly(encoding));
-    const { passed, warnings } = await diagnose(origin, { serviceUrl });
-    expect(passed).toBe(true);
-    expect(warnings.map(({ code }) => code)).toEqual([`only_as_${encoding}`]);
-    expect(warnings[0]?.text).toContain('HTTP 400, body "not so"');
-  },
-);
-
-/** Answers anyone with the challenge, and with this status. */
-const answerWith =
-  (statusOf: (encoding: HandshakeEncoding) => number): Answer =>
-  (request, response) =>
-    void response.writeHead(statusOf(encodingOf(request))).end(parametersOf(request)["hub_challenge"]);
-
-describe("the right challenge with another 2xx than 200", () => {
-  test("passes with a warning", async () => {
-    const { origin } = await startServer(answerWith(() => 201));
-    const { passed, warnings } = await diagnose(origin, { serviceUrl });
-    expect(passed).toBe(true);
-    expect(warnings.map(({ code }) => code)).toEqual(["not_200"]);
-    expect(warnings[0]?.text).toContain("with HTTP 201; the specification only says");
-  });
-
-  test("is a warning also where only one encoding gets it", async () => {
-    const { origin } = await startServer(answerWith((encoding) => (encoding === "json" ? 202 : 200)));
-    const { warnings } = await diagnose(origin, { serviceUrl });
-    expect(warnings.map(({ text }) => text)).toEqual([expect.stringContaining("with HTTP 202;")]);
-  });
-});
+    (encodingOf(request) === encoding ? answer : respond(400, "not so"))(request, response, index);
 
 const late: Answer = (request, response, index) =>
-  void setTimeout(() => answerHandshake()(request, response, index), 150);
+  setTimeout(() => answerHandshake()(request, response, index), 150);
 
-describe("an answer that takes long", () => {
-  test("is a warning", async () => {
-    const { origin } = await startServer(late);
-    const { passed, warnings } = await diagnose(origin, { serviceUrl, slowMs: 100 });
-    expect(passed).toBe(true);
-    expect(warnings.map(({ code }) => code)).toEqual(["slow"]);
-    expect(warnings[0]?.text).toMatch(/takes 0\.[12] s to answer/);
-  });
+const LATE = /takes 0\.\d s to answer/;
+const probe = { probeToken: true };
 
-  test("is none below five seconds", async () => {
-    const { origin } = await startServer(late);
-    expect((await diagnose(origin, { serviceUrl })).warnings).toEqual([]);
-  });
-});
-
-const answerAnyone: Answer = (request, response) => void response.end(parametersOf(request)["hub_challenge"]);
-
-describe("a token that is not checked", () => {
-  test("is a warning, where it is probed for", async () => {
-    const { origin, received } = await startServer(answerAnyone);
-    const { passed, warnings } = await diagnose(origin, { serviceUrl, probeToken: true });
-    expect(passed).toBe(true);
-    expect(warnings.map(({ code }) => code)).toEqual(["token_not_checked"]);
-    expect(received.map((one) => parametersOf(one)["hub_verify_token"] === VERIFICATION_KEY)).toEqual([
-      true,
-      true,
-      false,
-    ]);
-  });
-
-  test("is not probed for unless asked", async () => {
-    const { origin, received } = await startServer(answerAnyone);
-    expect((await diagnose(origin, { serviceUrl })).warnings).toEqual([]);
-    expect(received).toHaveLength(2);
-  });
-
-  test("is probed for in the encoding that passed", async () => {
-    const { origin, received } = await startServer((request, response, index) =>
-      (encodingOf(request) === "json" ? answerAnyone : respond(400))(request, response, index),
-    );
-    const { warnings } = await diagnose(origin, { serviceUrl, probeToken: true });
-    expect(warnings.map(({ code }) => code)).toEqual(["only_as_json", "token_not_checked"]);
-    expect(received.map(encodingOf).at(-1)).toBe("json");
-  });
-
-  test("is no warning of one that refuses a wrong token", async () => {
-    const { origin, received } = await startServer(answerHandshake());
-    expect((await diagnose(origin, { serviceUrl, probeToken: true })).warnings).toEqual([]);
-    expect(received).toHaveLength(3);
-  });
+test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: number, text?: RegExp]>([
+  // In the order in which they are tried: form and JSON at once.
+  ...(["form", "json", "multipart", "query"] as const).map(
+    (encoding, place): [string, Answer, object, string[], number, RegExp] => [
+      `a challenge only if it is sent as ${encoding}`,
+      answerOnly(encoding),
+      {},
+      [`only_as_${encoding}`],
+      Math.max(2, place + 1),
+      /HTTP 400, body "not so"/,
+    ],
+  ),
+  ["a challenge with 201", answerWith(() => 201), {}, ["not_200"], 2, /with HTTP 201; the specification/],
+  [
+    "a challenge with 202 as JSON only",
+    answerWith((encoding) => (encoding === "json" ? 202 : 200)),
+    {},
+    ["not_200"],
+    2,
+    /with HTTP 202;/,
+  ],
+  ["an answer that takes long", late, { slowMs: 100 }, ["slow"], 2, LATE],
+  ["an answer below five seconds", late, {}, [], 2],
+  ["a challenge to anyone", answerAnyone, probe, ["token_not_checked"], 3],
+  ["a challenge to anyone, not probed for", answerAnyone, {}, [], 2],
+  [
+    "a challenge to anyone, in one encoding",
+    answerOnly("json", answerAnyone),
+    probe,
+    ["only_as_json", "token_not_checked"],
+    3,
+  ],
+  ["a refusal of a wrong token", answerHandshake(), probe, [], 3],
+])("%s passes with its warnings", async (_, answer, options, codes, sent, text = /./) => {
+  const { url, requests } = await startServer(answer);
+  const { passed, warnings } = await diagnose(url, { serviceUrl, ...options });
+  expect(passed).toBe(true);
+  expect(warnings.map(({ code }) => code)).toEqual(codes);
+  for (const warning of warnings.slice(0, 1)) expect(warning.text).toMatch(text);
+  expect(requests).toHaveLength(sent);
+  const tokens = requests.map((one) => parametersOf(one)["hub_verify_token"]);
+  const isRight = tokens.map((_token, index) => !options.probeToken || index < sent - 1);
+  expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
 });
 
 /** Lets only signed requests through. */
-const demandSignature: Answer = (request, response, index) => {
+const demandSignature: Answer = async (request, response, index) => {
   const signature = request.headers["x-hub-signature-256"];
-  void verifySignature({ verificationKeys: VERIFICATION_KEY, body: request.body, signature }).then(
-    (isSigned) => (isSigned ? answerHandshake() : respond(403))(request, response, index),
-  );
+  const { body } = request;
+  const isSigned = await verifySignature({ verificationKeys: VERIFICATION_KEY, body, signature });
+  return (isSigned ? answerHandshake() : respond(403))(request, response, index);
 };
 
-describe("a signature that is demanded without a word", () => {
-  test("is found by a handshake with one, where it is probed for", async () => {
-    const { origin, received } = await startServer(demandSignature);
-    const diagnosis = await diagnoseFailure(origin, { probeSignature: true });
-    expect(diagnosis).toMatchObject({ cause: "signature_demanded", transcript: { rule: "token_refused" } });
-    expect(received).toHaveLength(5);
-  });
-
-  test("is not probed for unless asked", async () => {
-    const { origin, received } = await startServer(demandSignature);
-    expect((await diagnoseFailure(origin)).cause).toBe("forbidden");
-    expect(received).toHaveLength(4);
-  });
-
-  test("is not said of an endpoint that refuses a signed handshake too", async () => {
-    const { origin } = await startServer(respond(401));
-    expect((await diagnoseFailure(origin, { probeSignature: true })).cause).toBe("unauthorized");
-  });
+test.each<[string, Answer, boolean, cause: string, sent: number]>([
+  ["found by a handshake with one", demandSignature, true, "signature_demanded", 5],
+  ["not probed for unless asked", demandSignature, false, "forbidden", 4],
+  ["not said of an endpoint that refuses that too", respond(401), true, "unauthorized", 5],
+])("a signature that is demanded without a word is %s", async (_, answer, probeSignature, cause, sent) => {
+  const { url, requests } = await startServer(answer);
+  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+  expect(requests).toHaveLength(sent);
 });
