@@ -1,7 +1,6 @@
-import * as shapes from "../../../schema/index.js";
 import { samples, type SampleName } from "../../../tools/schema/samples.ts";
-import type * as z from "zod";
 import {
+  entryOf,
   literal,
   missing,
   receivedUrl,
@@ -33,32 +32,15 @@ function rejectedInButton(path: string): ValuesByPath {
   };
 }
 
-function mediaDelivery(
-  type: "image" | "audio" | "video" | "file",
-  zod: z.ZodType,
-  name: SampleName,
-): CorpusEntry {
-  return {
-    shape: {
-      name,
-      ref: `outbound.schema.json#/definitions/${name}`,
-      zod,
-      valid: samples[name],
-    },
+const mediaDelivery = (name: SampleName, type: string): CorpusEntry =>
+  entryOf(name, "outbound", {
     accepted: { ...acceptedInDelivery, url: ["http://localhost:1/a b.png", "HTTPS://cdn.example"] },
     rejected: { ...rejectedInDelivery, type: [...literal(type), "text"], url: receivedUrl },
-  };
-}
+  });
 
 /** The seven kinds of deliveries (section 2.4). */
 export const outboundCorpus: readonly CorpusEntry[] = [
-  {
-    shape: {
-      name: "OutboundText",
-      ref: "outbound.schema.json#/definitions/OutboundText",
-      zod: shapes.outboundText,
-      valid: samples.OutboundText,
-    },
+  entryOf("OutboundText", "outbound", {
     accepted: { ...acceptedInDelivery, text: [""], content_type: [null] },
     rejected: {
       ...rejectedInDelivery,
@@ -66,18 +48,12 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       text: requiredString,
       content_type: ["button_template", "", 5],
     },
-  },
-  mediaDelivery("image", shapes.outboundImage, "OutboundImage"),
-  mediaDelivery("audio", shapes.outboundAudio, "OutboundAudio"),
-  mediaDelivery("video", shapes.outboundVideo, "OutboundVideo"),
-  mediaDelivery("file", shapes.outboundFile, "OutboundFile"),
-  {
-    shape: {
-      name: "OutboundButtonTemplate",
-      ref: "outbound.schema.json#/definitions/OutboundButtonTemplate",
-      zod: shapes.outboundButtonTemplate,
-      valid: samples.OutboundButtonTemplate,
-    },
+  }),
+  mediaDelivery("OutboundImage", "image"),
+  mediaDelivery("OutboundAudio", "audio"),
+  mediaDelivery("OutboundVideo", "video"),
+  mediaDelivery("OutboundFile", "file"),
+  entryOf("OutboundButtonTemplate", "outbound", {
     accepted: {
       ...acceptedInDelivery,
       "content_attributes.buttons": [[], Array.from({ length: 20 }, () => button)],
@@ -94,14 +70,8 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       "content_attributes.buttons": [missing, null, {}, "x"],
       ...rejectedInButton("content_attributes.buttons.0"),
     },
-  },
-  {
-    shape: {
-      name: "OutboundGenericTemplate",
-      ref: "outbound.schema.json#/definitions/OutboundGenericTemplate",
-      zod: shapes.outboundGenericTemplate,
-      valid: samples.OutboundGenericTemplate,
-    },
+  }),
+  entryOf("OutboundGenericTemplate", "outbound", {
     accepted: {
       ...acceptedInDelivery,
       "content_attributes.ratio": ["square"],
@@ -132,5 +102,5 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       "content_attributes.items.0.buttons": [missing, null, {}, "x"],
       ...rejectedInButton("content_attributes.items.0.buttons.0"),
     },
-  },
+  }),
 ];

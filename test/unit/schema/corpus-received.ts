@@ -1,13 +1,5 @@
 import type * as z from "zod";
-import {
-  receivedAudio,
-  receivedButtonTemplate,
-  receivedFile,
-  receivedGenericTemplate,
-  receivedImage,
-  receivedText,
-  receivedVideo,
-} from "../../../schema/received-outbound.js";
+import * as received from "../../../schema/received-outbound.js";
 import { samples, type SampleName } from "../../../tools/schema/samples.ts";
 import { outboundCorpus } from "./corpus-outbound.js";
 import { literal, missing, receivedUrl, type CorpusEntry, type ValuesByPath } from "./corpus-values.js";
@@ -134,16 +126,6 @@ const rejected: Record<WrittenName, ValuesByPath> = {
   },
 };
 
-const zodOf: Record<WrittenName, z.ZodType> = {
-  OutboundText: receivedText,
-  OutboundImage: receivedImage,
-  OutboundAudio: receivedAudio,
-  OutboundVideo: receivedVideo,
-  OutboundFile: receivedFile,
-  OutboundButtonTemplate: receivedButtonTemplate,
-  OutboundGenericTemplate: receivedGenericTemplate,
-};
-
 /** What is accepted of each field: as the specification has it, and as it may be written otherwise. */
 function acceptedIn(name: WrittenName): ValuesByPath {
   const accepted: Record<string, unknown[]> = {};
@@ -154,12 +136,15 @@ function acceptedIn(name: WrittenName): ValuesByPath {
   return accepted;
 }
 
+const zodByName: Record<string, unknown> = { ...received };
+
 /** The seven kinds of deliveries (section 2.4) as they may be written. */
 export const receivedCorpus: readonly CorpusEntry[] = (Object.keys(written) as WrittenName[]).map((name) => {
   const type = name.replace("Outbound", "Received");
   const ref = `received-outbound.schema.json#/definitions/${type}`;
+  const zod = zodByName[`r${type.slice(1)}`] as z.ZodType;
   return {
-    shape: { name: type, ref, zod: zodOf[name], valid: samples[name] },
+    shape: { name: type, ref, zod, valid: samples[name] },
     accepted: acceptedIn(name),
     rejected: rejected[name],
   };

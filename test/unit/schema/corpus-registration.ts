@@ -1,6 +1,6 @@
-import * as shapes from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
 import {
+  entryOf,
   extra,
   literal,
   missing,
@@ -22,30 +22,10 @@ const keyOnly: Pick<CorpusEntry, "accepted" | "rejected"> = {
 };
 
 const configuration = samples.WebhookConfiguration;
-const tolerantConfiguration = {
-  workspace: ["acme", null],
-  webhook_status: ["", "pending"],
-  webhook_url: [""],
-};
-
 /** Requests and answers of the registration interface, and the handshake (sections 2.1, 2.2, 4.1 and 6.1). */
 export const registrationCorpus: readonly CorpusEntry[] = [
-  {
-    shape: {
-      name: "GetWebhookRequest",
-      ref: "registration-requests.schema.json#/definitions/GetWebhookRequest",
-      zod: shapes.getWebhookRequest,
-      valid: samples.GetWebhookRequest,
-    },
-    ...keyOnly,
-  },
-  {
-    shape: {
-      name: "SetWebhookRequest",
-      ref: "registration-requests.schema.json#/definitions/SetWebhookRequest",
-      zod: shapes.setWebhookRequest,
-      valid: samples.SetWebhookRequest,
-    },
+  entryOf("GetWebhookRequest", "registration-requests", keyOnly),
+  entryOf("SetWebhookRequest", "registration-requests", {
     accepted: { webhook_url: urlsInRequests, webhook_verification_key: ["s"] },
     rejected: {
       ChaveApi: nonEmptyString,
@@ -54,38 +34,24 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       ...extra,
       workspace_id: [7],
     },
-  },
-  {
-    shape: {
-      name: "DeleteWebhookRequest",
-      ref: "registration-requests.schema.json#/definitions/DeleteWebhookRequest",
-      zod: shapes.deleteWebhookRequest,
-      valid: samples.DeleteWebhookRequest,
+  }),
+  entryOf("DeleteWebhookRequest", "registration-requests", keyOnly),
+  entryOf("WebhookConfiguration", "webhook-configuration", {
+    accepted: {
+      workspace: ["acme", null],
+      webhook_status: ["", "pending"],
+      webhook_url: [""],
+      bot_url: [""],
+      webhook_verification_key: ["", "****"],
     },
-    ...keyOnly,
-  },
-  {
-    shape: {
-      name: "WebhookConfiguration",
-      ref: "webhook-configuration.schema.json#",
-      zod: shapes.webhookConfiguration,
-      valid: samples.WebhookConfiguration,
-    },
-    accepted: { ...tolerantConfiguration, bot_url: [""], webhook_verification_key: ["", "****"] },
     rejected: {
       webhook_url: requiredString,
       webhook_verification_key: requiredString,
       webhook_status: requiredString,
       bot_url: requiredString,
     },
-  },
-  {
-    shape: {
-      name: "RegistrationEnvelope",
-      ref: "registration-envelope.schema.json#",
-      zod: shapes.registrationEnvelope,
-      valid: samples.RegistrationEnvelope,
-    },
+  }),
+  entryOf("RegistrationEnvelope", "registration-envelope", {
     accepted: {
       status: ["error", ""],
       data: [missing, null, [], {}],
@@ -104,19 +70,13 @@ export const registrationCorpus: readonly CorpusEntry[] = [
       "data.webhook_status": [5, true, [], {}],
       "data.bot_url": [5, true, [], {}],
     },
-  },
-  {
-    shape: {
-      name: "HandshakeParameters",
-      ref: "handshake.schema.json#",
-      zod: shapes.handshakeParameters,
-      valid: samples.HandshakeParameters,
-    },
+  }),
+  entryOf("HandshakeParameters", "handshake", {
     accepted: { hub_challenge: ["0", "a b"], hub_other: ["x"] },
     rejected: {
       hub_mode: literal("subscribe"),
       hub_verify_token: nonEmptyString,
       hub_challenge: nonEmptyString,
     },
-  },
+  }),
 ];

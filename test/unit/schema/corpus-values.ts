@@ -1,4 +1,6 @@
 import type * as z from "zod";
+import * as shapes from "../../../schema/index.js";
+import { samples, type SampleName } from "../../../tools/schema/samples.ts";
 
 /** Stands for a field that is left out. */
 export const missing = Symbol("missing");
@@ -19,6 +21,20 @@ export interface CorpusEntry {
   shape: Shape;
   accepted: ValuesByPath;
   rejected: ValuesByPath;
+}
+
+const zodByName: Record<string, unknown> = { ...shapes };
+
+/** The entry of a type in a generated file, or the whole of one; its zod schema is named as it is, in lower case. */
+export function entryOf(
+  name: SampleName,
+  file: string,
+  values: Pick<CorpusEntry, "accepted" | "rejected">,
+): CorpusEntry {
+  const isWhole = file === name.replaceAll(/(?<!^)[A-Z]/g, "-$&").toLowerCase() || file === "handshake";
+  const ref = `${file}.schema.json#${isWhole ? "" : `/definitions/${name}`}`;
+  const zod = zodByName[name.charAt(0).toLowerCase() + name.slice(1)] as z.ZodType;
+  return { shape: { name, ref, zod, valid: samples[name] }, ...values };
 }
 
 export const notStrings = [5, true, null, ["x"], { x: "x" }];

@@ -1,58 +1,54 @@
 import { expect, it } from "vitest";
-import { INBOUND_KINDS, inboundKindOf, inboundMessage, inboundShapes } from "../../../schema/index.js";
+import {
+  INBOUND_KINDS,
+  inboundKindOf,
+  inboundMessage,
+  inboundShapes,
+  inboundTextMessage,
+} from "../../../schema/index.js";
+import { samples } from "../../../tools/schema/samples.ts";
 
-const common = {
-  message_type: "incoming",
-  sender: { id: "u-1", name: "Ana", type: "contact" },
-  conversation_id: 1,
-};
-const attached = (fileType: unknown): object => ({
-  ...common,
-  event: "message_created",
-  content: "",
-  attachments: [{ file_type: fileType, data_url: "https://media.example/a" }],
-});
-const messages = {
-  text: { ...common, event: "message_created", content: "hi" },
-  button: {
-    ...common,
-    event: "message_postback",
-    content: "Yes",
-    submitted_values: [{ title: "Yes", payload: "yes" }],
+it.each(INBOUND_KINDS)(
+  "a message of kind %s is known as such, and has the shape of no other kind",
+  (kind) => {
+    const name = `Inbound${kind.charAt(0).toUpperCase()}${kind.slice(1)}Message`;
+    const message = samples[name as keyof typeof samples];
+    expect(inboundMessage.safeParse(message).success).toBe(true);
+    expect(inboundKindOf(message)).toBe(kind);
+    expect(INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success)).toEqual([kind]);
   },
-  image: attached("image"),
-  audio: attached("audio"),
-  video: attached("video"),
-  file: attached("file"),
-};
-
-it.each(INBOUND_KINDS)("a message of kind %s is told as such, and has the shape of no other kind", (kind) => {
-  const message = messages[kind];
-  expect(inboundMessage.safeParse(message).success).toBe(true);
-  expect(inboundKindOf(message)).toBe(kind);
-  const fitting = INBOUND_KINDS.filter((each) => inboundShapes[each].safeParse(message).success);
-  expect(fitting).toEqual([kind]);
-});
+);
 
 it.each([
   [{ event: "message_created" }, "text"],
   [{ event: "message_postback", attachments: 1 }, "button"],
   [{ event: "message_created", attachments: [{ file_type: "audio" }] }, "audio"],
-])("of %j, which lacks the rest, it is told too", (message, kind) => {
+  [undefined],
+  [null],
+  ["message_created"],
+  [[]],
+  [{}],
+  [{ event: "message_updated" }],
+  [{ event: "message_created", attachments: null }],
+  [{ event: "message_created", attachments: [] }],
+  [{ event: "message_created", attachments: [{ file_type: "sticker" }] }],
+  [{ event: "message_created", attachments: [{ file_type: "toString" }] }],
+])("%j, which lacks the rest or is none, has the kind %s", (message, kind?: string) => {
   expect(inboundKindOf(message)).toBe(kind);
 });
 
-it.each([
-  undefined,
-  null,
-  "message_created",
-  [],
-  {},
-  { event: "message_updated" },
-  { event: "message_created", attachments: null },
-  { event: "message_created", attachments: [] },
-  { event: "message_created", attachments: [{ file_type: "sticker" }] },
-  { event: "message_created", attachments: [{ file_type: "toString" }] },
-])("%j means none", (message) => {
-  expect(inboundKindOf(message)).toBeUndefined();
+it.each<[unknown, string]>([
+  ...[2 ** 53, -(2 ** 53), 1e20, 9007199254740993n].map((id): [unknown, string] => [
+    id,
+    "-9007199254740991 to 9007199254740991",
+  ]),
+  ...["42", 1.5, null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((id): [unknown, string] => [
+    id,
+    "an integer",
+  ]),
+])("the conversation id %s is not sent, and the error says which can be", (conversation_id, text) => {
+  const { error } = inboundTextMessage.safeParse({ ...samples.InboundTextMessage, conversation_id });
+  expect(error?.issues).toMatchObject([
+    { path: ["conversation_id"], message: expect.stringContaining(text) as string },
+  ]);
 });
