@@ -3,19 +3,10 @@ import type { HandshakeCause, HandshakeRule } from "../../../provider/diagnosis/
 import { startServer, type Answer } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 import { parametersOf } from "../webhook/harness.js";
-import { diagnoseFailure, encodingOf, respond } from "./harness.js";
+import { answerChallenge as make, diagnoseFailure, encodingOf, respond } from "./harness.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };
-
-/** Checks the token, and answers what it makes of the challenge. */
-const make =
-  (spoil: (challenge: string) => string, headers: Record<string, string> = {}): Answer =>
-  (request, response) => {
-    const { hub_verify_token, hub_challenge = "" } = parametersOf(request);
-    if (hub_verify_token === VERIFICATION_KEY) response.writeHead(200, headers).end(spoil(hub_challenge));
-    else response.writeHead(403).end();
-  };
 
 /** What endpoints answer, by the rule that it breaks. */
 const ANSWERS: Partial<Record<HandshakeRule, [name: string, Answer, HandshakeCause][]>> = {

@@ -72,7 +72,7 @@ describe("parseOutbound", () => {
     ["{}", "type"],
     ['{"type":5}', "type"],
     ...["", "my-secret", '{"type":"text"', "null", "[]", '"text"', notUtf8].map(
-      (body) => [body, ""] as const,
+      (body): [string | Uint8Array, string] => [body, ""],
     ),
   ])("refuses %j as a body, naming %j", (body, path) => {
     const { paths, message } = refusalOf(body);
