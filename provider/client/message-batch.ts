@@ -1,5 +1,6 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { orAborted } from "../lib/abort.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
 import { invalidConfig } from "./options.js";
 import { conversationOf, type BatchMessage, type MessageReceipt, type SendOptions } from "./messages.js";
 import { Semaphore } from "./origin-gate.js";
@@ -81,8 +82,10 @@ class MessageBatch<Message extends BatchMessage> {
   /** For the messages that were read and have no result yet. */
   readonly #reading: Semaphore;
   readonly #results: BatchResult<Message>[] = [];
-  /** Whether the last message read of a conversation was sent; a conversation with nothing left to send is forgotten. */
-  readonly #conversations = new Map<string, Promise<boolean>>();
+  /** Sends the messages of a conversation one after the other. */
+  readonly #queue = new KeyedQueue();
+  /** The conversations of which a message was not sent. */
+  readonly #broken = new Set<string>();
   /** What the source or `onResult` threw first. */
   #thrown: { error: unknown } | undefined;
 
@@ -101,7 +104,7 @@ class MessageBatch<Message extends BatchMessage> {
     } catch (error) {
       if (!this.#settings.signal.aborted) this.#thrown ??= { error };
     }
-    await Promise.all(this.#conversations.values());
+    await this.#queue.idle();
     if (this.#thrown) throw this.#thrown.error;
     return this.#results;
   }
@@ -126,43 +129,39 @@ class MessageBatch<Message extends BatchMessage> {
   /** `release` is called when the message has its result. */
   #add(entry: BatchEntry<Message>, release: () => void): void {
     const conversation = conversationOf(entry.message);
-    const before = this.#conversations.get(conversation);
-    const last = this.#sendAfter(before, entry).then((sent) => {
+    void this.#queue.run(conversation, async () => {
+      const result = this.#broken.has(conversation) ? this.#skip(entry) : await this.#sendOne(entry);
+      if (result.outcome !== "sent") this.#broken.add(conversation);
+      this.#note(result);
       release();
-      if (sent && this.#conversations.get(conversation) === last) this.#conversations.delete(conversation);
-      return sent;
     });
-    this.#conversations.set(conversation, last);
   }
 
-  /** Sends a message when the one before it is sent; gives whether it was sent. Never rejects. */
-  async #sendAfter(before: Promise<boolean> | undefined, entry: BatchEntry<Message>): Promise<boolean> {
-    const { signal } = this.#settings;
-    if (before && !(await before)) return this.#skip(entry);
+  /** Never rejects. */
+  async #sendOne(entry: BatchEntry<Message>): Promise<BatchResult<Message>> {
     // Only the signal ends the wait for a permit.
-    const release = await this.#sending.acquire(signal).catch(() => undefined);
+    const release = await this.#sending.acquire(this.#settings.signal).catch(() => undefined);
     if (!release) return this.#skip(entry);
     try {
-      return this.#note({ ...entry, outcome: "sent", ...(await this.#send(entry.message)) });
+      return { ...entry, outcome: "sent", ...(await this.#send(entry.message)) };
     } catch (error) {
-      return this.#note({ ...entry, outcome: "failed", error });
+      return { ...entry, outcome: "failed", error };
     } finally {
       release();
     }
   }
 
-  #skip(entry: BatchEntry<Message>): boolean {
+  #skip(entry: BatchEntry<Message>): SkippedMessage<Message> {
     const because = this.#settings.signal.aborted ? "aborted" : "earlier-failed";
-    return this.#note({ ...entry, outcome: "skipped", because });
+    return { ...entry, outcome: "skipped", because };
   }
 
-  #note(result: BatchResult<Message>): boolean {
+  #note(result: BatchResult<Message>): void {
     this.#results[result.index] = result;
     try {
       this.#settings.onResult?.(result);
     } catch (error) {
       this.#thrown ??= { error };
     }
-    return result.outcome === "sent";
   }
 }

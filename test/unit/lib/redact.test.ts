@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createRedactor, quote } from "../../provider/lib/redact.js";
-import { findSecrets, SPELLINGS } from "../support/secrets.js";
+import { createRedactor, quote } from "../../../provider/lib/redact.js";
+import { findSecrets, SPELLINGS } from "../../support/secrets.js";
 
 const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
@@ -22,48 +22,37 @@ test.each(Object.entries(SPELLINGS))("takes a secret out that is written %s; the
   expect(clean).toMatch(/^a \S{0,12}\[redacted\]\S{0,12} z$/);
 });
 
-describe("redaction", () => {
-  test("skips empty secrets, and leaves other texts as they are", () => {
-    expect(redact("nothing here", "", "secret")).toBe("nothing here");
-    expect(redact("nothing here")).toBe("nothing here");
-    expect(redact("", "secret")).toBe("");
-  });
+const LONG = randomBytes(500).toString("base64url");
 
-  test("takes out the longer of two secrets that begin alike", () => {
-    expect(redact("abc abcdef", "abc", "abcdef")).toBe("[redacted] [redacted]");
-  });
+test.each<[string, string, string[], string]>([
+  ["another text, which stays as it is", "nothing here", ["", "secret"], "nothing here"],
+  ["a text without secrets", "nothing here", [], "nothing here"],
+  ["an empty text", "", ["secret"], ""],
+  ["two secrets that begin alike", "abc abcdef", ["abc", "abcdef"], "[redacted] [redacted]"],
+  ["secrets that overlap", "abcdef", ["abcd", "cdef"], "[redacted]"],
+  ["a secret at both ends", "secret and secret", ["secret"], "[redacted] and [redacted]"],
+  ["a long secret", `<${LONG}>`, [LONG], "<[redacted]>"],
+  ["a long part of it", `<${LONG.slice(0, 64)}>`, [LONG], "<[redacted]>"],
+  ["a secret of pattern characters", "a.*b axxb", ["a.*b"], "[redacted] axxb"],
+  ...["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)].flatMap((secret) =>
+    [secret, JSON.stringify(secret).slice(1, -1)].map((echoed): [string, string, string[], string] => [
+      `a secret as ${echoed}`,
+      `<${echoed}>`,
+      [secret],
+      "<[redacted]>",
+    ]),
+  ),
+])("redacts %s", (_, text, secrets, clean) => {
+  expect(redact(text, ...secrets)).toBe(clean);
+});
 
-  test("takes out secrets that overlap, at both ends of a text too", () => {
-    expect(redact("abcdef", "abcd", "cdef")).toBe("[redacted]");
-    expect(redact("secret and secret", "secret")).toBe("[redacted] and [redacted]");
-  });
+test("shows nothing of what it cannot redact, and does not throw", () => {
+  const text = { length: 1, slice: () => KEY } as unknown as string;
+  expect(redact(text, KEY)).toBe("[redacted]");
+});
 
-  test("takes out all of a long secret, and long parts of it", () => {
-    const secret = randomBytes(500).toString("base64url");
-    expect(redact(`<${secret}>`, secret)).toBe("<[redacted]>");
-    expect(redact(`<${secret.slice(0, 64)}>`, secret)).toBe("<[redacted]>");
-  });
-
-  test("takes a secret of pattern characters literally", () => {
-    expect(redact("a.*b axxb", "a.*b")).toBe("[redacted] axxb");
-  });
-
-  test("takes secrets with a lone surrogate, emoji or backslashes", () => {
-    for (const secret of ["a\ud800bcdefgh", "key-😀-0123", "back\\slash\\0123", "\\".repeat(40)]) {
-      for (const echoed of [secret, JSON.stringify(secret).slice(1, -1)]) {
-        expect(redact(`<${echoed}>`, secret)).toBe("<[redacted]>");
-      }
-    }
-  });
-
-  test("shows nothing of what it cannot redact, and does not throw", () => {
-    const text = { length: 1, slice: () => KEY } as unknown as string;
-    expect(redact(text, KEY)).toBe("[redacted]");
-  });
-
-  test("comes before the cut of a quote, so that no half of a secret is left", () => {
-    expect(quote(`${"x".repeat(490)}${KEY}`, [KEY])).toBe(`${"x".repeat(490)}[redacted]`);
-  });
+test("redacts before a quote is cut, so that no half of a secret is left", () => {
+  expect(quote(`${"x".repeat(490)}${KEY}`, [KEY])).toBe(`${"x".repeat(490)}[redacted]`);
 });
 
 describe("2,000 secrets", () => {
