@@ -23,11 +23,11 @@ export {
   type GetApiChatWebhookArgs,
   type GetApiChatWebhookResult,
 } from "./webhook/webhook.js";
-export { HandshakeResponder } from "./handshake-responder/handshake-responder.js";
-export type {
-  HandshakeResponderArgs,
-  HandshakeResponderWorkspaceArgs,
-  HandshakeResponderWorkspacesArgs,
-  ResponderWorkspaceArgs,
-} from "./handshake-responder/args.js";
+export {
+  HandshakeResponder,
+  type HandshakeResponderArgs,
+  type HandshakeResponderWorkspaceArgs,
+  type HandshakeResponderWorkspacesArgs,
+  type ResponderWorkspaceArgs,
+} from "./handshake-responder/handshake-responder.js";
 export { VerificationKey, type VerificationKeyArgs } from "./verification-key/verification-key.js";

@@ -14,7 +14,7 @@ import {
 import { printLine } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
-import { belongsTo, isWithin, stateFolder } from "./data-folder.js";
+import { isWithin, stateFolder } from "./data-folder.js";
 import { declareDataDir } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { markStack } from "./origin.js";
@@ -25,18 +25,18 @@ type Values = Record<string, unknown>;
  * Resolves the defaults and gives everything that is wrong at once. Starts and writes nothing. Values that a preview does
  * not know pass.
  */
-export async function check(olds: unknown, news: RawInputs): Promise<CheckResult<ProcessInputs>> {
+export async function check(
+  olds: Partial<ProcessInputs> | undefined,
+  news: RawInputs,
+): Promise<CheckResult<ProcessInputs>> {
   const { dataDir, organization, ...rest } = news;
-  const former = (olds ?? {}) as Partial<ProcessInputs>;
+  const instanceKey = await markStack(String(news["instanceKey"]), organization);
   const inputs: RawInputs = {
     ...rest,
-    instanceKey: await markStack(String(news["instanceKey"]), organization),
+    instanceKey,
     host: news["host"] ?? DEFAULT_HOST,
+    dataDir: dataDir === undefined ? chooseDataDir(olds ?? {}, instanceKey) : normalizeDataDir(dataDir),
   };
-  inputs["dataDir"] =
-    dataDir === undefined
-      ? chooseDataDir(former, String(news["instanceKey"]), inputs)
-      : normalizeDataDir(dataDir);
   const keys = keysOf(inputs);
   const failures = [
     ...checkAsConfig(inputs),
@@ -57,14 +57,9 @@ export async function check(olds: unknown, news: RawInputs): Promise<CheckResult
  * The folder of a resource that names none: one for each resource, in the user's state folder. One that it has there stays
  * its folder, also when stack or resource are renamed: it holds the process and what is not delivered yet.
  */
-function chooseDataDir(former: Partial<ProcessInputs>, unmarkedKey: string, inputs: RawInputs): string {
+function chooseDataDir({ dataDir }: Partial<ProcessInputs>, instanceKey: string): string {
   const folder = stateFolder();
-  if (former.dataDir !== undefined && isWithin(former.dataDir, folder)) return former.dataDir;
-  // As versions before the file `owner.txt` have named it, if a refresh has found that process gone.
-  const unmarked = join(folder, unmarkedKey);
-  const { instanceKey, verificationKeys = {} } = inputs as Partial<ProcessInputs>;
-  const isOurs = belongsTo(unmarked, [{ instanceKey: String(instanceKey), verificationKeys }]);
-  return isOurs ? unmarked : join(folder, String(instanceKey));
+  return dataDir !== undefined && isWithin(dataDir, folder) ? dataDir : join(folder, instanceKey);
 }
 
 function normalizeDataDir(given: unknown): unknown {

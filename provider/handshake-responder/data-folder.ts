@@ -5,11 +5,9 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { hasCode, makeDataDir, readIfThere, writePrivateFile, SPOOL_FILE } from "../lib/files.js";
+import { fileShape, type FileConfig } from "../server/config-shape.js";
 import { countKept } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
-
-/** Who claims a folder: the inputs of a resource, or its state. */
-type Claim = Pick<ProcessInputs, "instanceKey" | "verificationKeys">;
 
 /** Names the stack that a folder belongs to. */
 const OWNER_FILE = "owner.txt";
@@ -61,63 +59,35 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   }
   // Nothing of deliveries alone would be overwritten.
   const isNew = files.every((file) => isOfSpool(file));
-  if (!isNew && !belongsTo(dataDir, former ? [inputs, former] : [inputs])) throw notOurs(dataDir);
+  const owners = [inputs, ...(former ? [former] : [])].map(ownerOf);
+  const owner = readOwner(dataDir);
+  if (!isNew && !owners.includes(owner ?? "")) {
+    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${owner}`;
+    throw new ApiChatError(
+      "conflict",
+      `dataDir: must be a folder of its own, and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
+      { operation: "responder" },
+    );
+  }
   await chmod(dataDir, 0o700);
   await writePrivateFile(join(dataDir, OWNER_FILE), `${ownerOf(inputs)}\n`);
 }
 
-function notOurs(dataDir: string): ApiChatError {
-  const owner = readOwner(dataDir);
-  const whose = owner === undefined ? "a responder with other keys" : `the stack ${owner}`;
-  return new ApiChatError(
-    "conflict",
-    `dataDir: must be a folder of its own, and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
-    { operation: "responder" },
-  );
-}
-
-/**
- * Whether a folder belongs to one of those who claim it: it names them, or, where it names nobody, its configuration has a
- * key of theirs. Versions before the file `owner.txt` left such folders.
- */
-export function belongsTo(dataDir: string, claims: readonly Claim[]): boolean {
-  const owner = readOwner(dataDir);
-  if (owner !== undefined) return claims.some((claim) => ownerOf(claim) === owner);
-  const keys = new Set(keysOfConfig(readConfig(dataDir)));
-  return claims.some(({ verificationKeys }) =>
-    Object.values(verificationKeys)
-      .flat()
-      .some((key) => keys.has(key)),
-  );
-}
-
 const readOwner = (dataDir: string): string | undefined => readIfThere(join(dataDir, OWNER_FILE))?.trim();
 
-const ownerOf = ({ instanceKey }: Claim): string => instanceKey.split("/").slice(0, 2).join("/");
-
-/** As versions before the file `owner.txt` have written it; none of anything else. */
-function keysOfConfig(config = ""): string[] {
-  try {
-    const { workspaces } = JSON.parse(config) as Pick<ProcessInputs, "workspaces"> & {
-      workspaces: Record<string, { verificationKeys: string[] }>;
-    };
-    return Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
-  } catch {
-    return [];
-  }
-}
+/** The stack of a resource, as it is known in every backend. */
+const ownerOf = ({ instanceKey }: ProcessInputs): string => instanceKey.split("/").slice(0, 2).join("/");
 
 /** The file that the process reads; it holds the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
 /** The configuration of the process, as its file has it. */
-export function formatConfig(inputs: ProcessInputs, port: number): string {
-  const workspaces = Object.entries(inputs.workspaces).map(([name, { path, forwardTo }]) => {
-    const verificationKeys = inputs.verificationKeys[name];
-    return [name, { verificationKeys, path, ...(forwardTo === undefined ? {} : { forwardTo }) }] as const;
-  });
-  const { host, dataDir } = inputs;
-  return `${JSON.stringify({ host, port, dataDir, workspaces: Object.fromEntries(workspaces) }, undefined, 2)}\n`;
+export function formatConfig({ host, dataDir, ...inputs }: ProcessInputs, port: number): string {
+  const workspaces: FileConfig["workspaces"] = {};
+  for (const [name, workspace] of Object.entries(inputs.workspaces))
+    workspaces[name] = { verificationKeys: inputs.verificationKeys[name] ?? [], ...workspace };
+  const config: FileConfig = { host, port, dataDir, workspaces };
+  return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
 /** The configuration that a folder holds; undefined if none. */
@@ -135,10 +105,9 @@ export const digestOf = (config: string): string => createHash("sha256").update(
 /** The port that a folder's configuration names: kept there when a refresh has found the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   try {
-    const { port } = JSON.parse(readConfig(dataDir) ?? "{}") as { port?: unknown };
-    return typeof port === "number" && Number.isInteger(port) && port > 0 ? port : undefined;
+    return fileShape.shape.port.parse((JSON.parse(readConfig(dataDir) ?? "") as Partial<FileConfig>).port);
   } catch {
-    // Edited by hand, and about to be written anew.
+    // There is none, or it was edited by hand and is about to be written anew.
     return undefined;
   }
 }
@@ -151,7 +120,7 @@ export function configuredPort(dataDir: string): number | undefined {
 export async function leaveDataDir(state: ProcessState): Promise<string | undefined> {
   const { dataDir } = state;
   if (!existsSync(dataDir)) return undefined;
-  if (!belongsTo(dataDir, [state]))
+  if (readOwner(dataDir) !== ownerOf(state))
     return `warning: ${dataDir} belongs to another responder and is unchanged`;
   // undefined: they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
@@ -159,16 +128,10 @@ export async function leaveDataDir(state: ProcessState): Promise<string | undefi
   const removed = files.filter((file) => count === 0 || !(isOfSpool(file) || file === OWNER_FILE));
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (count !== 0) return describeKept(dataDir, count);
-  await removeIfEmpty(dataDir);
-  return undefined;
-}
-
-async function removeIfEmpty(dataDir: string): Promise<void> {
-  try {
-    await rmdir(dataDir);
-  } catch (error) {
+  await rmdir(dataDir).catch((error: unknown) => {
     if (!hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
-  }
+  });
+  return undefined;
 }
 
 function describeKept(dataDir: string, count: number | undefined): string {

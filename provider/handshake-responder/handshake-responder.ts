@@ -1,15 +1,54 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
-import { providerSource, keepQuerySecret } from "../lib/resource-class.js";
-import { HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
+import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
-import {
-  resolveWorkspaces,
-  type HandshakeResponderArgs,
-  type ProcessArgs,
-  type ResolvedWorkspace,
-  type ResponderWorkspaceArgs,
-} from "./args.js";
+
+/** One workspace: what answers for it, and where its deliveries go. */
+export interface ResponderWorkspaceArgs {
+  /**
+   * The keys of handshake and signature (section 2.1): one, or a list in which all are accepted, such as
+   * `VerificationKey.keys`. Kept secret. A change is applied without a restart and without a refused request.
+   */
+  verificationKeys: pulumi.Input<string | readonly pulumi.Input<string>[]>;
+  /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name; in the short form "/". */
+  path?: pulumi.Input<string | undefined>;
+  /**
+   * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Kept secret if it has a query.
+   * Without it they are kept to be read, and forwarded once it is given.
+   */
+  forwardTo?: pulumi.Input<string | undefined>;
+}
+
+/** What both forms have. */
+export interface ProcessArgs {
+  /** The port to listen on. Default: a free one, which is kept from then on. */
+  port?: pulumi.Input<number | undefined>;
+  /** The address to listen on. Default: "127.0.0.1", this machine only. */
+  host?: pulumi.Input<string | undefined>;
+  /**
+   * What the service is given in place of host and port: the address of a tunnel or reverse proxy that leads here, without
+   * a query. Each workspace's path is put behind it. Needed on CI.
+   */
+  publicUrl?: pulumi.Input<string | undefined>;
+  /**
+   * Where the process keeps deliveries, log and configuration: an absolute path outside the program's folder, of its own.
+   * Default: `pulumi-apichat/<project>/<stack>-<digest>/<name>` in `$XDG_STATE_HOME` or `~/.local/state`.
+   */
+  dataDir?: pulumi.Input<string | undefined>;
+}
+
+/** The form for any number of workspaces: one process for all, the path selects the keys. */
+export interface HandshakeResponderWorkspacesArgs<Name extends string = string> extends ProcessArgs {
+  /** By name: 1 to 64 letters, digits, ".", "_" and "-". */
+  workspaces: Record<Name, ResponderWorkspaceArgs>;
+}
+
+/** The short form, for one workspace. It is named "default". */
+export interface HandshakeResponderWorkspaceArgs extends ProcessArgs, ResponderWorkspaceArgs {}
+
+export type HandshakeResponderArgs<Name extends string = string> =
+  HandshakeResponderWorkspacesArgs<Name> | HandshakeResponderWorkspaceArgs;
 
 /**
  * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
@@ -48,8 +87,11 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     // Without the arguments: the SDK would write them into the component's own state, the keys in clear.
     super("apichat:index:HandshakeResponder", name, {}, opts);
     const child = new ResponderProcess(name, toProcessArgs(name, args, workspaces), { parent: this });
-    const { origin, port } = addressOf(child, args);
-    const urls = urlsOf(child, { publicUrl: args.publicUrl, origin, workspaces });
+    const { origin, base, port } = addressOf(child, args);
+    const paths = Object.entries(workspaces).map(([workspace, { path }]) => [workspace, path] as const);
+    const urls = pulumi
+      .all([base, pulumi.output(Object.fromEntries(paths))])
+      .apply(([root, known]) => mapValues(known, (path) => joinUrl(root, toWirePath(path))));
     const [only, ...others] = Object.keys(workspaces);
     const outputs = {
       urls,
@@ -73,23 +115,83 @@ function refuseUrl(): never {
   );
 }
 
+/** A workspace with its path. */
+export interface ResolvedWorkspace extends ResponderWorkspaceArgs {
+  path: pulumi.Input<string>;
+}
+
+/** The workspace of the short form. */
+const DEFAULT_WORKSPACE = "default";
+
+/** Both forms as one, with the default paths. Throws `invalid_config` for a misspelt argument, and for a mix of both. */
+export function resolveWorkspaces(
+  name: string,
+  args: HandshakeResponderArgs,
+): Record<string, ResolvedWorkspace> {
+  if (!("workspaces" in args)) {
+    refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, ...KNOWN_WORKSPACE_ARGS });
+    const { verificationKeys, path, forwardTo } = args;
+    return { [DEFAULT_WORKSPACE]: withPath({ verificationKeys, path, forwardTo }, "/") };
+  }
+  refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, workspaces: true });
+  const entries = Object.entries(requireObject(name, "workspaces", args.workspaces));
+  return Object.fromEntries(
+    entries.map(([workspace, given]) => {
+      const known = requireObject(name, `workspaces.${workspace}`, given);
+      refuseUnknownArgs(`${name}: workspaces.${workspace}`, known, KNOWN_WORKSPACE_ARGS);
+      return [workspace, withPath(known, defaultPath(workspace))];
+    }),
+  );
+}
+
+function withPath({ path, ...rest }: ResponderWorkspaceArgs, fallback: string): ResolvedWorkspace {
+  const isPlain = path === undefined || typeof path === "string";
+  return {
+    ...rest,
+    path: isPlain ? (path ?? fallback) : pulumi.output(path).apply((own) => own ?? fallback),
+  };
+}
+
+/** Names and fields of workspaces are known while the program runs: only the values may come later. */
+function requireObject<T extends object>(name: string, property: string, value: T): T {
+  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isPlain && !pulumi.Output.isInstance(value)) return value;
+  throw new ApiChatError(
+    "invalid_config",
+    `${name}: ${property}: must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output`,
+    { operation: "check" },
+  );
+}
+
+const KNOWN_PROCESS_ARGS: Record<keyof ProcessArgs, true> = {
+  port: true,
+  host: true,
+  publicUrl: true,
+  dataDir: true,
+};
+
+const KNOWN_WORKSPACE_ARGS: Record<keyof ResponderWorkspaceArgs, true> = {
+  verificationKeys: true,
+  path: true,
+  forwardTo: true,
+};
+
 function toProcessArgs(
   name: string,
   { host, port, publicUrl, dataDir }: ProcessArgs,
   workspaces: Record<string, ResolvedWorkspace>,
 ): ResponderProcessArgs {
-  const entries = Object.entries(workspaces);
   return {
     instanceKey: [pulumi.getProject(), pulumi.getStack(), name].map(toFolderName).join("/"),
     organization: organizationName(),
-    workspaces: Object.fromEntries(
-      entries.map(([workspace, { path, forwardTo }]) => [
-        workspace,
-        { path, forwardTo: keepQuerySecret(forwardTo) },
-      ]),
-    ),
-    verificationKeys: Object.fromEntries(
-      entries.map(([workspace, { verificationKeys }]) => [workspace, toSecretList(verificationKeys)]),
+    workspaces: mapValues(workspaces, ({ path, forwardTo }) => ({
+      path,
+      forwardTo: keepQuerySecret(forwardTo),
+    })),
+    verificationKeys: mapValues(workspaces, ({ verificationKeys }) =>
+      pulumi
+        .secret(verificationKeys)
+        .apply((known): unknown => (typeof known === "string" ? [known] : known)),
     ),
     host,
     port,
@@ -98,9 +200,8 @@ function toProcessArgs(
   };
 }
 
-function toSecretList(keys: ResponderWorkspaceArgs["verificationKeys"]): pulumi.Input<unknown> {
-  return pulumi.secret(keys).apply((known) => (typeof known === "string" ? [known] : known));
-}
+const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
 /** The SDK throws where the mocks of a user's test name none. */
 function organizationName(): string {
@@ -115,54 +216,31 @@ function organizationName(): string {
 const toFolderName = (part: string): string =>
   encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E"));
 
-/** Where the process listens: what the program says, else what stands in the id, which a preview of an update knows. */
-function addressOf(
-  child: ResponderProcess,
-  args: ProcessArgs,
-): { origin: pulumi.Output<string>; port: pulumi.Output<number> } {
-  // With the process as a dependency, so that a webhook is updated only once the process has applied its change.
-  const given = pulumi.all([args.host, args.port, child.urn]);
-  const port = given.apply(([, known]) => (known ? pulumi.output(known) : child.id.apply(portOfId)));
-  const origin = given.apply(([host = DEFAULT_HOST]) => port.apply((known) => originOf(host, known)));
-  return { origin, port };
+interface Addresses {
+  /** Where the process listens. */
+  origin: pulumi.Output<string>;
+  /** What stands before each path of the URLs that the service is given. */
+  base: pulumi.Output<string>;
+  port: pulumi.Output<number>;
 }
 
-function urlsOf(
-  child: ResponderProcess,
-  {
-    publicUrl,
-    origin,
-    workspaces,
-  }: {
-    publicUrl: ProcessArgs["publicUrl"];
-    origin: pulumi.Output<string>;
-    workspaces: Record<string, ResolvedWorkspace>;
-  },
-): pulumi.Output<Record<string, string>> {
-  const base = pulumi
-    .all([publicUrl, child.urn])
-    .apply(([known]) => (known === undefined ? origin : pulumi.output(known)));
-  const paths = Object.entries(workspaces).map(([workspace, { path }]) => [workspace, path] as const);
-  return pulumi
-    .all([base, pulumi.output(Object.fromEntries(paths))])
-    .apply(([root, known]) =>
-      Object.fromEntries(
-        Object.entries(known).map(([workspace, path]) => [workspace, joinUrl(root, toWirePath(path))]),
-      ),
-    );
+/** What the program says, else what stands in the id, which a preview of an update knows. */
+function addressOf(child: ResponderProcess, { host, port: givenPort, publicUrl }: ProcessArgs): Addresses {
+  // With the process as a dependency, so that a webhook is updated only once the process has applied its change.
+  const given = pulumi.all([host, givenPort, publicUrl, child.urn]);
+  const port = given.apply(([, known]) => (known ? pulumi.output(known) : child.id.apply(portOfId)));
+  const origin = given.apply(([named = DEFAULT_HOST]) => port.apply((known) => originOf(named, known)));
+  const base = given.apply(([, , known]) => (known === undefined ? origin : pulumi.output(known)));
+  return { origin, base, port };
 }
 
 /** What the component passes on, keys as secrets. */
-interface ResponderProcessArgs {
+interface ResponderProcessArgs extends ProcessArgs {
   /** Project, stack and name. */
   instanceKey: string;
   organization: string;
   workspaces: pulumi.Inputs;
   verificationKeys: pulumi.Inputs;
-  host: pulumi.Input<string | undefined> | undefined;
-  port: pulumi.Input<number | undefined> | undefined;
-  publicUrl: pulumi.Input<string | undefined> | undefined;
-  dataDir: pulumi.Input<string | undefined> | undefined;
 }
 
 const PROVIDER_SOURCE = providerSource("ResponderProcess");

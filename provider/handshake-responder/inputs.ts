@@ -1,16 +1,15 @@
-/** One workspace as the process is told of it; its keys stand apart, see {@link ProcessInputs}. */
-interface WorkspaceInputs {
-  /** Where the service posts: begins with "/". */
-  path: string;
-  /** Where verified deliveries are forwarded. Without it they are kept to be read. */
-  forwardTo?: string;
-}
+import type { FileConfig } from "../server/config-shape.js";
+
+type Workspace = FileConfig["workspaces"][string];
+
+/** One workspace as the process's own configuration has it; its keys stand apart, see {@link ProcessInputs}. */
+type WorkspaceInputs = Required<Pick<Workspace, "path">> & Pick<Workspace, "forwardTo">;
 
 /** The inputs as check leaves them. */
 export interface ProcessInputs {
   /** The resource's name, for messages. */
   name: string;
-  /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See owner.ts. */
+  /** Project, stack with a digest of its owner, and name: the default folder's last three parts. See origin.ts. */
   instanceKey: string;
   /** Resolved by check. */
   dataDir: string;
@@ -33,7 +32,7 @@ export interface ProcessState extends ProcessInputs {
   pid: number;
   /** Which start of the process is ours. */
   instance: string;
-  /** The machine on which it runs, see machine.ts. */
+  /** The machine on which it runs, see origin.ts. */
   machine: string;
   stateVersion: 1;
 }

@@ -1,20 +1,28 @@
+import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, RawInputs } from "../lib/checks.js";
 import { printLine, report } from "../lib/provider-process.js";
-import { readInstance, type ServerStatus } from "../server/control-client.js";
+import { readInstance, requestReload, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, portOfId } from "./addresses.js";
-import { applyInputs, moveProcess } from "./apply.js";
 import { check, diff, type DiffResult } from "./check.js";
-import { configuredPort, leaveDataDir } from "./data-folder.js";
+import {
+  configuredPort,
+  digestOf,
+  formatConfig,
+  leaveDataDir,
+  prepareDataDir,
+  readConfig,
+  writeConfig,
+} from "./data-folder.js";
 import { otherNameOf, rememberedPort, rememberPort } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
-import { findRunning, stopProcess } from "./process.js";
+import { findRunning, processError, startProcess, stopProcess, type Running } from "./process.js";
 
 const GONE: Record<string, never> = {};
 
 /** The lifecycle of a responder's process, in the form that the SDK's dynamic provider calls. */
 export const ResponderProcess = {
-  check: (olds: unknown, news: RawInputs): Promise<CheckResult<ProcessInputs>> =>
+  check: (olds: Partial<ProcessInputs> | undefined, news: RawInputs): Promise<CheckResult<ProcessInputs>> =>
     report(news.name, () => check(olds, news)),
 
   diff: (id: string, olds: ProcessState, news: ProcessInputs): Promise<DiffResult> =>
@@ -43,7 +51,7 @@ export const ResponderProcess = {
 async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
   const { name, dataDir } = inputs;
   // Of a process that a refresh has found gone, or that this run has stopped.
-  const former = configuredPort(dataDir) ?? rememberedPort(dataDir) ?? 0;
+  const former = configuredPort(dataDir) || rememberedPort(dataDir) || 0;
   const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
   if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
@@ -139,3 +147,100 @@ const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerSta
   machine: thisMachine(),
   stateVersion: 1,
 });
+
+/** The process after it was brought to its configuration. */
+interface Applied {
+  status: ServerStatus;
+  /** Whether it ran before. */
+  wasRunning: boolean;
+}
+
+/**
+ * Brings the process of a folder to what the program says: one that runs takes it over, or is stopped and started again if
+ * it is to listen elsewhere; else one is started. `choosePort` gets the port of the one that runs. If it fails, the
+ * configuration is the one from before, and the process that ran runs again.
+ */
+async function applyInputs(
+  inputs: ProcessInputs,
+  choosePort: (running: number | undefined) => number,
+  former?: ProcessState,
+): Promise<Applied> {
+  const { dataDir } = inputs;
+  await prepareDataDir(inputs, former);
+  const before = readConfig(dataDir);
+  const running = await findRunning(dataDir);
+  const port = choosePort(running?.status.port);
+  const stays = running?.status.host === inputs.host && running.status.port === port;
+  try {
+    if (running && !stays) await stopProcess(dataDir, running.instance);
+    const status = running && stays ? await reload(running, inputs, port) : await start(inputs, port);
+    return { status, wasRunning: running !== undefined };
+  } catch (error) {
+    await writeConfig(dataDir, before);
+    throw running && !stays ? await startAgain(inputs, running.instance.instance, error) : error;
+  }
+}
+
+/**
+ * Ends our process on its former folder and starts it on the new one: it needs the port. If that fails, the former one is
+ * started again. `isFree`: nobody runs on the former folder now.
+ */
+async function moveProcess(
+  state: ProcessState,
+  inputs: ProcessInputs,
+  port: number,
+): Promise<Applied & { isFree: boolean }> {
+  const { dataDir, instance } = state;
+  // What can be wrong with the new folder is found before anything ends.
+  await prepareDataDir(inputs);
+  const announced = await readInstance(dataDir);
+  const isOurs = announced?.instance === instance;
+  const isFree = isOurs || (await findRunning(dataDir)) === undefined;
+  if (isOurs) await stopProcess(dataDir, announced);
+  try {
+    return { ...(await applyInputs(inputs, () => port)), isFree };
+  } catch (error) {
+    throw isOurs ? await startAgain(state, instance, error) : error;
+  }
+}
+
+/** Starts the process that ran before a failure. Gives the failure to throw, which says so if that fails too. */
+async function startAgain(
+  { dataDir, verificationKeys }: ProcessInputs,
+  instance: string,
+  failure: unknown,
+): Promise<unknown> {
+  try {
+    // One that could not be stopped still runs.
+    if (await findRunning(dataDir)) return failure;
+    await startProcess({ dataDir, instance, verificationKeys });
+    return failure;
+  } catch (error) {
+    if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
+    const summary = `${failure.summary}. The former one could not be started again: ${error.summary}`;
+    return failure.with({ summary });
+  }
+}
+
+async function start(inputs: ProcessInputs, port: number): Promise<ServerStatus> {
+  await writeConfig(inputs.dataDir, formatConfig(inputs, port));
+  const running = await startProcess(inputs);
+  try {
+    // Written with the port that it got, so that the next start takes the same one.
+    return port === 0 ? await reload(running, inputs, running.status.port) : running.status;
+  } catch (error) {
+    await stopProcess(running.dataDir, running.instance);
+    throw error;
+  }
+}
+
+async function reload(running: Running, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
+  const config = formatConfig(inputs, port);
+  await writeConfig(inputs.dataDir, config);
+  const status = await requestReload(running.instance);
+  if (status.configDigest === digestOf(config)) return status;
+  throw processError(
+    "protocol",
+    `the responder (pid ${status.pid}) runs with another configuration than that of ${inputs.dataDir}; end it if it was started by hand, and try again`,
+  );
+}

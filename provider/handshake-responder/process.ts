@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
+import { hasCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
 import {
   readInstance,
@@ -83,10 +84,10 @@ async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
 const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
-export interface StartOptions {
+interface StartOptions {
   dataDir: string;
   /** Taken out of what it prints. */
-  secrets: readonly string[];
+  verificationKeys: Record<string, string[]>;
   /** Which start it is. Default: a new one. */
   instance?: string;
 }
@@ -96,14 +97,11 @@ export interface StartOptions {
  * session of its own, and nothing of the provider's that it would keep open. Throws `unavailable` with what it printed if
  * it ends before, `timeout` if it does not answer in 20 seconds; it does not run on then.
  */
-export async function startProcess({
-  dataDir,
-  secrets,
-  instance = randomUUID(),
-}: StartOptions): Promise<Running> {
+export async function startProcess(options: StartOptions): Promise<Running> {
+  const { dataDir, instance = randomUUID() } = options;
   const child = await spawnDetached(dataDir, instance);
   try {
-    return await waitUntilReady(child, { dataDir, secrets, instance });
+    return await waitUntilReady(child, { ...options, instance });
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -129,10 +127,8 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   }
 }
 
-async function waitUntilReady(
-  child: ChildProcess,
-  { dataDir, secrets, instance }: Required<StartOptions>,
-): Promise<Running> {
+async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<Running> {
+  const { dataDir, instance } = options;
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
   const deadline = Date.now() + LIMITS.startMs;
   while (Date.now() < deadline) {
@@ -140,37 +136,27 @@ async function waitUntilReady(
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
     if (running) return running;
-    if (child.exitCode !== null || child.signalCode !== null)
-      throw await describeEnd(child, dataDir, secrets);
+    if (child.exitCode !== null || child.signalCode !== null) {
+      const printed = await readPrinted(options);
+      const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
+      throw processError("unavailable", `the responder ${printed ? `did not start: ${printed}` : how}`);
+    }
     const failed = await Promise.race([failure, sleep(INSPECT_EVERY_MS)]);
     if (failed) throw processError("unavailable", `the responder cannot start: ${failed.message}`, failed);
   }
-  const printed = await readErrors(dataDir, secrets);
-  throw processError(
-    "timeout",
-    `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was ended${printed === "" ? "" : `; it printed: ${printed}`}`,
-  );
+  const printed = await readPrinted(options);
+  const late = `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was ended`;
+  throw processError("timeout", printed ? `${late}; it printed: ${printed}` : late);
 }
 
-async function describeEnd(child: ChildProcess, dataDir: string, secrets: readonly string[]): Promise<Error> {
-  const how = child.exitCode === null ? `the signal ${child.signalCode}` : `exit code ${child.exitCode}`;
-  const printed = await readErrors(dataDir, secrets);
-  return processError(
-    "unavailable",
-    printed === ""
-      ? `the responder ended at its start with ${how}`
-      : `the responder did not start: ${printed}`,
-  );
-}
-
-/** What it wrote on stderr: a file, because a pipe would end with the provider. */
+/** What it writes on stderr: a file, because a pipe would end with the provider. */
 const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
 
 const QUOTED_CHARACTERS = 1_000;
 
-async function readErrors(dataDir: string, secrets: readonly string[]): Promise<string> {
+async function readPrinted({ dataDir, verificationKeys }: StartOptions): Promise<string> {
   const text = await readFile(errorsPathOf(dataDir), "utf8");
-  return quote(text.replace(/^error: /, ""), secrets, QUOTED_CHARACTERS);
+  return quote(text.replace(/^error: /, ""), Object.values(verificationKeys).flat(), QUOTED_CHARACTERS);
 }
 
 /**
@@ -189,7 +175,13 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   const answer = await askToStop(announced);
   if (answer === "gone" && !isTracked) return;
   if (await waitUntilNot(lives, answer === "stops" ? LIMITS.stopMs : 0)) return;
-  if (isTracked) killIfAlive(pid);
+  if (isTracked) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if (!hasCode(error, "ESRCH")) throw error;
+    }
+  }
   if (await waitUntilNot(lives, LIMITS.killMs)) return;
   throw processError(
     "timeout",
@@ -203,14 +195,6 @@ async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silen
   } catch (error) {
     if (!isSilence(error)) throw error;
     return (await isResponder(announced.pid)) ? "silent" : "gone";
-  }
-}
-
-function killIfAlive(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }
 

@@ -12,8 +12,11 @@ export const CONTROL_HOST = "127.0.0.1";
 /** In each answer of the control interface, also in a refused one: which start it is. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
-/** How long the control interface may take to answer, in milliseconds. */
-const ANSWER_MS = 10_000;
+/** How long things may take, in milliseconds. */
+export const CONTROL_LIMITS = {
+  /** An answer of the control interface. */
+  answerMs: 10_000,
+};
 
 /** One workspace of a running responder. */
 export interface WorkspaceStatus {
@@ -117,7 +120,7 @@ async function send(
   method: "GET" | "POST",
   path: string,
 ): Promise<ControlAnswer | undefined> {
-  const signal = AbortSignal.timeout(ANSWER_MS);
+  const signal = AbortSignal.timeout(CONTROL_LIMITS.answerMs);
   // A connection of its own, and not through a proxy of the environment.
   const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
   try {
@@ -132,7 +135,7 @@ async function send(
     if (!signal.aborted) return undefined;
     throw fail(
       "timeout",
-      `the responder (process ${pid}) has not answered its control interface within ${ANSWER_MS / 1000} s`,
+      `the responder (process ${pid}) has not answered its control interface within ${CONTROL_LIMITS.answerMs / 1000} s`,
     );
   } finally {
     // One that is kept open would hold up the responder's end.

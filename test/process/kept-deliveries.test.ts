@@ -16,13 +16,20 @@ describe("what a responder keeps", () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { verificationKeys: KEY } };
     const home = await makeHome({ workspaces });
     const { child, ended, origin } = await startResponder(home);
-    for (let index = 0; index < 3; index++) await deliverTo(`${origin}/acme`, KEY);
+    const text = "\u009b31m\u001b[31m\u202e";
+    for (let index = 0; index < 3; index++)
+      await fetch(
+        await createDelivery("text", { url: `${origin}/acme`, verificationKey: KEY, message: { text } }),
+      );
     await deliverTo(`${origin}/beta`, KEY);
     const place = ["--config", home.configFile];
-    const listed = parseLines(await run("responder", "deliveries", ...place, "--json"));
+    const said = await run("responder", "deliveries", ...place, "--json");
+    // No character of a sender drives the terminal.
+    expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+    const listed = parseLines(said);
     expect(listed.map(({ workspace }) => workspace)).toEqual(["acme", "acme", "acme", "beta"]);
     expect(listed[0]).toMatchObject({ conversation: "1", attempts: 0 });
-    expect(JSON.parse(String(listed[0]?.["body"]))).toMatchObject({ type: "text" });
+    expect(JSON.parse(String(listed[0]?.["body"]))).toMatchObject({ type: "text", text });
     child.kill("SIGTERM");
     await ended;
     const beta = await run("responder", "deliveries", "--data-dir", home.dataDir, "--workspace", "beta");
@@ -36,18 +43,6 @@ describe("what a responder keeps", () => {
     expect(two.stderr).toBe("there are more: see --limit\n");
     const none = await run("responder", "dead-letters", "--data-dir", home.dataDir);
     expect(none).toEqual({ exitCode: 0, signal: null, stdout: "", stderr: "no dead letters\n" });
-  });
-
-  it("is listed without a character that drives a terminal", async () => {
-    const home = await makeHome({ workspaces: { acme: { verificationKeys: KEY } } });
-    const { origin } = await startResponder(home);
-    const text = "\u009b31m\u001b[31m\u202e";
-    const url = `${origin}/acme`;
-    await fetch(await createDelivery("text", { url, verificationKey: KEY, message: { text } }));
-    const said = await run("responder", "deliveries", "--data-dir", home.dataDir, "--json");
-    const [listed] = parseLines(said);
-    expect(JSON.parse(String(listed?.["body"]))).toMatchObject({ text });
-    expect(said.stdout.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
   });
 
   it("and could not forward is listed with the reason, and forwarded again under the same id", async () => {
@@ -81,7 +76,6 @@ describe("what a responder keeps", () => {
     });
     const none = await run("responder", "replay", "--all", ...place);
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "no dead letters\n" });
-    await receiver.close();
   });
 
   it("and waits for its next attempt tells when that is due, and is forwarded at once by retry", async () => {
@@ -108,7 +102,6 @@ describe("what a responder keeps", () => {
     await ended;
     const none = await run("responder", "retry", ...place);
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "nothing waits for its next attempt\n" });
-    await receiver.close();
   }, 40_000);
 
   it("is not searched for a workspace that neither the configuration nor the spool knows", async () => {
