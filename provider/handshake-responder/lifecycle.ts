@@ -157,19 +157,19 @@ interface Applied {
 
 /**
  * Brings the process of a folder to what the program says: one that runs takes it over, or is stopped and started again if
- * it is to listen elsewhere; else one is started. `choosePort` gets the port of the one that runs. If it fails, the
+ * it is to listen elsewhere; else one is started. `toPort` gets the port of the one that runs. If it fails, the
  * configuration is the one from before, and the process that ran runs again.
  */
 async function applyInputs(
   inputs: ProcessInputs,
-  choosePort: (running: number | undefined) => number,
+  toPort: (running: number | undefined) => number,
   former?: ProcessState,
 ): Promise<Applied> {
   const { dataDir } = inputs;
   await prepareDataDir(inputs, former);
   const before = readConfig(dataDir);
   const running = await findRunning(dataDir);
-  const port = choosePort(running?.status.port);
+  const port = toPort(running?.status.port);
   const stays = running?.status.host === inputs.host && running.status.port === port;
   try {
     if (running && !stays) await stopProcess(dataDir, running.instance);
