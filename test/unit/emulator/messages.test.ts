@@ -103,11 +103,8 @@ describe("a message that is refused", () => {
 
   test.each([
     ["", 400],
-    ["hello", 400],
-    ["{", 400],
     ["content=hello", 400],
     ["[]", 422],
-    ["null", 422],
     ["1", 422],
   ])("with the body %j gets %i", async (body, status) => {
     const { acme } = await startSilent();

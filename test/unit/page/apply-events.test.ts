@@ -22,12 +22,10 @@ const filled: readonly EmulatorEvent[] = [
   { type: "request", request: view.request({ received: null }) },
 ];
 
-const idsOf = (data: Data) => {
-  const maps = Object.entries(data).filter(
-    (entry): entry is [string, Map<string, unknown>] => entry[1] instanceof Map,
+const idsOf = (data: Data) =>
+  Object.fromEntries(
+    Object.entries(data).flatMap(([name, held]) => (held instanceof Map ? [[name, [...held.keys()]]] : [])),
   );
-  return Object.fromEntries(maps.map(([name, records]) => [name, [...records.keys()]]));
-};
 
 it("adds every record that comes", () => {
   expect(idsOf(applyEvents(emptyData(scope), filled))).toEqual({
@@ -70,23 +68,14 @@ it.each<EmulatorEvent>([
   expect(applyEvents(emptyData(scope), [event])).toEqual(emptyData(scope));
 });
 
-it("forgets a removed workspace with all that belongs to it, and chooses none", () => {
-  const data = applyEvents(emptyData(scope), [...filled, { type: "workspace-removed", name: "acme" }]);
-  expect(data.scope).toEqual({ workspace: null, conversation: null });
-  expect(idsOf(data)).toEqual({
-    workspaces: ["beta"],
-    conversations: ["c2"],
-    messages: [],
-    handshakes: [],
-    deliveries: [],
-    requests: [],
-  });
-});
-
-it("goes on with what is chosen when another workspace is removed", () => {
-  const data = applyEvents(emptyData(scope), [...filled, { type: "workspace-removed", name: "beta" }]);
-  expect(data.scope).toEqual(scope);
-  expect(idsOf(data)).toMatchObject({ workspaces: ["acme"], conversations: ["c1"], messages: ["m1"] });
+it("forgets a removed workspace with all that belongs to it, and keeps the choice of another", () => {
+  const [ours, other] = ["acme", "beta"].map((name) =>
+    applyEvents(emptyData(scope), [...filled, { type: "workspace-removed", name }]),
+  ) as [Data, Data];
+  expect(ours.scope).toEqual({ workspace: null, conversation: null });
+  expect(idsOf(ours)).toEqual({ ...idsOf(emptyData(scope)), workspaces: ["beta"], conversations: ["c2"] });
+  expect(other.scope).toEqual(scope);
+  expect(idsOf(other)).toMatchObject({ workspaces: ["acme"], conversations: ["c1"], messages: ["m1"] });
 });
 
 it("takes the faults as they are now", () => {

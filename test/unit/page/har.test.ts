@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { harOf } from "../../../provider/emulator/page/har.ts";
-import { view } from "./views.ts";
+import { entryOf } from "./views.ts";
 
 const at = "2026-11-21T10:00:00.000Z";
 const answer = { status: 302, headers: { location: "/é", "content-type": "text/plain" }, body: "é" };
@@ -11,7 +11,7 @@ it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
     { at, durationMs: 20, received: null, reason: "no answer", fault: "" },
     { at, durationMs: 5, received: answer, reason: "", fault: "" },
   ];
-  const record = view.delivery({ url: "http://localhost/hook?a=1&a=%26", sent, attempts });
+  const exchange = entryOf.delivery({ url: "http://localhost/hook?a=1&a=%26", sent, attempts });
   const common = { httpVersion: "HTTP/1.1", cookies: [], headersSize: -1 };
   const request = {
     ...common,
@@ -25,7 +25,10 @@ it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
     postData: { mimeType: "application/json", text: "{}" },
     bodySize: 2,
   };
-  const entry = { startedDateTime: at, request, cache: {} };
+  const entryWith = (time: number, response: object) => {
+    const timings = { send: 0, wait: time, receive: 0 };
+    return { startedDateTime: at, request, cache: {}, time, timings, response };
+  };
   const noContent = { size: 0, mimeType: "", text: "" };
   const noAnswer = { ...common, status: 0, statusText: "", headers: [], content: noContent };
   const answered = {
@@ -38,38 +41,25 @@ it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
     ],
     content: { size: 2, mimeType: "text/plain", text: "é" },
   };
-  expect(harOf({ kind: "delivery", record }, "1.2.3")).toEqual({
+  expect(harOf(exchange, "1.2.3")).toEqual({
     log: {
       version: "1.2",
       creator: { name: "apichat emulator", version: "1.2.3" },
       entries: [
-        {
-          ...entry,
-          time: 20,
-          timings: { send: 0, wait: 20, receive: 0 },
-          response: { ...noAnswer, redirectURL: "", bodySize: 0 },
-        },
-        {
-          ...entry,
-          time: 5,
-          timings: { send: 0, wait: 5, receive: 0 },
-          response: { ...answered, redirectURL: "/é", bodySize: 2 },
-        },
+        entryWith(20, { ...noAnswer, redirectURL: "", bodySize: 0 }),
+        entryWith(5, { ...answered, redirectURL: "/é", bodySize: 2 }),
       ],
     },
   });
 });
 
 it.each([
-  { kind: "request", record: view.request({ method: "GET", sent: { headers: {}, body: "" } }) } as const,
-  { kind: "handshake", record: view.handshake({ url: "not a URL" }) } as const,
-  { kind: "delivery", record: view.delivery() } as const,
+  entryOf.request({ method: "GET", sent: { headers: {}, body: "" } }),
+  entryOf.handshake({ url: "not a URL" }),
+  entryOf.delivery(),
 ])("writes a $kind as one entry, without a body where there is none", (exchange) => {
-  expect(harOf(exchange, "1")).toMatchObject({
-    log: { entries: [{ request: { url: exchange.record.url, headersSize: -1 } }] },
-  });
-  expect("postData" in requestOf(harOf(exchange, "1"))).toBe(exchange.record.sent.body !== "");
+  const { log } = harOf(exchange, "1") as { log: { entries: { request: object }[] } };
+  const { url, sent } = exchange.record;
+  expect(log.entries).toMatchObject([{ request: { url, headersSize: -1 } }]);
+  expect("postData" in (log.entries[0]?.request ?? {})).toBe(sent.body !== "");
 });
-
-const requestOf = (har: object): object =>
-  (har as { log: { entries: { request: object }[] } }).log.entries[0]?.request ?? {};

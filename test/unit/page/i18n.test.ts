@@ -6,11 +6,8 @@ const parametersOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).
 
 it("has every text in both languages, with the same parameters", () => {
   for (const [key, [english, portuguese]] of Object.entries(TEXTS)) {
-    expect({ key, isEmpty: english.trim() === "" || portuguese.trim() === "" }).toEqual({
-      key,
-      isEmpty: false,
-    });
-    expect({ key, parameters: parametersOf(portuguese) }).toEqual({ key, parameters: parametersOf(english) });
+    for (const text of [english, portuguese]) expect(text.trim(), key).not.toBe("");
+    expect(parametersOf(portuguese), key).toEqual(parametersOf(english));
   }
 });
 

@@ -9,6 +9,17 @@ import type {
 
 const at = "2026-11-21T10:00:00.000Z";
 const http = { headers: {}, body: "" };
+const ofConversation = { workspace: "acme", conversation: "c1" };
+const common = { sender_id: "u-1", conv_id: 7, message_type: "outgoing", private: false } as const;
+const reply = { ...common, type: "text", text: "hi" } as const;
+
+/** An entry of the wire by its record. */
+export const entryOf = {
+  request: (given?: Partial<RequestView>) => ({ kind: "request", record: view.request(given) }) as const,
+  handshake: (given?: Partial<HandshakeView>) =>
+    ({ kind: "handshake", record: view.handshake(given) }) as const,
+  delivery: (given?: Partial<DeliveryView>) => ({ kind: "delivery", record: view.delivery(given) }) as const,
+};
 
 /** Records as the control API gives them, for what a test says nothing of. */
 export const view = {
@@ -40,17 +51,9 @@ export const view = {
     id: "m1",
     order: 1,
     at,
-    workspace: "acme",
-    conversation: "c1",
+    ...ofConversation,
     from: "flow",
-    body: {
-      sender_id: "u-1",
-      conv_id: 7,
-      type: "text",
-      message_type: "outgoing",
-      private: false,
-      text: "hi",
-    },
+    body: reply,
     delivery: null,
     unanswered: false,
     ...given,
@@ -74,18 +77,10 @@ export const view = {
     id: "d1",
     order: 3,
     at,
-    workspace: "acme",
-    conversation: "c1",
+    ...ofConversation,
     contactId: "u-1",
     conversationId: "7",
-    message: {
-      sender_id: "u-1",
-      conv_id: 7,
-      type: "text",
-      message_type: "outgoing",
-      private: false,
-      text: "hi",
-    },
+    message: reply,
     dueAt: at,
     url: "http://localhost/hook",
     sent: { headers: {}, body: '{"type":"text","text":"hi"}' },

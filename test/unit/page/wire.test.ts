@@ -13,7 +13,7 @@ import {
   wireKindOf,
   type WireEntry,
 } from "../../../provider/emulator/page/wire.ts";
-import { view } from "./views.ts";
+import { entryOf, view } from "./views.ts";
 
 const tries = [
   { at: "", durationMs: 20, received: null, reason: "no answer", fault: '"close-before"' },
@@ -22,71 +22,51 @@ const tries = [
 
 it("lists all exchanges, newest first", () => {
   const entries = wireEntries({
-    requests: byId([
-      view.request({ order: 4 }),
-      view.request({ id: "r0", order: 1, interface: "registration" }),
-    ]),
-    handshakes: byId([view.handshake({ order: 2 })]),
-    deliveries: byId([view.delivery({ order: 3 })]),
+    requests: byId([view.request(), view.request({ id: "r0", order: 1, interface: "registration" })]),
+    handshakes: byId([view.handshake()]),
+    deliveries: byId([view.delivery()]),
   });
   expect(entries.map(wireKindOf)).toEqual(["message", "delivery", "handshake", "registration"]);
   expect(entries.map(conversationOf)).toEqual(["c1", "c1", null, "c1"]);
 });
 
+const refused = { status: 422, headers: {}, body: "" };
+
 it.each<[string, WireEntry, string]>([
-  ["an answered request", { kind: "request", record: view.request() }, "good"],
-  [
-    "a refused one",
-    { kind: "request", record: view.request({ received: { status: 422, headers: {}, body: "" } }) },
-    "bad",
-  ],
-  [
-    "one in progress",
-    { kind: "request", record: view.request({ received: null, durationMs: 0 }) },
-    "pending",
-  ],
-  [
-    "one closed without answer",
-    { kind: "request", record: view.request({ received: null, durationMs: 3 }) },
-    "bad",
-  ],
-  ["a passed handshake", { kind: "handshake", record: view.handshake() }, "good"],
-  ["a failed one", { kind: "handshake", record: view.handshake({ verdict: "failed" }) }, "bad"],
-  ["a delivery", { kind: "delivery", record: view.delivery() }, "good"],
-  ["one in progress", { kind: "delivery", record: view.delivery({ verdict: "pending" }) }, "pending"],
-  ["one that failed", { kind: "delivery", record: view.delivery({ verdict: "failed" }) }, "bad"],
-  [
-    "one taken with a wrong signature",
-    { kind: "delivery", record: view.delivery({ signature: "wrong" }) },
-    "bad",
-  ],
+  ["an answered request", entryOf.request(), "good"],
+  ["a refused request", entryOf.request({ received: refused }), "bad"],
+  ["a request in progress", entryOf.request({ received: null, durationMs: 0 }), "pending"],
+  ["a request closed without answer", entryOf.request({ received: null, durationMs: 3 }), "bad"],
+  ["a passed handshake", entryOf.handshake(), "good"],
+  ["a failed handshake", entryOf.handshake({ verdict: "failed" }), "bad"],
+  ["a delivery", entryOf.delivery(), "good"],
+  ["a delivery in progress", entryOf.delivery({ verdict: "pending" }), "pending"],
+  ["a failed delivery", entryOf.delivery({ verdict: "failed" }), "bad"],
+  ["a delivery taken with a wrong signature", entryOf.delivery({ signature: "wrong" }), "bad"],
 ])("knows how %s ended", (_, entry, outcome) => {
   expect(outcomeOf(entry)).toBe(outcome);
 });
 
 it("gives the last answer and the whole time of a delivery", () => {
-  const entry: WireEntry = { kind: "delivery", record: view.delivery({ attempts: tries }) };
-  expect(statusOf(entry)).toBe(200);
-  expect(durationMsOf(entry)).toBe(25);
-  expect(statusOf({ kind: "delivery", record: view.delivery({ attempts: tries.slice(0, 1) }) })).toBeNull();
+  const entry = entryOf.delivery({ attempts: tries });
+  expect([statusOf(entry), durationMsOf(entry)]).toEqual([200, 25]);
+  expect(statusOf(entryOf.delivery({ attempts: tries.slice(0, 1) }))).toBeNull();
 });
 
-it("knows whether a fault matched it, also one attempt of a delivery", () => {
-  const matched = (attempts: typeof tries): boolean =>
-    hasFault({ kind: "delivery", record: view.delivery({ attempts }) });
-  expect([matched(tries), matched(tries.slice(1)), matched([])]).toEqual([true, false, false]);
-  expect(hasFault({ kind: "request", record: view.request({ fault: '"html"' }) })).toBe(true);
-  expect(hasFault({ kind: "request", record: view.request() })).toBe(false);
-  expect(hasFault({ kind: "handshake", record: view.handshake() })).toBe(false);
+it.each<[string, WireEntry, boolean]>([
+  ["an attempt of a delivery", entryOf.delivery({ attempts: tries }), true],
+  ["no attempt of a delivery", entryOf.delivery({ attempts: tries.slice(1) }), false],
+  ["a request", entryOf.request({ fault: '"html"' }), true],
+  ["no request", entryOf.request(), false],
+  ["no handshake", entryOf.handshake(), false],
+])("knows whether a fault matched: %s", (_, entry, matched) => {
+  expect(hasFault(entry)).toBe(matched);
 });
 
 it("gives curl the method of a request, and POST for what the emulator sent", () => {
-  const request = view.request({ method: "PUT" });
-  expect(curlRequestOf({ kind: "request", record: request })).toMatchObject({
-    method: "PUT",
-    url: request.url,
-  });
-  expect(curlRequestOf({ kind: "delivery", record: view.delivery() }).method).toBe("POST");
+  const request = entryOf.request({ method: "PUT" });
+  expect(curlRequestOf(request)).toMatchObject({ method: "PUT", url: request.record.url });
+  expect(curlRequestOf(entryOf.delivery()).method).toBe("POST");
 });
 
 it.each([
@@ -98,16 +78,12 @@ it.each([
 ])("looks for %j in what was sent and in every answer", (text, found) => {
   const sent = { headers: { "content-type": "application/json" }, body: '{"text":"\\u00e9/"}' };
   const received = { status: 200, headers: {}, body: "not JSON: hi" };
-  const attempts = [
-    { at: "", durationMs: 1, received: null, reason: "", fault: "" },
-    { ...tries[1]!, received },
-  ];
-  expect(holds({ kind: "delivery", record: view.delivery({ sent, attempts }) }, text)).toBe(found);
+  const attempts = tries.map((one) => ({ ...one, received: one.received && received }));
+  expect(holds(entryOf.delivery({ sent, attempts }), text)).toBe(found);
 });
 
 it("reads what a message or delivery holds, if it is JSON", () => {
-  const broken = view.delivery({ sent: { headers: {}, body: '{"type":' } });
-  expect(messageOf({ kind: "delivery", record: view.delivery() })).toEqual({ kind: "text", text: "hi" });
-  expect(messageOf({ kind: "delivery", record: broken })).toBeNull();
-  expect(messageOf({ kind: "handshake", record: view.handshake() })).toBeNull();
+  expect(messageOf(entryOf.delivery())).toEqual({ kind: "text", text: "hi" });
+  expect(messageOf(entryOf.delivery({ sent: { headers: {}, body: '{"type":' } }))).toBeNull();
+  expect(messageOf(entryOf.handshake())).toBeNull();
 });
