@@ -39,7 +39,7 @@ export const up = (choice: UpChoice = {}): Command =>
 
 export const preview = (): Command =>
   command("preview()", async (world) => {
-    const work = () => world.engine.preview(world.goals(), { config: world.config() });
+    const work = () => world.engine.preview(world.goals(), world.config());
     judge(world, await world.run("preview", work));
   });
 
@@ -50,7 +50,7 @@ export const refresh = (): Command =>
 
 export const destroy = (choice: { kill?: Kill } = {}): Command =>
   command(`destroy(${show(choice)})`, async (world) => {
-    judge(world, await world.run("destroy", () => world.engine.destroy(choice)));
+    judge(world, await world.run("destroy", () => world.engine.destroy(choice.kill)));
   });
 
 /** `pulumi state delete`. */

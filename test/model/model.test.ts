@@ -42,51 +42,39 @@ const apiKeyStep = fc.constantFrom(
 );
 
 const operation = fc.constantFrom("get-webhook", "set-webhook", "set-webhook", "delete-webhook");
+const fault = fc.constantFrom("lost", "refused", "refused late");
 const nth = fc.integer({ min: 1, max: 3 });
+
+const weigh = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
+/** Commands with random arguments. */
+const steps = <Args extends unknown[]>(make: (...args: Args) => step.Command, args: fc.Arbitrary<Args>) =>
+  args.map((chosen) => make(...chosen));
+
 const faulty = fc.oneof(
-  {
-    weight: 15,
-    arbitrary: fc
-      .tuple(workspace, operation, fc.constantFrom("lost", "refused", "refused late"), nth)
-      .map((args) => step.fault(...args)),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.tuple(workspace, nth).map(([where, at]) => step.fault(where, "handshake", "refused", at)),
-  },
-  {
-    // Each takes a second.
-    weight: 1,
-    arbitrary: fc
-      .tuple(workspace, operation, nth)
-      .map(([where, what, at]) => step.fault(where, what, "timed out", at)),
-  },
+  weigh(15, steps(step.fault, fc.tuple(workspace, operation, fault, nth))),
+  weigh(4, steps(step.fault, fc.tuple(workspace, fc.constant("handshake"), fc.constant("refused"), nth))),
+  // Each takes a second.
+  weigh(1, steps(step.fault, fc.tuple(workspace, operation, fc.constant("timed out"), nth))),
 );
+const upChoice = fc.record(
+  { replace: workspace, refresh: fc.boolean(), checksFirst: fc.boolean(), kill },
+  optional,
+);
+const renaming = fc.tuple(named, fc.boolean()).map(([args, alias]) => step.rename(...args, { alias }));
 
 const command = fc.oneof(
-  { weight: 8, arbitrary: fc.constant(step.up()) },
-  {
-    weight: 8,
-    arbitrary: fc
-      .record({ replace: workspace, refresh: fc.boolean(), checksFirst: fc.boolean(), kill }, optional)
-      .map(step.up),
-  },
-  { weight: 4, arbitrary: fc.constantFrom(step.refresh(), step.refresh(), step.preview()) },
-  { weight: 2, arbitrary: fc.record({ kill }, optional).map(step.destroy) },
-  { weight: 2, arbitrary: named.map((args) => step.declare(...args)) },
-  { weight: 1, arbitrary: workspace.map(step.drop) },
-  {
-    weight: 3,
-    arbitrary: fc.tuple(named, fc.boolean()).map(([args, alias]) => step.rename(...args, { alias })),
-  },
-  { weight: 4, arbitrary: fc.tuple(workspace, edited).map((args) => step.edit(...args)) },
-  { weight: 4, arbitrary: apiKeyStep },
-  {
-    weight: 3,
-    arbitrary: fc.tuple(workspace, fc.constantFrom(...step.OUTSIDE)).map((args) => step.outside(...args)),
-  },
-  { weight: 3, arbitrary: faulty },
-  { weight: 1, arbitrary: fc.constantFrom(step.endpointIs("down"), step.endpointIs("up")) },
+  weigh(8, fc.constant(step.up())),
+  weigh(8, upChoice.map(step.up)),
+  weigh(4, fc.constantFrom(step.refresh(), step.refresh(), step.preview())),
+  weigh(2, fc.record({ kill }, optional).map(step.destroy)),
+  weigh(2, steps(step.declare, named)),
+  weigh(1, workspace.map(step.drop)),
+  weigh(3, renaming),
+  weigh(4, steps(step.edit, fc.tuple(workspace, edited))),
+  weigh(4, apiKeyStep),
+  weigh(3, steps(step.outside, fc.tuple(workspace, fc.constantFrom(...step.OUTSIDE)))),
+  weigh(3, faulty),
+  weigh(1, fc.constantFrom(step.endpointIs("down"), step.endpointIs("up"))),
 );
 
 /** How the service reads the open points of the specification. */

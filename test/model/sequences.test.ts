@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, test } from "vitest";
 import * as step from "./commands.js";
 import { bundleProvider, type Provider } from "./provider-process.js";
 import { World } from "./world.js";
@@ -10,111 +10,64 @@ let world: World;
 beforeEach(async () => void (world = await World.open(startProvider)));
 afterEach(() => world.close());
 
-/** Begins with a webhook "alpha" that is registered. Each command is held against every promise, as the random ones are. */
+const up = step.up();
+const replace = step.up({ replace: "acme" });
+const refreshingUp = step.up({ refresh: true });
+const destroy = step.destroy();
+const alias = step.rename("acme", "beta", { alias: true });
+const move = step.edit("acme", { url: 1 });
+const moveWithKey = step.edit("acme", { url: 1, key: 1 });
+const takeBack = step.edit("acme", { url: 0, key: 0 });
+const rotate = [step.rotateApiKey(), step.giveApiKey()];
+const rotateAndRemove = [...rotate, up, step.outside("acme", "removed")];
+const another = step.declare("globex", "delta");
+
+/** Holds each command against every promise, as the random ones are. */
 const expectKept = (...commands: step.Command[]): Promise<void> =>
-  step.play(world, [step.declare("acme", "alpha"), step.up(), ...commands]);
+  step.play(world, [step.declare("acme", "alpha"), up, ...commands]);
 
-describe("a rename with an alias, and --replace with another URL: destroy leaves nothing", () => {
-  test("in two runs", () =>
-    expectKept(
-      step.rename("acme", "beta", { alias: true }),
-      step.up(),
-      step.edit("acme", { url: 1 }),
-      step.up({ replace: "acme" }),
-      step.destroy(),
-    ));
-
-  test("in one", () =>
-    expectKept(
-      step.rename("acme", "beta", { alias: true }),
-      step.edit("acme", { url: 1 }),
-      step.up({ replace: "acme" }),
-      step.destroy(),
-    ));
-});
-
-describe("a rotated API key", () => {
-  test("is tried by the next up, though nothing else has changed", () =>
-    expectKept(step.rotateApiKey(), step.giveApiKey(), step.up()));
-
-  test.each([
-    ["refresh and up", [step.refresh(), step.up()]],
-    ["up --refresh", [step.up({ refresh: true })]],
-    ["up --replace", [step.up({ replace: "acme" })]],
-    ["destroy", [step.destroy()]],
-  ])("that has reached the bot, then a removed registration: %s", (_way, commands) =>
-    expectKept(
-      step.rotateApiKey(),
-      step.giveApiKey(),
-      step.up(),
-      step.outside("acme", "removed"),
-      ...commands,
-    ),
-  );
-});
-
-describe("a set-webhook that took effect", () => {
-  test.each(["lost", "timed out"] as const)("in an update, its answer %s: destroy leaves nothing", (what) =>
-    expectKept(
-      step.edit("acme", { url: 1 }),
-      step.fault("acme", "set-webhook", what),
-      step.up(),
-      step.destroy(),
-    ),
-  );
-
-  test("in an update, its answer and the look after it lost: destroy leaves nothing", () =>
-    expectKept(
-      step.edit("acme", { url: 1 }),
-      step.fault("acme", "set-webhook", "lost"),
-      step.fault("acme", "get-webhook", "lost", 2),
-      step.up(),
-      step.destroy(),
-    ));
-
-  test.each([
-    ["up", [step.up()]],
-    ["up --refresh", [step.up({ refresh: true })]],
-  ])("in an update of URL and key, its answer lost, then the program is taken back: %s", (_way, commands) =>
-    expectKept(
-      step.edit("acme", { url: 1, key: 1 }),
-      step.fault("acme", "set-webhook", "lost"),
-      step.up(),
-      step.edit("acme", { url: 0, key: 0 }),
-      ...commands,
-    ),
-  );
-
-  test.each(["lost", "timed out", "refused late"] as const)(
-    "in a create, its answer %s: destroy leaves nothing",
-    (what) =>
-      expectKept(
-        step.declare("globex", "delta"),
-        step.fault("globex", "set-webhook", what),
-        step.up(),
-        step.destroy(),
-      ),
-  );
-
-  test("in a create, its confirmation lost: destroy leaves nothing", () =>
-    expectKept(
-      step.declare("globex", "delta"),
-      step.fault("globex", "get-webhook", "lost", 2),
-      step.up(),
-      step.destroy(),
-    ));
-
-  test("in the create of --replace, its confirmation lost: destroy leaves nothing", () =>
-    expectKept(step.fault("acme", "get-webhook", "lost", 3), step.up({ replace: "acme" }), step.destroy()));
-});
-
-test.each(["lost", "timed out"] as const)(
-  "a delete-webhook of --replace that took effect, its answer %s: the next up registers it again",
-  (what) => expectKept(step.fault("acme", "delete-webhook", what), step.up({ replace: "acme" }), step.up()),
-);
-
-test("the old name of a webhook that lives on is deleted without an API key", () =>
-  expectKept(step.rename("acme", "beta"), step.takeKeyFrom("argument"), step.up()));
-
-test("an answer of get-webhook that is not JSON is quoted without the verification key", () =>
-  expectKept(step.fault("acme", "get-webhook", "lost"), step.refresh()));
+/** What went wrong once. Each begins with a webhook "alpha" that is registered. */
+test.each<[string, ...step.Command[]]>([
+  ["a rename with an alias, and --replace in the next run", alias, up, move, replace, destroy],
+  ["a rename with an alias, and --replace in the same run", alias, move, replace, destroy],
+  ["a rotated API key, and nothing else has changed", ...rotate, up],
+  ["a rotated API key, then a removed registration: refresh", ...rotateAndRemove, step.refresh(), up],
+  ["a rotated API key, then a removed registration: up --refresh", ...rotateAndRemove, refreshingUp],
+  ["a rotated API key, then a removed registration: up --replace", ...rotateAndRemove, replace],
+  ["a rotated API key, then a removed registration: destroy", ...rotateAndRemove, destroy],
+  ["an update, its answer lost", move, step.fault("acme", "set-webhook", "lost"), up, destroy],
+  ["an update, its answer timed out", move, step.fault("acme", "set-webhook", "timed out"), up, destroy],
+  [
+    "an update, its answer and the look after it lost",
+    move,
+    step.fault("acme", "set-webhook", "lost"),
+    step.fault("acme", "get-webhook", "lost", 2),
+    up,
+    destroy,
+  ],
+  [
+    "an update of URL and key, its answer lost, then taken back",
+    moveWithKey,
+    step.fault("acme", "set-webhook", "lost"),
+    up,
+    takeBack,
+    up,
+  ],
+  [
+    "an update of URL and key, its answer lost, then taken back and refreshed",
+    moveWithKey,
+    step.fault("acme", "set-webhook", "lost"),
+    up,
+    takeBack,
+    refreshingUp,
+  ],
+  ["a create, its answer lost", another, step.fault("globex", "set-webhook", "lost"), up, destroy],
+  ["a create, its answer timed out", another, step.fault("globex", "set-webhook", "timed out"), up, destroy],
+  ["a create, refused late", another, step.fault("globex", "set-webhook", "refused late"), up, destroy],
+  ["a create, its confirmation lost", another, step.fault("globex", "get-webhook", "lost", 2), up, destroy],
+  ["--replace, its confirmation lost", step.fault("acme", "get-webhook", "lost", 3), replace, destroy],
+  ["--replace, the answer of its delete lost", step.fault("acme", "delete-webhook", "lost"), replace, up],
+  ["--replace, that of its delete timed out", step.fault("acme", "delete-webhook", "timed out"), replace, up],
+  ["a rename, and the API key of an argument", step.rename("acme", "beta"), step.takeKeyFrom("argument"), up],
+  ["a refresh whose answer is not JSON", step.fault("acme", "get-webhook", "lost"), step.refresh()],
+])("every promise is kept by %s", (_, ...commands) => expectKept(...commands));
