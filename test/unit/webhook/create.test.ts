@@ -251,15 +251,21 @@ describe("a set-webhook that the service refuses for good", () => {
     },
   );
 
-  test("and leaves it registered nevertheless is kept in the state, so that destroy removes it", async () => {
-    const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
-    emulator.injectFault(refuseHandshake);
-    const { state } = await unfinishedBy(create({ ...args, timeouts }));
-    expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-    startRun();
-    await remove(state);
-    expect(acme.registration).toBeUndefined();
-  });
+  test.each([
+    ["unverified", refuseHandshake],
+    ["verified", { operation: "set-webhook", fault: { status: 422, afterChange: true } }],
+  ] as const)(
+    "and leaves it registered, %s, is kept in the state, so that destroy removes it",
+    async (_, fault) => {
+      const { acme, args, emulator } = await startAcme({ failedHandshake: "unverified" });
+      emulator.injectFault(fault);
+      const { state } = await unfinishedBy(create({ ...args, timeouts }));
+      expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+      startRun();
+      await remove(state);
+      expect(acme.registration).toBeUndefined();
+    },
+  );
 });
 
 test("a preflight that fails keeps set-webhook from being called", async () => {
@@ -274,16 +280,6 @@ test("a preflight that fails keeps set-webhook from being called", async () => {
 });
 
 describe("an answer that gets lost", () => {
-  test.each<Fault>(["close-before", "close-after", "truncated", { status: 503, afterChange: true }])(
-    "to set-webhook (%j) is repeated",
-    async (fault) => {
-      const { acme, args, emulator } = await startAcme();
-      emulator.injectFault({ operation: "set-webhook", fault });
-      expect((await create(args)).botUrl).toBe(acme.botUrl);
-      expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
-    },
-  );
-
   test.each([{}, { maskKey: true }])("for good is made up for by a look (%j)", async (options) => {
     const { acme, args, emulator, actions } = await startAcme(options);
     emulator.injectFault({ operation: "set-webhook", fault: "html" });

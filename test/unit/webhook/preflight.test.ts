@@ -216,6 +216,7 @@ describe("an endpoint that refuses the token", () => {
 
   test.each([
     ["if it answers otherwise in between", [401, 503, 401], 2],
+    ["if it refuses in another way each time", [401, 403, 401], 2],
     ["always where no number is asked for", [401, 401], undefined],
   ])("is waited for %s", async (_, statuses, refusedRounds) => {
     const { origin, received } = await startServer(inRounds(...statuses));

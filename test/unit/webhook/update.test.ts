@@ -230,17 +230,6 @@ describe("a set-webhook whose answer is lost", () => {
     },
   );
 
-  test.each([false, true])(
-    "is ours for update where the program is taken back, refreshed: %j",
-    async (refreshes) => {
-      const { acme, args, state, lost } = await startLost("html");
-      const seen = refreshes ? await refresh(lost) : lost;
-      expect(await hasChanges(seen, args)).toBe(true);
-      expect(await update(seen, args)).toEqual(state);
-      expect(acme.registration).toMatchObject({ webhook_url: args.webhookUrl, webhook_status: "verified" });
-    },
-  );
-
   test("is completed by the same program", async () => {
     const { acme, args, lost } = await startLost("html");
     const wanted = { webhookUrl: acme.registration?.webhook_url ?? "", webhookVerificationKey: NEXT_KEY };
