@@ -46,6 +46,8 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     // A wrong URL, which the log shows.
     expect(await deliverTo(`${origin}/${first[7]}`, "another-key-0123456789")).toBe(404);
     expect(await log()).toContain('"path":"/[redacted]"');
+    // The text of the message.
+    expect(await log()).not.toContain("Hello");
 
     await home.configure(configOf(third, first));
     await requestReload(instance);

@@ -1,12 +1,11 @@
-import { mkdir, readFile, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
+import { createDelivery } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startTcpServer } from "../../support/http.js";
 import { startReceiver } from "../../support/receiver.js";
-import { findSecrets } from "../../support/secrets.js";
-import { ACME, deliver, KEY, makeFolder, SECOND_KEY, startTestServer, writeConfig } from "./harness.js";
+import { ACME, deliver, KEY, makeFolder, startTestServer, writeConfig } from "./harness.js";
 
 describe("a responder as a server", () => {
   it("takes no more headers than it can forward", async () => {
@@ -32,22 +31,6 @@ describe("a responder as a server", () => {
     const { dataDir, log } = await startTestServer({}, folder);
     expect(await log()).toContain(`chmod 700 ${dataDir}`);
     expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
-  });
-
-  it("writes no key and no message into its log and its announcement", async () => {
-    const { dataDir, origin, server, configure, log } = await startTestServer();
-    await deliver(`${origin()}/acme?${KEY}`, KEY, { text: "a private message" });
-    await deliver(`${origin()}/${encodeURIComponent(KEY)}`);
-    await deliver(`${origin()}/acme`, SECOND_KEY);
-    await fetch(createHandshake({ verificationKey: KEY, url: `${origin()}/acme` }));
-    await configure({ workspaces: { acme: { verificationKeys: [`${KEY} `] } } });
-    await expect(server.reload()).rejects.toThrow("without white space");
-    const announced = await readFile(join(dataDir, "instance.json"), "utf8");
-    const lines = await log();
-    expect(lines.split("\n").length).toBeGreaterThan(5);
-    expect(findSecrets(lines + announced, [KEY, SECOND_KEY])).toEqual([]);
-    expect(lines).not.toContain("private message");
-    expect(lines).not.toContain((JSON.parse(announced) as { token: string }).token);
   });
 });
 
