@@ -1,6 +1,4 @@
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { execaNode } from "execa";
 
 /** A server of servers.ts in a process of its own, which answers each message with one report. */
 export interface Child<Report> extends AsyncDisposable {
@@ -39,21 +37,22 @@ export interface ServiceReport {
 export async function startServer<Report = ServerReport>(
   name: string,
   argument = "",
-  execArgv: string[] = [],
+  nodeOptions: string[] = [],
 ): Promise<Child<Report>> {
-  const module = fileURLToPath(new URL("servers.ts", import.meta.url));
-  const child = fork(module, [name, argument], { execArgv });
+  const module = new URL("servers.ts", import.meta.url);
+  const child = execaNode(module, [name, argument], { nodeOptions, ipc: true, stdio: "inherit" });
+  // These reject if the process ends by itself.
+  const nextReport = async (): Promise<Report> => (await child.getOneMessage()) as Report;
   return {
-    ready: await nextReport<Report>(child),
-    ask: () => {
-      const report = nextReport<Report>(child);
-      child.send("ask");
+    ready: await nextReport(),
+    ask: async () => {
+      const report = nextReport();
+      await child.sendMessage("ask");
       return report;
     },
     [Symbol.asyncDispose]: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.disconnect();
-      await once(child, "exit");
+      child.kill();
+      await child.catch(() => undefined);
     },
   };
 }
@@ -62,23 +61,7 @@ export async function startServer<Report = ServerReport>(
 export const startService = (workspaces: number): Promise<Child<ServiceReport>> =>
   startServer<ServiceReport>("service", String(workspaces));
 
-async function nextReport<Report>(child: ChildProcess): Promise<Report> {
-  const waiting = new AbortController();
-  const { signal } = waiting;
-  const gone = once(child, "exit", { signal }).then(([code, killedBy]) => {
-    throw new Error(`${child.spawnargs.at(-2)} ended by itself: ${String(killedBy ?? code)}`);
-  });
-  try {
-    const [report] = (await Promise.race([once(child, "message", { signal }), gone])) as [Report];
-    return report;
-  } finally {
-    waiting.abort();
-    // It rejects now that nobody waits for it.
-    await gone.catch(() => undefined);
-  }
-}
-
-/** The other side of {@link startServer}: sends `report()` now and on each message. Ends when the parent is gone. */
+/** The other side of {@link startServer}: sends `report()` now and on each message. */
 export function serveParent(report: () => unknown): void {
   const send = (): void => void process.send?.(report());
   process.on("message", send);

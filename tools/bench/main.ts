@@ -1,12 +1,12 @@
 /** `npm run bench`: measures the package against what it is built on. `--help` says more. */
+import { Command, InvalidArgumentError, Option } from "commander";
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
-import { parseArgs } from "node:util";
 import { formatFigures, summarizeRuns } from "./fleet-figures.ts";
 import { readFigures, writeFigures } from "./fleet-plot.ts";
-import { isReached, type Measurement } from "./measure.ts";
+import { isReached, type Measurement, type RowContext, type Turns } from "./measure.ts";
 import { describeMachine, formatMachine, formatTable } from "./report.ts";
 import { clientRows } from "./rows/client.ts";
 import { emulatorRow } from "./rows/emulator.ts";
@@ -32,79 +32,62 @@ const NAMES = ROWS.map(({ name }) => name);
 const MISSED = 1;
 const NOT_MEASURED = 2;
 
-const USAGE = `npm run bench -- [options]
-
-Measures this package against what it is built on, in one run, and prints the ratios.
-
-  --only <row>       only this row; may be repeated:
-                     ${NAMES.join(" ")}
-  --webhooks <n>     webhooks of the engine row, default 200: fewer for a quick look
-  --rounds <n>       repetitions of the engine row, default 3
-  --workspaces <n>   workspaces of the rows fleet and one-stack, default 1000
-  --fleet-rounds <n> repetitions of the row fleet, default 1
-  --plot             write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and
-                     their plot to docs/images/fleet.svg
-  --redraw           only draw that plot again from its numbers
-  --json [file]      keep the results as JSON; without a file on stdout, and the table on stderr
-  --help             this text
-
-Exit code: 0 if every target is reached, 1 if one is missed, 2 if something could not be measured.
-NO_COLOR=1 leaves colours out.`;
-
 /** The emulator keeps 10,000 requests, and each workspace takes four: with more, the calls could not be counted. */
 const MOST_WORKSPACES = 2500;
 
-/** Throws an error with a clear text for options that are not known. */
-function parseOptions() {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      help: { type: "boolean", short: "h", default: false },
-      only: { type: "string", multiple: true, default: NAMES },
-      webhooks: { type: "string", default: "200" },
-      rounds: { type: "string", default: "3" },
-      workspaces: { type: "string", default: "1000" },
-      "fleet-rounds": { type: "string", default: "1" },
-      plot: { type: "boolean", default: false },
-      redraw: { type: "boolean", default: false },
-      json: { type: "boolean", default: false },
-    },
-  });
-  const [jsonFile, ...others] = positionals;
-  const stray = values.json ? others[0] : jsonFile;
-  if (stray !== undefined) throw new Error(`${stray}: not known; see --help`);
-  const unknown = values.only.find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) throw new Error(`--only ${unknown}: must be one of ${NAMES.join(", ")}`);
-  const parseCount = (name: "webhooks" | "rounds" | "workspaces" | "fleet-rounds"): number => {
-    const count = Number(values[name]);
-    const most = name === "workspaces" ? MOST_WORKSPACES : 9999;
+const countUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const count = Number(text);
     if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-    throw new Error(`--${name} ${values[name]}: must be a whole number from 1 to ${most}`);
+    throw new InvalidArgumentError(`Must be a whole number from 1 to ${most}.`);
   };
-  const counts = {
-    webhooks: parseCount("webhooks"),
-    engineRounds: parseCount("rounds"),
-    workspaces: parseCount("workspaces"),
-    fleetRounds: parseCount("fleet-rounds"),
-  };
-  return { ...values, jsonFile, counts };
+
+const command = new Command("npm run bench --")
+  .description("Measures this package against what it is built on, in one run, and prints the ratios.")
+  .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
+  .option("--webhooks <n>", "webhooks of the engine row: fewer for a quick look", countUpTo(9999), 200)
+  .option("--rounds <n>", "repetitions of the engine row", countUpTo(9999), 3)
+  .option("--workspaces <n>", "workspaces of the rows fleet and one-stack", countUpTo(MOST_WORKSPACES), 1000)
+  .option("--fleet-rounds <n>", "repetitions of the row fleet", countUpTo(9999), 1)
+  .option(
+    "--plot",
+    "write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and their plot to docs/images/fleet.svg",
+  )
+  .option("--redraw", "only draw that plot again from its numbers")
+  .option("--json [file]", "keep the results as JSON; without a file on stdout, and the table on stderr")
+  .addHelpText(
+    "after",
+    `
+Exit code: 0 if every target is reached, 1 if one is missed, 2 if something could not be measured.
+NO_COLOR=1 leaves colours out.`,
+  )
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
+
+interface Options extends Omit<RowContext, keyof Turns | "engineRounds"> {
+  only: string[];
+  rounds: number;
+  plot?: true;
+  redraw?: true;
+  json?: true | string;
 }
 
 await runTool(async () => {
-  const { help, redraw, only, counts, json, jsonFile, plot } = parseOptions();
-  if (help) console.log(USAGE);
-  if (redraw) await writeFigures(await readFigures());
-  if (help || redraw) return 0;
+  const { only, plot, redraw, json, rounds, ...counts } = command.parse().opts<Options>();
+  if (redraw) {
+    await writeFigures(await readFigures());
+    return 0;
+  }
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
   const measurements: Measurement[] = [];
   for (const row of ROWS.filter(({ name }) => only.includes(name))) {
     const measure = (update: (detail: string) => void): Promise<Measurement[]> =>
-      row.measure({ ...counts, signal, update });
+      row.measure({ ...counts, engineRounds: rounds, signal, update });
     measurements.push(...(await withProgress(row.title, measure)));
   }
   const figures = fleet.runs.length > 0 ? summarizeRuns(fleet.runs, machine) : undefined;
-  const print = json && jsonFile === undefined ? console.error : console.log;
+  const print = json === true ? console.error : console.log;
   print(`\n${formatMachine(machine)}`);
   if (measurements.length > 0) print(`\n${formatTable(measurements)}`);
   if (figures) print(`\n${formatFigures(figures)}`);
@@ -113,8 +96,8 @@ await runTool(async () => {
     const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
     const content = { at: new Date(), machine, results, fleet: figures?.sizes };
     const text = `${JSON.stringify(content, undefined, 2)}\n`;
-    if (jsonFile === undefined) process.stdout.write(text);
-    else await writeFile(jsonFile, text);
+    if (json === true) process.stdout.write(text);
+    else await writeFile(json, text);
   }
   return measurements.every(isReached) ? 0 : MISSED;
 }, NOT_MEASURED);

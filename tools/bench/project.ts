@@ -9,14 +9,14 @@ import { CommandError, run } from "../setup/run.mjs";
 import type { ServiceReport } from "./child.ts";
 import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
 
-/** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs. */
+/** The sides of the rows on the engine: each is a function of this name in programs/programs.ts. */
 export type Side = "ours" | "noOp" | "plain" | "responder";
 
 /** The input that holds the source of a dynamic provider. */
 export const PROVIDER = "__provider";
 
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
-const programs = new URL("programs/programs.mjs", import.meta.url).href;
+const programs = new URL("programs/programs.ts", import.meta.url).href;
 
 /** An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind. */
 const GRACE_MS = 20_000;

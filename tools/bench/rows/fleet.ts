@@ -107,7 +107,7 @@ async function runSplit(split: Split, workspaces: number, { signal, update }: Ro
     const fleetParameters = [String(stacks), command, ...(command === "up" ? ["--yes", "--skip-plan"] : [])];
     const milliseconds = await timeOf(() =>
       split === "fleet"
-        ? project.node("fleet.mjs", fleetParameters, { onLine })
+        ? project.node("fleet.ts", fleetParameters, { onLine })
         : project.pulumi(command, split === "oneStack" ? { onLine } : { onLine, environment }),
     );
     await requireRegistered(service, workspaces);

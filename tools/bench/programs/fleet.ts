@@ -1,30 +1,28 @@
-/** The same webhooks as a fleet: its program, and the file that a user runs: `fleet.mjs <number of stacks> <command>`. */
-import { readFileSync } from "node:fs";
+/** The same webhooks as a fleet: its program, and the file that a user runs: `fleet.ts <number of stacks> <command>`. */
 import { join } from "node:path";
 import { ApiChatWebhook } from "pulumi-apichat";
+import type { FleetProgram } from "pulumi-apichat/fleet";
 
 // One key for all workspaces, by environment: the fleet's list holds none.
 const { BENCH_VERIFICATION_KEY: webhookVerificationKey = "" } = process.env;
 
-/** @type {import("pulumi-apichat/fleet").FleetProgram} */
-export default function declareWebhooks({ workspaces }) {
-  return Object.fromEntries(
+const declareWebhooks: FleetProgram = ({ workspaces }) =>
+  Object.fromEntries(
     workspaces.map(({ name, webhookUrl = "", ...args }) => [
       name,
       new ApiChatWebhook(name, { ...args, webhookUrl, webhookVerificationKey }),
     ]),
   );
-}
+export default declareWebhooks;
 
 if (import.meta.main) {
   const { runFleetCommand } = await import("pulumi-apichat/fleet");
   const [stacks] = process.argv.splice(2, 1);
-  /** @type {import("./plain.mjs").WebhookArgs[]} */
-  const webhooks = JSON.parse(readFileSync("webhooks.json", "utf8"));
+  const { readWebhooks } = await import("./programs.ts");
   await runFleetCommand({
     name: "bench",
     stacks: Number(stacks),
-    workspaces: webhooks.map(({ name, baseUrl, apiKey, webhookUrl }) => ({
+    workspaces: readWebhooks().map(({ name, baseUrl, apiKey, webhookUrl }) => ({
       name,
       baseUrl,
       apiKey,

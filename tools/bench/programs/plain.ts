@@ -4,20 +4,22 @@
  */
 import * as pulumi from "@pulumi/pulumi";
 
-/**
- * @typedef {Record<"name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey", string>} WebhookArgs
- * @typedef {WebhookArgs & { status: string }} Inputs
- * @typedef {Inputs & { botUrl: string }} State
- * @typedef {{ webhook_url: string, webhook_status: string, bot_url: string }} Configuration
- */
+export type WebhookArgs = Record<
+  "name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey",
+  string
+>;
 
-/**
- * @param {Inputs} inputs
- * @param {string} action
- * @param {object} [fields]
- * @returns {Promise<Configuration>}
- */
-async function callService(inputs, action, fields) {
+interface Inputs extends WebhookArgs {
+  status: string;
+}
+
+interface State extends Inputs {
+  botUrl: string;
+}
+
+type Configuration = Record<"webhook_url" | "webhook_status" | "bot_url", string>;
+
+async function callService(inputs: Inputs, action: string, fields?: object): Promise<Configuration> {
   const response = await fetch(`${inputs.baseUrl}?action=${action}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -25,24 +27,19 @@ async function callService(inputs, action, fields) {
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: HTTP ${response.status}: ${text}`);
-  const { status, data } = JSON.parse(text);
+  const { status, data } = JSON.parse(text) as { status: string; data: Configuration };
   if (status !== "ok") throw new Error(`${action}: ${text}`);
   return data;
 }
 
-/**
- * @param {Inputs} inputs
- * @param {"form" | "json"} encoding
- */
-async function tryHandshake(inputs, encoding) {
+async function tryHandshake(inputs: Inputs, encoding: "form" | "json"): Promise<boolean> {
   const challenge = crypto.randomUUID();
   const parameters = {
     hub_mode: "subscribe",
     hub_verify_token: inputs.webhookVerificationKey,
     hub_challenge: challenge,
   };
-  /** @type {RequestInit} */
-  const request =
+  const request: RequestInit =
     encoding === "form"
       ? { body: new URLSearchParams(parameters) }
       : { body: JSON.stringify(parameters), headers: { "content-type": "application/json" } };
@@ -50,18 +47,9 @@ async function tryHandshake(inputs, encoding) {
   return (await response.text()) === challenge;
 }
 
-/** @param {Inputs} inputs */
-async function requireHandshake(inputs) {
+async function setAndConfirm(inputs: Inputs): Promise<State> {
   const passed = await Promise.all([tryHandshake(inputs, "form"), tryHandshake(inputs, "json")]);
   if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
-}
-
-/**
- * @param {Inputs} inputs
- * @returns {Promise<State>}
- */
-async function setAndConfirm(inputs) {
-  await requireHandshake(inputs);
   await callService(inputs, "set-webhook", {
     webhook_url: inputs.webhookUrl,
     webhook_verification_key: inputs.webhookVerificationKey,
@@ -73,8 +61,7 @@ async function setAndConfirm(inputs) {
   return { ...inputs, status: seen.webhook_status, botUrl: seen.bot_url };
 }
 
-/** @type {pulumi.dynamic.ResourceProvider<Inputs, State>} */
-const provider = {
+const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
   async check(_olds, news) {
     const failures = [];
     if (!news.webhookUrl) failures.push({ property: "webhookUrl", reason: "is missing" });
@@ -82,13 +69,7 @@ const provider = {
     return { inputs: { ...news, status: "verified" }, failures };
   },
   async diff(_id, olds, news) {
-    const names = /** @type {const} */ ([
-      "baseUrl",
-      "apiKey",
-      "webhookUrl",
-      "webhookVerificationKey",
-      "status",
-    ]);
+    const names = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "status"] as const;
     return { changes: names.some((name) => olds[name] !== news[name]) };
   },
   async create(inputs) {
@@ -121,15 +102,11 @@ const provider = {
 };
 
 export class PlainWebhook extends pulumi.dynamic.Resource {
-  /** @param {WebhookArgs} args */
-  constructor({ name, ...args }) {
-    super(provider, name, {
-      name,
-      ...args,
+  constructor({ name, ...args }: WebhookArgs) {
+    const secrets = {
       apiKey: pulumi.secret(args.apiKey),
       webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
-      botUrl: undefined,
-      status: undefined,
-    });
+    };
+    super(provider, name, { name, ...args, ...secrets, botUrl: undefined, status: undefined });
   }
 }
