@@ -46,6 +46,16 @@ export async function killProcessesOf(variable: { name: string; value: string })
   if (alive.length > 0) throw new Error(`${alive.length} processes of the run were still alive`);
 }
 
+/** Ends all processes of {@link processesOf}, and waits until there is none. An engine leaves hosts behind that it was about to start. */
+export async function endProcessesOf(variable: { name: string; value: string }): Promise<void> {
+  for (;;) {
+    const alive = await processesOf(variable);
+    if (alive.length === 0) return;
+    for (const { pid } of alive) signalIfAlive(pid, "SIGKILL");
+    await sleep(20);
+  }
+}
+
 /** Sends a signal to a process, or with a negative number to a group, unless it has ended. */
 export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
   try {
@@ -56,7 +66,8 @@ export function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
 }
 
 async function listPids(): Promise<number[]> {
-  const entries = await readdir("/proc");
+  // Where there is no /proc, what an engine left behind ends by itself after some minutes.
+  const entries = await readdir("/proc").catch(() => []);
   return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
 }
 

@@ -29,7 +29,7 @@ export interface ServiceReport {
   endpointUrl: string;
   /** The number of workspaces with a registration. */
   registered: number;
-  /** How often each action was called since the last report, and the endpoint. */
+  /** How often each action was called, and the endpoint. */
   calls: Record<string, number>;
 }
 

@@ -15,8 +15,6 @@ export interface Measurement {
   target: Target;
   /** The value of each repetition, in the order of measuring. */
   rounds: number[];
-  /** What was measured on each side, in the same order: milliseconds, or what `unit` or `what` says. */
-  samples: Record<string, number[]>;
 }
 
 /** A part of the benchmark that can be run by itself. */
@@ -68,14 +66,14 @@ export function summarize(
   { ours, bare }: Record<"ours" | "bare", number[]>,
 ): Measurement {
   const rounds = ours.map((value, round) => combine(value, bare[round] ?? Number.NaN));
-  return { ...claim, unit, value: median(rounds), rounds, samples: { ours, bare } };
+  return { ...claim, unit, value: median(rounds), rounds };
 }
 
 /** Something that is measured once, by itself. */
 export function measureOnce(
   claim: Pick<Measurement, "what" | "target"> & { unit: Measurement["unit"]; value: number },
 ): Measurement {
-  return { ...claim, against: "", rounds: [claim.value], samples: {} };
+  return { ...claim, against: "", rounds: [claim.value] };
 }
 
 export interface Rounds {

@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { endProcessesOf } from "../../test/support/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { endLeftovers } from "../leftovers.ts";
 import { CommandError, run } from "../setup/run.mjs";
 import type { ServiceReport } from "./child.ts";
 import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
@@ -33,8 +33,8 @@ interface CommandOptions {
 
 /** A Pulumi project on a file backend of its own, driven with the CLI as a user does. What still runs ends with it. */
 export interface Project extends AsyncDisposable {
-  /** The setting, `NAME=value`, that every process of this project has in its environment, and no other. */
-  marker: string;
+  /** A variable that every process of this project has in its environment, and no other. */
+  marker: { name: string; value: string };
   /** Writes so many webhooks with this key into the program. */
   declare(webhooks: number, verificationKey?: string): Promise<void>;
   /** `up`, `refresh` or `destroy`, without the preview, which costs all sides the same and would only dilute the ratio. */
@@ -52,7 +52,7 @@ export async function createProject(
   const engine = await resolveEngine({ signal });
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   const home = join(folder, "home");
-  const marker = `PULUMI_HOME=${home}`;
+  const marker = { name: "PULUMI_HOME", value: home };
   // Responders keep their folders with the rest, and are started on CI machines too.
   const own = {
     XDG_STATE_HOME: join(folder, "state"),
@@ -78,7 +78,7 @@ export async function createProject(
   const pulumi = (parameters: readonly string[], options?: CommandOptions): Promise<void> =>
     execute(engine.command, [...parameters, "--stack", "bench", "--non-interactive"], options);
   const remove = async (): Promise<void> => {
-    await endLeftovers(marker);
+    await endProcessesOf(marker);
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   };
   try {

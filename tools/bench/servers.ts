@@ -108,25 +108,21 @@ const others: Record<string, () => Promise<() => unknown>> = {
 
   /** The service and an endpoint: `service <number of workspaces>`. */
   service: async () => {
-    const workspaces = workspaceNames(Number(argument)).map((workspace) => ({
-      name: workspace,
-      apiKey: API_KEY,
-    }));
-    const emulator = await startEmulator({ workspaces });
+    const names = workspaceNames(Number(argument));
+    const emulator = await startEmulator({
+      workspaces: names.map((each) => ({ name: each, apiKey: API_KEY })),
+    });
     const answer = respond();
-    let endpointCalls = 0;
+    const calls: Record<string, number> = {};
+    const count = (name = "none"): void => void (calls[name] = (calls[name] ?? 0) + 1);
     const endpointUrl = await listen((req, res) => {
-      endpointCalls += 1;
+      count("endpoint");
       answer(req, res);
     });
-    let reported = 0;
+    let counted = 0;
     return (): ServiceReport => {
-      const calls: Record<string, number> = { endpoint: endpointCalls };
-      for (const { action = "none" } of emulator.requests.slice(reported)) {
-        calls[action] = (calls[action] ?? 0) + 1;
-      }
-      reported = emulator.requests.length;
-      endpointCalls = 0;
+      for (const { action } of emulator.requests.slice(counted)) count(action);
+      counted = emulator.requests.length;
       const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
       return { serviceUrl: emulator.url, endpointUrl, registered, calls };
     };

@@ -14,9 +14,8 @@ import {
   readFromAnotherStack,
   registerWebhooks,
   repairDrift,
-  type Scene,
 } from "./story.ts";
-import { createShell, printFailure, printHeading, printPaste, printResult, StepError } from "./terminal.ts";
+import { Shell, printFailure, printHeading, printPaste, printResult, StepError } from "./terminal.ts";
 
 const usage = `Usage: npm start [-- --keep]
 
@@ -37,14 +36,14 @@ function endOfRun(): AbortSignal {
 async function play(engine: Engine, keep: boolean, signal: AbortSignal): Promise<void> {
   await using stage = await setStage(engine);
   const { emulator, webhookUrl } = stage;
-  const scene: Scene = { stage, shell: createShell(stage.folder, stage.environment, signal) };
+  const shell = new Shell(stage.folder, stage.environment, signal);
   printResult(`The service is an emulator at ${emulator.url}, the receiver is at ${webhookUrl}`);
-  await registerWebhooks(scene);
-  await exchangeMessages(scene);
-  await repairDrift(scene);
-  await readFromAnotherStack(scene);
+  await registerWebhooks(stage, shell);
+  await exchangeMessages(stage);
+  await repairDrift(stage, shell);
+  await readFromAnotherStack(stage, shell);
   if (keep) await lookAround(stage, signal);
-  await destroyAll(scene);
+  await destroyAll(stage, shell);
 }
 
 /** Prints how to look around in another terminal, and waits until the run is ended. */

@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { startEmulator, type Emulator } from "pulumi-apichat/emulator";
 import { stringify } from "yaml";
 import { startEndpoint, type Endpoint } from "../../test/support/endpoint.ts";
+import { endProcessesOf } from "../../test/support/processes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
-import { endLeftovers } from "../leftovers.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -38,7 +38,7 @@ export async function setStage(engine: Engine): Promise<Stage> {
   // Only the processes of this run have it as TMPDIR; a person who looks around has not.
   const temporary = join(folder, "tmp");
   resources.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  resources.defer(() => endLeftovers(`TMPDIR=${temporary}`));
+  resources.defer(() => endProcessesOf({ name: "TMPDIR", value: temporary }));
   const endpoint = resources.adopt(await startEndpoint({ keys: Object.values(keys) }), (it) => it.close());
   const workspaces = workspaceNames.map((name) => ({ name, apiKey }));
   const emulator = resources.adopt(await startEmulator({ workspaces, flow: "menu" }), (it) => it.close());

@@ -3,31 +3,22 @@ import { MessageClient } from "pulumi-apichat/client";
 import { workspaceNames, type Stage, type WorkspaceName } from "./stage.ts";
 import { printHeading, printResult, StepError, type Shell } from "./terminal.ts";
 
-/** What a step of the story works with. */
-export interface Scene {
-  stage: Stage;
-  shell: Shell;
-}
-
 const changed: WorkspaceName = "globex";
 const everyName = workspaceNames.join(", ");
 
 /** `up` for three workspaces. */
-export async function registerWebhooks({ stage, shell }: Scene): Promise<void> {
+export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void> {
   printHeading("Three workspaces get a webhook (examples/workspaces)");
   shell.cd("workspaces");
-  await shell.pulumi(["stack", "init", "dev"]);
-  await shell.pulumi(["config", "set", "--secret", "apichat:apiKey"], stage.apiKey);
+  await shell.pulumi("stack init dev");
+  await shell.pulumi("config set --secret apichat:apiKey", stage.apiKey);
   for (const name of workspaceNames) {
-    await shell.pulumi(["config", "set", "--secret", "--path", `verificationKeys.${name}`], stage.keys[name]);
+    await shell.pulumi(`config set --secret --path verificationKeys.${name}`, stage.keys[name]);
   }
-  const output = await shell.pulumi(["up", "--yes"]);
+  const output = await shell.pulumi("up --yes");
   confirmOperation("created", workspaceNames, output);
-  confirm(
-    "the service holds each workspace's own key",
-    workspaceNames.every((name) => isRegistered(stage, name)),
-    output,
-  );
+  const registered = workspaceNames.filter((name) => isRegistered(stage, name));
+  confirm("the service holds each workspace's own key", registered.length === 3, output);
   printResult(`+ created ${everyName}`);
 
   const { bot_url, status } = await readOutputs(shell);
@@ -39,11 +30,10 @@ export async function registerWebhooks({ stage, shell }: Scene): Promise<void> {
 }
 
 /** A contact writes to bot_url, and the service posts the flow's signed reply to the webhook. */
-export async function exchangeMessages({ stage }: Scene): Promise<void> {
+export async function exchangeMessages({ emulator, deliveries }: Stage): Promise<void> {
   printHeading(
     "A contact writes in acme: the chat posts it to bot_url, and the flow's reply comes to the webhook",
   );
-  const { emulator, deliveries } = stage;
   const { botUrl, flowApiKey } = emulator.workspace("acme");
   const client = new MessageClient({ botUrl, flowApiKey });
   const text = "Where is my parcel?";
@@ -51,72 +41,63 @@ export async function exchangeMessages({ stage }: Scene): Promise<void> {
   const { httpStatus } = await client.sendText({ sender, conversationId: 1, text });
   printResult(`"${text}" sent, answered ${httpStatus}`);
   const { verdict, status, reason } = await emulator.waitForDelivery({ workspace: "acme" });
-  const received = deliveries.at(-1);
   confirm("the reply is delivered", verdict === "delivered", reason);
-  confirm("it is the menu of the flow", received?.kind === "button_template");
-  confirm("acme's key has signed it", received?.keyIndex === workspaceNames.indexOf("acme"));
-  const buttons = received?.kind === "button_template" ? received.message.content_attributes.buttons : [];
-  const titles = buttons.map(({ title }) => title).join(", ");
+  const received = deliveries.at(-1);
+  if (received?.kind !== "button_template") throw new StepError("The reply is not the menu of the flow.", "");
+  confirm("acme's key has signed it", received.keyIndex === workspaceNames.indexOf("acme"));
+  const titles = received.message.content_attributes.buttons.map(({ title }) => title).join(", ");
   printResult(
     `a reply with the buttons ${titles} arrived, answered ${status}; signature verified with the key of acme`,
   );
 }
 
 /** Somebody changes a registration: `refresh` shows it, `preview` names it, `up` repairs it. */
-export async function repairDrift({ stage, shell }: Scene): Promise<void> {
+export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   const ours = stage.webhookUrl;
   const other = `${ours}/somebody-else`;
   printHeading(`Somebody changes the webhook of ${changed} behind our back, to ${other}`);
   stage.emulator.workspace(changed).change({ webhook_url: other });
 
-  const refreshed = await shell.pulumi(["refresh", "--yes"]);
-  const [line] = readResourceLines(refreshed).filter(({ operation }) => operation === "updated");
-  confirm(
-    `refresh shows that webhookUrl of ${changed} has changed`,
-    line?.name === changed && line.diff.includes("webhookUrl"),
-    refreshed,
-  );
-  printResult(`~ ${changed} ${line?.diff}`);
+  const refreshed = await shell.pulumi("refresh --yes");
+  const [diff = ""] = confirmOperation("updated", [changed], refreshed);
+  confirm(`refresh shows that webhookUrl of ${changed} has changed`, diff.includes("webhookUrl"), refreshed);
+  printResult(`~ ${changed} ${diff}`);
 
-  const preview = await shell.pulumi(["preview", "--diff"]);
-  const difference = preview.split("\n").find((text) => text.includes("~ webhookUrl"));
-  confirm(
-    "preview names both URLs",
-    difference?.includes(`"${other}" => "${ours}"`) === true &&
-      preview.includes(`ApiChatWebhook::${changed}`),
-    preview,
-  );
-  printResult(`${difference?.trim().replace(/\s+/g, " ")}`);
+  const preview = await shell.pulumi("preview --diff");
+  const difference = preview.split("\n").find((text) => text.includes("~ webhookUrl")) ?? "";
+  const isNamed =
+    difference.includes(`"${other}" => "${ours}"`) && preview.includes(`ApiChatWebhook::${changed}`);
+  confirm("preview names both URLs", isNamed, preview);
+  printResult(difference.trim().replace(/\s+/g, " "));
 
-  const repaired = await shell.pulumi(["up", "--yes"]);
+  const repaired = await shell.pulumi("up --yes");
   confirmOperation("updated", [changed], repaired);
   confirm("the service has our URL again", isRegistered(stage, changed), repaired);
   printResult(`~ updated ${changed}; the service has our URL again`);
 }
 
 /** Another stack reads the bot URLs. */
-export async function readFromAnotherStack({ stage, shell }: Scene): Promise<void> {
+export async function readFromAnotherStack({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Another stack reads bot_url (examples/consumer)");
   shell.cd("consumer");
-  await shell.pulumi(["stack", "init", "dev"]);
-  await shell.pulumi(["config", "set", "workspacesStack", "organization/apichat-workspaces/dev"]);
-  const output = await shell.pulumi(["up", "--yes"]);
+  await shell.pulumi("stack init dev");
+  await shell.pulumi("config set workspacesStack organization/apichat-workspaces/dev");
+  const output = await shell.pulumi("up --yes");
   const { bot_url } = await readOutputs(shell);
-  const expected = Object.fromEntries(
-    workspaceNames.map((name) => [name, stage.emulator.workspace(name).botUrl]),
-  );
-  confirm("the other stack has the bot_url of each workspace", isDeepStrictEqual(bot_url, expected), output);
+  const expected = workspaceNames.map((name) => [name, emulator.workspace(name).botUrl]);
+  const isSame = isDeepStrictEqual(bot_url, Object.fromEntries(expected));
+  confirm("the other stack has the bot_url of each workspace", isSame, output);
   printResult(`bot_url of ${everyName}: the same as above`);
 }
 
 /** `destroy` of both stacks. */
-export async function destroyAll({ stage, shell }: Scene): Promise<void> {
+export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Everything goes");
-  await shell.pulumi(["destroy", "--yes"]);
+  await shell.pulumi("destroy --yes");
   shell.cd("workspaces");
-  const output = await shell.pulumi(["destroy", "--yes"]);
+  const output = await shell.pulumi("destroy --yes");
   confirmOperation("deleted", workspaceNames, output);
-  const left = workspaceNames.filter((name) => stage.emulator.workspace(name).registration !== undefined);
+  const left = workspaceNames.filter((name) => emulator.workspace(name).registration !== undefined);
   confirm(`nothing is registered in ${left.join(", ")}`, left.length === 0, output);
   printResult(`- deleted ${everyName}; the service has no registration left`);
 }
@@ -126,34 +107,22 @@ function confirm(claim: string, holds: boolean, output = ""): void {
   if (!holds) throw new StepError(`This should be so, and is not: ${claim}`, output);
 }
 
-function confirmOperation(operation: string, names: readonly string[], output: string): void {
-  const lines = readResourceLines(output).filter((line) => line.operation === operation);
-  const isDone = isDeepStrictEqual(
-    lines.map(({ name }) => name),
-    names,
-  );
-  confirm(`pulumi prints that ${names.join(", ")} were ${operation}`, isDone, output);
-}
-
 const resourceLine = /^\s*[-+~]+\s+\S*ApiChatWebhook (\S+) (created|updated|deleted) \([^)]*\)(.*)$/gm;
 
-/** The webhooks that `up`, `refresh` or `destroy` prints as created, updated or deleted, by name. `diff` is like `[diff: ~webhookUrl]`. */
-function readResourceLines(output: string): { name: string; operation: string; diff: string }[] {
-  return [...output.matchAll(resourceLine)]
-    .map(([, name = "", operation = "", diff = ""]) => ({ name, operation, diff: diff.trim() }))
-    .toSorted((left, right) => left.name.localeCompare(right.name));
+/** The output of `up`, `refresh` or `destroy` must have exactly these webhooks so. Gives their differences, such as `[diff: ~webhookUrl]`. */
+function confirmOperation(operation: string, names: readonly string[], output: string): string[] {
+  const lines = [...output.matchAll(resourceLine)]
+    .filter(([, , actual]) => actual === operation)
+    .toSorted(([, left = ""], [, right = ""]) => left.localeCompare(right));
+  const actual = lines.map(([, name]) => name);
+  const claim = `pulumi prints that ${names.join(", ")} were ${operation}`;
+  confirm(claim, isDeepStrictEqual(actual, [...names]), output);
+  return lines.map(([, , , diff = ""]) => diff.trim());
 }
 
-/** What the examples export, as `pulumi stack output --json` prints it. */
-async function readOutputs(
-  shell: Shell,
-): Promise<{ bot_url: Record<string, string>; status: Record<string, string> }> {
-  const output = await shell.pulumi(["stack", "output", "--json"]);
-  try {
-    return JSON.parse(output) as Awaited<ReturnType<typeof readOutputs>>;
-  } catch (error) {
-    throw new StepError(`pulumi stack output --json printed no JSON: ${String(error)}`, output);
-  }
+/** What the examples export. */
+async function readOutputs(shell: Shell): Promise<Record<"bot_url" | "status", Record<string, string>>> {
+  return JSON.parse(await shell.pulumi("stack output --json")) as Awaited<ReturnType<typeof readOutputs>>;
 }
 
 /** Verified at the service, with our URL and the workspace's own key. */

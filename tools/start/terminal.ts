@@ -13,7 +13,6 @@ export class StepError extends Error {
 
   constructor(message: string, output: string) {
     super(message);
-    this.name = "StepError";
     this.output = output;
   }
 }
@@ -27,38 +26,36 @@ export const printResult = (line: string): void => print(`  ${line}`);
 export const printFailure = (text: string): void => print(`\n${styleText("red", text, { stream })}`);
 /** A line to copy into a shell. */
 export const printPaste = (line: string): void => print(styleText("cyan", line, { stream }));
-/** A command, as a person would type it. */
 const printCommand = (line: string): void =>
   print(`${styleText("dim", "$", { stream })} ${styleText("cyan", line, { stream })}`);
 
 /** Runs commands as a person at a terminal would, and prints each before it runs. */
-export interface Shell {
-  /** Goes to a folder of the stage. */
-  cd(folder: string): void;
-  /** Runs `pulumi` there and returns what it printed. `input` is what a person would type or paste when asked. */
-  pulumi(args: readonly string[], input?: string): Promise<string>;
-}
+export class Shell {
+  readonly #options: { env: NodeJS.ProcessEnv; signal: AbortSignal };
+  readonly #root: string;
+  #cwd: string | undefined;
 
-export function createShell(root: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Shell {
-  let cwd: string | undefined;
-  return {
-    cd: (folder) => {
-      const target = join(root, folder);
-      printCommand(`cd ${cwd === undefined ? target : relative(cwd, target)}`);
-      cwd = target;
-    },
-    pulumi: async (args, input = "") => {
-      const line = ["pulumi", ...args].join(" ");
-      printCommand(line);
-      const options = { cwd: cwd ?? root, env, signal, graceMs, input };
-      try {
-        const work = (onLine: (line: string) => void): Promise<string> =>
-          run("pulumi", args, { ...options, onLine });
-        return await withProgress("", work, stream);
-      } catch (error) {
-        if (error instanceof CommandError) throw new StepError(`${line}: ${error.message}`, error.output);
-        throw error;
-      }
-    },
-  };
+  constructor(root: string, env: NodeJS.ProcessEnv, signal: AbortSignal) {
+    this.#root = root;
+    this.#options = { env, signal };
+  }
+
+  /** Goes to a folder of the stage. */
+  cd(folder: string): void {
+    const target = join(this.#root, folder);
+    printCommand(`cd ${this.#cwd === undefined ? target : relative(this.#cwd, target)}`);
+    this.#cwd = target;
+  }
+
+  /** Runs `pulumi` there and returns what it printed. `input` is what a person would type or paste when asked. */
+  async pulumi(line: string, input = ""): Promise<string> {
+    printCommand(`pulumi ${line}`);
+    const options = { ...this.#options, cwd: this.#cwd, graceMs, input };
+    const work = (onLine: (line: string) => void): Promise<string> =>
+      run("pulumi", line.split(" "), { ...options, onLine });
+    return await withProgress("", work, stream).catch((error: unknown) => {
+      if (!(error instanceof CommandError)) throw error;
+      throw new StepError(`pulumi ${line}: ${error.message}`, error.output);
+    });
+  }
 }

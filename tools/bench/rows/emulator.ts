@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
+import { startListener } from "../../../test/support/http.ts";
 import { startServer, type RelayReport } from "../child.ts";
 import { formatPost, openSender } from "../load.ts";
 import { compare, rateOfTimes, timeOf, type Row } from "../measure.ts";
@@ -12,9 +12,11 @@ export const emulatorRow: Row = {
   name: "emulator",
   title: "A message in and a signed reply out, against bare hono and undici: about 40 seconds",
   measure: async (context) => {
-    using endpoint = await startEndpoint();
-    await using ours = await startServer<RelayReport>("emulator", endpoint.url);
-    await using bare = await startServer<RelayReport>("relay", endpoint.url);
+    const endpoint = createEndpoint();
+    await using resources = new AsyncDisposableStack();
+    const { url } = resources.adopt(await startListener(endpoint.listener), ({ close }) => close());
+    await using ours = await startServer<RelayReport>("emulator", url);
+    await using bare = await startServer<RelayReport>("relay", url);
     const converse = (relay: RelayReport) => (): Promise<number> =>
       timeOf(() => exchangeMessages(relay, endpoint, context.signal));
     const measurement = await compare(context, {
@@ -31,32 +33,25 @@ export const emulatorRow: Row = {
   },
 };
 
-interface Endpoint extends Disposable {
-  url: string;
+interface Endpoint {
+  listener: RequestListener;
   /** Settles when the next reply of a conversation has arrived. */
   nextReply(conversationId: number): Promise<void>;
 }
 
 /** Takes the replies, and knows by `conv_id` whose they are. */
-async function startEndpoint(): Promise<Endpoint> {
+function createEndpoint(): Endpoint {
   const waiting = new Map<number, () => void>();
-  const server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk: Buffer) => (body += chunk.toString("latin1")));
-    request.on("end", () => {
-      response.writeHead(200, { "content-length": 0 }).end();
-      waiting.get(Number(/"conv_id":(\d+)/.exec(body)?.[1]))?.();
-    });
-  });
-  server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    nextReply: (conversationId) => new Promise((resolve) => void waiting.set(conversationId, resolve)),
-    [Symbol.dispose]: () => {
-      server.close();
-      server.closeAllConnections();
+    listener: (request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString("latin1")));
+      request.on("end", () => {
+        response.writeHead(200, { "content-length": 0 }).end();
+        waiting.get(Number(/"conv_id":(\d+)/.exec(body)?.[1]))?.();
+      });
     },
+    nextReply: (conversationId) => new Promise((resolve) => void waiting.set(conversationId, resolve)),
   };
 }
 

@@ -1,14 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { startService, type Child, type ServiceReport } from "../child.ts";
 import { alternate, measureOnce, ratio, summarize, timeOf, type Measurement, type Row } from "../measure.ts";
-import { createProject, PROVIDER, type Project, type StateResource } from "../project.ts";
-
-/** The commands of one turn, in milliseconds, and what the service saw of them. */
-interface Turn {
-  up: number;
-  destroy: number;
-  /** How often each action was called. */
-  calls: Record<string, number>;
-}
+import { createProject, PROVIDER, type Project, type Side, type StateResource } from "../project.ts";
 
 /** What this package costs, and saves, in `pulumi up` and `pulumi destroy` of many webhooks. */
 const engineRow: Row = {
@@ -16,19 +9,25 @@ const engineRow: Row = {
   title: "pulumi up and destroy of many webhooks, three ways: five to ten minutes",
   measure: async (context) => {
     const { webhooks, engineRounds, signal } = context;
-    await using service = await startService(webhooks);
-    const given = { service: service.ready, signal };
-    await using ours = await createProject("ours", given);
-    await using noOp = await createProject("noOp", given);
-    await using plain = await createProject("plain", given);
+    await using resources = new AsyncDisposableStack();
+    const prepare = async (side: Side) => {
+      const service = resources.use(await startService(webhooks));
+      const project = resources.use(await createProject(side, { service: service.ready, signal }));
+      return { service, project, registers: side !== "noOp" };
+    };
+    const [ours, noOp, plain] = [await prepare("ours"), await prepare("noOp"), await prepare("plain")];
     const sidesWith = (count: number) => ({
-      ours: () => runTurn(service, ours, count),
-      noOp: () => runTurn(service, noOp, count, 0),
-      plain: () => runTurn(service, plain, count),
+      ours: () => runTurn(ours, count),
+      noOp: () => runTurn(noOp, count),
+      plain: () => runTurn(plain, count),
     });
     await alternate(context, sidesWith(1), { rounds: 1, detail: "one webhook each, to warm up, " });
     const turns = await alternate(context, sidesWith(webhooks), { rounds: engineRounds });
-    requireSameCalls(turns.ours, turns.plain);
+    // The comparison is fair only while both do the same.
+    const calls = await Promise.all([ours, plain].map(async ({ service }) => (await service.ask()).calls));
+    if (!isDeepStrictEqual(calls[0], calls[1])) {
+      throw new Error(`the calls of ours and of the plain way differ: ${JSON.stringify(calls)}`);
+    }
     const comparison = (command: "up" | "destroy", side: "noOp" | "plain", atMost: number): Measurement =>
       summarize(
         {
@@ -47,38 +46,27 @@ const engineRow: Row = {
   },
 };
 
-async function runTurn(
-  service: Child<ServiceReport>,
-  project: Project,
-  count: number,
-  expected = count,
-): Promise<Turn> {
-  await service.ask();
+interface Bed {
+  service: Child<ServiceReport>;
+  project: Project;
+  registers: boolean;
+}
+
+/** How long the two commands take, in milliseconds. */
+async function runTurn({ service, project, registers }: Bed, count: number) {
   await project.declare(count);
   const up = await timeOf(() => project.pulumi("up"));
-  const { calls } = await requireRegistered(service, expected);
+  await requireRegistered(service, registers ? count : 0);
   const destroy = await timeOf(() => project.pulumi("destroy"));
-  const { calls: more } = await requireRegistered(service, 0);
-  const sum = (name: string): [string, number] => [name, (calls[name] ?? 0) + (more[name] ?? 0)];
-  return { up, destroy, calls: Object.fromEntries(Object.keys({ ...calls, ...more }).map(sum)) };
+  await requireRegistered(service, 0);
+  return { up, destroy };
 }
 
 /** A turn counts only if everything is registered. */
-export async function requireRegistered(
-  service: Child<ServiceReport>,
-  expected: number,
-): Promise<ServiceReport> {
-  const report = await service.ask();
-  if (report.registered === expected) return report;
-  throw new Error(`${report.registered} webhooks are registered, and should be ${expected}`);
-}
-
-/** The comparison is fair only while both do the same. */
-function requireSameCalls(ours: readonly Turn[], plain: readonly Turn[]): void {
-  const count = (turns: readonly Turn[]): string =>
-    JSON.stringify(turns.map(({ calls }) => Object.entries(calls).toSorted()));
-  if (count(ours) !== count(plain)) {
-    throw new Error(`ours calls the service ${count(ours)} times, the plain way ${count(plain)} times`);
+export async function requireRegistered(service: Child<ServiceReport>, expected: number): Promise<void> {
+  const { registered } = await service.ask();
+  if (registered !== expected) {
+    throw new Error(`${registered} webhooks are registered, and should be ${expected}`);
   }
 }
 
