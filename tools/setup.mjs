@@ -106,11 +106,5 @@ async function prepareEngine() {
  * @param {readonly string[]} args
  */
 async function execute(command, args) {
-  try {
-    await run(command, args, { cwd: root, env, signal });
-  } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
-    const lines = [error.output, error.message, "Fix that, then run this again."];
-    throw new Error(lines.filter(Boolean).join("\n"), { cause: error });
-  }
+  await run(command, args, { cwd: root, env, signal });
 }

@@ -125,7 +125,7 @@ describe("npm start ends cleanly", () => {
     expect(help.all).toContain("--keep");
     const unknown = await start(["--kep"]);
     expect(unknown.exitCode).toBe(1);
-    expect(unknown.all).toContain("Unknown option '--kep'");
+    expect(unknown.all).toContain("unknown option '--kep'");
   });
 });
 

@@ -1,4 +1,5 @@
 import Table from "cli-table3";
+import { readFile, writeFile } from "node:fs/promises";
 import { median } from "./measure.ts";
 import { TABLE_STYLE, type Machine } from "./report.ts";
 
@@ -22,7 +23,7 @@ export interface SplitRun {
 }
 
 /** One split at one number of workspaces. Times and memory are the median of `runs`. */
-export interface SizeFigures {
+interface SizeFigures {
   split: Split;
   workspaces: number;
   stacks: number;
@@ -74,4 +75,112 @@ export function formatFigures({ sizes }: FleetFigures): string {
     table.push([SPLITS[split], workspaces, stacks, `${upSeconds} s`, `${refreshSeconds} s`, peak]);
   }
   return table.toString();
+}
+
+/** One of the two pictures beside each other. */
+const PANEL = { left: 80, top: 60, width: 340, height: 260, distance: 444 };
+const HEIGHT = 390;
+
+/** Apart also for people who do not distinguish red from green, and on paper: each line has its own dashes and points. */
+const STYLES: Record<Split, { color: string; dash: string; point: string; legendAt: number }> = {
+  oneStack: { color: "#d55e00", dash: "", point: "M-4-4h8v8h-8z", legendAt: 80 },
+  oneStackWithoutCheckpoints: { color: "#7a5195", dash: "6 4", point: "M0-5l5 9h-10z", legendAt: 310 },
+  fleet: { color: "#0072b2", dash: "", point: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", legendAt: 630 },
+};
+
+/** Time and memory by the number of workspaces, as an SVG on a background of its own: it is read on light and dark pages. */
+export function drawFleetPlot({ sizes }: FleetFigures): string {
+  const panels = [
+    drawPanel("time of pulumi up (seconds)", sizes, ({ upSeconds }) => upSeconds),
+    drawPanel("peak memory of all processes (MiB)", sizes, ({ peakMebibytes }) => peakMebibytes),
+  ].filter((panel) => panel !== undefined);
+  const width = PANEL.distance * panels.length + 24;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" font-family="sans-serif" font-size="12" fill="#24292f">`,
+    `<title>Time of pulumi up and peak memory by the number of workspaces: one stack and a fleet</title>`,
+    `<rect width="${width}" height="${HEIGHT}" fill="white"/>`,
+    ...eachSplit((split) => {
+      const x = STYLES[split].legendAt;
+      return `${drawLine(split, [
+        [x, 24],
+        [x + 28, 24],
+      ])}${drawText(x + 40, 28, SPLITS[split], "start")}`;
+    }),
+    ...panels.map((panel, index) => `<g transform="translate(${index * PANEL.distance})">\n${panel}\n</g>`),
+    "</svg>\n",
+  ].join("\n");
+}
+
+/** Undefined if the figures have none of these values. */
+function drawPanel(
+  title: string,
+  sizes: readonly SizeFigures[],
+  valueOf: (size: SizeFigures) => number | undefined,
+): string | undefined {
+  const points = sizes.flatMap((size) => {
+    const value = valueOf(size);
+    return value === undefined ? [] : [{ split: size.split, workspaces: size.workspaces, value }];
+  });
+  if (points.length === 0) return undefined;
+  const { left, top, width, height } = PANEL;
+  const bottom = top + height;
+  const xStep = stepFor(points.map(({ workspaces }) => workspaces));
+  const yStep = stepFor(points.map(({ value }) => value));
+  const xOf = (workspaces: number): number => Math.round(left + (workspaces / (5 * xStep)) * width);
+  const yOf = (value: number): number => Math.round(bottom - (value / (5 * yStep)) * height);
+  const middle = top + height / 2;
+  return [
+    ...[0, 1, 2, 3, 4, 5].map((tick) => {
+      const [x, y] = [xOf(tick * xStep), yOf(tick * yStep)];
+      const grid = `<path d="M${x} ${top}V${bottom}M${left} ${y}H${left + width}" stroke="#d8dee4"/>`;
+      const across = drawText(x, bottom + 18, (tick * xStep).toLocaleString("en-US"), "middle");
+      return grid + across + drawText(left - 8, y + 4, (tick * yStep).toLocaleString("en-US"), "end");
+    }),
+    drawText(left + width / 2, bottom + 44, "workspaces", "middle"),
+    `<g transform="rotate(-90 ${left - 56} ${middle})">${drawText(left - 56, middle, title, "middle")}</g>`,
+    ...eachSplit((split) => {
+      const own = points.filter((point) => point.split === split);
+      return drawLine(
+        split,
+        own.map(({ workspaces, value }) => [xOf(workspaces), yOf(value)]),
+      );
+    }),
+  ].join("\n");
+}
+
+const eachSplit = (draw: (split: Split) => string): string[] => (Object.keys(SPLITS) as Split[]).map(draw);
+
+const drawText = (x: number, y: number, text: string, anchor: string): string =>
+  `<text x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`;
+
+/** A line through these points, with the marks of its split. */
+function drawLine(split: Split, points: readonly (readonly [number, number])[]): string {
+  const { color, dash, point } = STYLES[split];
+  const marks = points.map(
+    ([x, y]) => `<path d="${point}" transform="translate(${x} ${y})" fill="${color}"/>`,
+  );
+  return `<polyline points="${points.join(" ")}" stroke="${color}" stroke-width="2.5" stroke-dasharray="${dash}" fill="none"/>${marks.join("")}`;
+}
+
+/** A round number, five of which reach the largest of these. */
+function stepFor(values: readonly number[]): number {
+  const most = Math.max(...values);
+  const power = 10 ** Math.floor(Math.log10(most / 5));
+  return [1, 2, 2.5, 4, 5, 10].map((factor) => factor * power).find((step) => step * 5 >= most) ?? most;
+}
+
+/** The numbers that docs/figures.md shows, and their plot. */
+export const resultFiles = {
+  figures: new URL("results/fleet.json", import.meta.url),
+  plot: new URL("../../docs/images/fleet.svg", import.meta.url),
+};
+
+/** Keeps the numbers and draws them. */
+export async function writeFigures(figures: FleetFigures): Promise<void> {
+  await writeFile(resultFiles.figures, `${JSON.stringify(figures, undefined, 2)}\n`);
+  await writeFile(resultFiles.plot, drawFleetPlot(figures));
+}
+
+export async function readFigures(): Promise<FleetFigures> {
+  return JSON.parse(await readFile(resultFiles.figures, "utf8")) as FleetFigures;
 }

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { VERIFICATION_KEY } from "./settings.ts";
+import { VERIFICATION_KEY } from "./child.ts";
 
 /** What one turn of load has seen. */
 export interface LoadResult {

@@ -5,18 +5,18 @@ import { fileURLToPath } from "node:url";
 import { endProcessesOf } from "../../test/support/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { CommandError, run } from "../setup/run.mjs";
-import type { ServiceReport } from "./child.ts";
-import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
+import { run } from "../setup/run.mjs";
+import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from "./child.ts";
 
-/** The sides of the rows on the engine: each is a function of this name in programs/programs.ts. */
+/** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs. */
 export type Side = "ours" | "noOp" | "plain" | "responder";
 
 /** The input that holds the source of a dynamic provider. */
 export const PROVIDER = "__provider";
 
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
-const programs = new URL("programs/programs.ts", import.meta.url).href;
+const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
+const programs = new URL("programs/programs.mjs", import.meta.url).href;
 
 /** An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind. */
 const GRACE_MS = 20_000;
@@ -39,8 +39,8 @@ export interface Project extends AsyncDisposable {
   declare(webhooks: number, verificationKey?: string): Promise<void>;
   /** `up`, `refresh` or `destroy`, without the preview, which costs all sides the same and would only dilute the ratio. */
   pulumi(command: "up" | "refresh" | "destroy", options?: CommandOptions): Promise<void>;
-  /** Runs a program of programs/ with Node, in the folder of the project. */
-  node(program: string, parameters: readonly string[], options?: CommandOptions): Promise<void>;
+  /** Runs programs/fleet.ts with Node, in the folder of the project. */
+  fleet(parameters: readonly string[], options?: CommandOptions): Promise<void>;
   /** The dynamic resources of the exported state. */
   exportResources(): Promise<StateResource[]>;
 }
@@ -53,6 +53,9 @@ export async function createProject(
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
   const home = join(folder, "home");
   const marker = { name: "PULUMI_HOME", value: home };
+  await using unfinished = new AsyncDisposableStack();
+  unfinished.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
+  unfinished.defer(() => endProcessesOf(marker));
   // Responders keep their folders with the rest, and are started on CI machines too.
   const own = {
     XDG_STATE_HOME: join(folder, "state"),
@@ -64,37 +67,21 @@ export async function createProject(
   const execute = async (
     command: string,
     parameters: readonly string[],
-    { environment, ...options }: CommandOptions = {},
+    { environment, onLine }: CommandOptions = {},
   ): Promise<void> => {
-    try {
-      const given = { cwd, env: { ...env, ...environment }, signal, graceMs: GRACE_MS, ...options };
-      await run(command, parameters, given);
-    } catch (error) {
-      if (!(error instanceof CommandError)) throw error;
-      const message = `${error.message} (${side}: ${parameters.join(" ")})\n${error.output}`;
-      throw new Error(message, { cause: error });
-    }
+    const options = { cwd, env: { ...env, ...environment }, signal, graceMs: GRACE_MS };
+    await run(command, parameters, onLine ? { ...options, onLine } : options);
   };
   const pulumi = (parameters: readonly string[], options?: CommandOptions): Promise<void> =>
     execute(engine.command, [...parameters, "--stack", "bench", "--non-interactive"], options);
-  const remove = async (): Promise<void> => {
-    await endProcessesOf(marker);
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  };
-  try {
-    await mkdir(cwd);
-    await symlink(nodeModules, join(cwd, "node_modules"));
-    await writeFile(join(cwd, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
-    await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
-    await writeFile(
-      join(cwd, "index.js"),
-      `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`,
-    );
-    await pulumi(["stack", "init"]);
-  } catch (error) {
-    await remove();
-    throw error;
-  }
+  await mkdir(cwd);
+  await symlink(nodeModules, join(cwd, "node_modules"));
+  const index = `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`;
+  await writeFile(join(cwd, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
+  await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
+  await writeFile(join(cwd, "index.js"), index);
+  await pulumi(["stack", "init"]);
+  const resources = unfinished.move();
   return {
     marker,
     declare: async (count, webhookVerificationKey = VERIFICATION_KEY) => {
@@ -108,18 +95,13 @@ export async function createProject(
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
     },
     pulumi: (command, options) => pulumi([command, "--yes", "--skip-preview"], options),
-    node: (program, parameters, options) =>
-      execute(
-        process.execPath,
-        [fileURLToPath(new URL(`programs/${program}`, import.meta.url)), ...parameters],
-        options,
-      ),
+    fleet: (parameters, options) => execute(process.execPath, [fleetFile, ...parameters], options),
     exportResources: async () => {
       const file = join(folder, "state.json");
       await pulumi(["stack", "export", "--file", file]);
       return readResources(await readFile(file, "utf8"));
     },
-    [Symbol.asyncDispose]: remove,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

@@ -9,8 +9,15 @@ import { startEmulator } from "pulumi-apichat/emulator";
 import { createResponder } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { Agent, request } from "undici";
-import { serveParent, type RelayReport, type ServerReport, type ServiceReport } from "./child.ts";
-import { API_KEY, VERIFICATION_KEY, workspaceNames } from "./settings.ts";
+import {
+  API_KEY,
+  type RelayReport,
+  serveParent,
+  type ServerReport,
+  type ServiceReport,
+  VERIFICATION_KEY,
+  workspaceNames,
+} from "./child.ts";
 
 const [, , name = "", argument = ""] = process.argv;
 
@@ -114,7 +121,7 @@ const others: Record<string, () => Promise<() => unknown>> = {
     });
     const answer = respond();
     const calls: Record<string, number> = {};
-    const count = (name = "none"): void => void (calls[name] = (calls[name] ?? 0) + 1);
+    const count = (action = "none"): void => void (calls[action] = (calls[action] ?? 0) + 1);
     const endpointUrl = await listen((req, res) => {
       count("endpoint");
       answer(req, res);

@@ -57,16 +57,8 @@ export async function inspectEngine(
   return { command, directory, version, source };
 }
 
-/** Negative if `left` is older than `right`, 0 if equal, else positive. Compares numbers only: `3.216.0-rc` is `3.216.0`. */
-export function compareVersions(left: string, right: string): number {
-  const rightNumbers = numbersOf(right);
-  const differences = numbersOf(left).map((number, index) => number - (rightNumbers[index] ?? 0));
-  return differences.find((difference) => difference !== 0) ?? 0;
-}
-
-function numbersOf(version: string): number[] {
-  return (version.match(/\d+/g) ?? []).slice(0, 3).map(Number);
-}
+/** Negative if the first is older than the second, else 0 or positive. Compares number by number. */
+export const compareVersions = new Intl.Collator("en", { numeric: true }).compare;
 
 export function pathFolders(env: NodeJS.ProcessEnv): string[] {
   return (env.PATH ?? "").split(delimiter).filter(isAbsolute);

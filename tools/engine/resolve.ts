@@ -90,5 +90,5 @@ async function fillEntry(entry: string, makers: readonly EngineMaker[], options:
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof CommandError) || !error.output) return error.message;
-  return [`${error.message}:`, ...error.output.split("\n").slice(-5)].join("\n     ");
+  return [`${error.reason}:`, ...error.output.split("\n").slice(-5)].join("\n     ");
 }

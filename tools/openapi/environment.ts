@@ -66,7 +66,7 @@ export async function prepareSchemathesis(
         } catch (error) {
           if (!(error instanceof CommandError)) throw error;
           throw new Error(
-            `schemathesis could not be installed: ${error.message}\n${error.output}\nIs PyPI reachable? ` +
+            `schemathesis could not be installed: ${error.message}\nIs PyPI reachable? ` +
               "pip takes another index from PIP_INDEX_URL.",
             { cause: error },
           );

@@ -6,15 +6,16 @@ import { setTimeout as delay } from "node:timers/promises";
 
 const outputLinesKept = 200;
 
-/** A command that could not be started or did not end with exit code 0. `output` is the end of what it printed. */
+/** A command that could not be started or did not end with exit code 0. `output` is the end of what it printed; the message ends with it. */
 export class CommandError extends Error {
   /**
-   * @param {string} message
+   * @param {string} reason
    * @param {string} output
    */
-  constructor(message, output) {
-    super(message);
+  constructor(reason, output) {
+    super([reason, output].filter(Boolean).join("\n"));
     this.name = "CommandError";
+    this.reason = reason;
     this.output = output;
   }
 }

@@ -8,54 +8,35 @@ const PARTS = ["emulator", "client", "resource", "responder"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** Things of the specification or of the emulator with the same code and the same tests. */
-export interface CoverageEntry {
-  /** Of the specification; empty for what the emulator has beside it. */
-  section: string;
-  what: readonly string[];
-  /** Fields of the generated JSON Schemas that these are, such as `inbound sender.id`. */
-  fields: readonly string[];
-  /** Open points that it is read by. */
-  switches: readonly (keyof Switches)[];
-  code: readonly string[];
-  /** The test that shows it in each part: a file, and a title as it stands there. */
-  tests: Partial<Record<Part, { file: string; title: string }>>;
-}
-
-interface RawEntry {
-  what: string | string[];
+interface Entry {
+  what: string[];
+  /** The generated JSON Schemas whose fields these are. */
   schemas?: string[];
+  /** Open points that it is read by. */
   switches?: (keyof Switches)[];
   code: string[];
+  /** The test that shows it in each part: `<file> > <title>`, as they stand there. */
   tests: Partial<Record<Part, string>>;
 }
 
-interface RawSection {
+/** `section` is that of the specification; empty for what the emulator has beside it. */
+const sections = parse(readFileSync(new URL("rows.yaml", import.meta.url), "utf8")) as {
   section: string;
   title: string;
-  entries: RawEntry[];
-}
-
-const sections = parse(readFileSync(new URL("rows.yaml", import.meta.url), "utf8")) as RawSection[];
+  entries: Entry[];
+}[];
 
 /** Every operation, field and state of the specification, then what the emulator has beside it. */
-export const coverage: readonly CoverageEntry[] = sections.flatMap(({ section, entries }) =>
-  entries.map(({ what, schemas = [], switches = [], code, tests }) => {
-    const names = [what].flat();
-    return {
-      section,
-      what: schemas.length > 0 ? names.map(quote) : names,
-      fields: schemas.flatMap((schema) => names.map((name) => `${schema} ${name}`)),
-      switches,
-      code,
-      tests: Object.fromEntries(Object.entries(tests).map(([part, test]) => [part, readTest(test)])),
-    };
-  }),
+export const coverage = sections.flatMap(({ section, entries }) =>
+  entries.map(({ what, schemas = [], switches = [], ...entry }) => ({
+    ...entry,
+    section,
+    switches,
+    what: schemas.length > 0 ? what.map(quote) : what,
+    /** Such as `inbound sender.id`. */
+    fields: schemas.flatMap((schema) => what.map((name) => `${schema} ${name}`)),
+  })),
 );
-
-function readTest(text: string): { file: string; title: string } {
-  const [file = "", ...title] = text.split(" > ");
-  return { file, title: title.join(" > ") };
-}
 
 /** The page of the coverage. */
 export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.url);
@@ -90,9 +71,9 @@ function listEntries(section: string): string[] {
   return [...entries].map(([facts, same]) => `- ${same.flatMap(({ what }) => what).join("; ")}\n${facts}`);
 }
 
-function describeEntry({ code, switches, tests }: CoverageEntry): string {
-  const files = PARTS.flatMap((part) => tests[part]?.file ?? []);
-  const shown = files.map((file) => quote(file.replace("test/unit/", "").replace(".test.ts", "")));
+function describeEntry({ code, switches, tests }: (typeof coverage)[number]): string {
+  const files = PARTS.flatMap((part) => tests[part]?.split(".test.ts > ")[0] ?? []);
+  const shown = files.map((file) => quote(file.replace("test/unit/", "")));
   return [
     `  - Code: ${code.map(quote).join(", ")}`,
     ...(switches.length > 0 ? [`  - Switch: ${switches.map(quote).join(", ")}`] : []),

@@ -1,12 +1,12 @@
 /** `npm start`: the provider's main job, with real Pulumi commands against a service on this machine. */
+import { Command } from "commander";
 import { once } from "node:events";
 import { join } from "node:path";
 import process from "node:process";
-import { parseArgs } from "node:util";
 import type { Engine } from "../engine/engine.ts";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { abortOnSignals, Interrupted } from "../setup/run.mjs";
+import { abortOnSignals, CommandError, Interrupted } from "../setup/run.mjs";
 import { setStage, type Stage } from "./stage.ts";
 import {
   exchangeMessages,
@@ -17,14 +17,14 @@ import {
 } from "./story.ts";
 import { Shell, printFailure, printHeading, printPaste, printResult, StepError } from "./terminal.ts";
 
-const usage = `Usage: npm start [-- --keep]
-
-Shows the provider's main job on this machine: an emulator of the service, a local receiver, and real Pulumi commands
-on a file backend. Registers three webhooks, sends a message and gets the reply, repairs a change made by somebody else, reads bot_url
-from another stack, and destroys everything. Takes less than a minute; nothing stays behind.
-
-  --keep   leave everything up at the end, print how to look around (a page in the browser too), and wait for Ctrl-C
-  --help   print this`;
+const command = new Command("npm start --")
+  .description(
+    `Shows the provider's main job on this machine: an emulator of the service, a local receiver, and real Pulumi commands on a file backend. Registers three webhooks, sends a message and gets the reply, repairs a change made by somebody else, reads bot_url from another stack, and destroys everything. Takes less than a minute; nothing stays behind.`,
+  )
+  .option(
+    "--keep",
+    "leave everything up at the end, print how to look around (a page in the browser too), and wait for Ctrl-C",
+  );
 
 /** Ends on a signal, and when nobody reads the output any more. */
 function endOfRun(): AbortSignal {
@@ -79,20 +79,10 @@ function settings({ environment }: Stage): [string, string][] {
     );
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      keep: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
-  if (values.help) {
-    console.log(usage);
-    return 0;
-  }
+async function main({ keep }: { keep?: true }): Promise<number> {
   const signal = endOfRun();
   const engine = await resolveEngine({ signal });
-  await play(engine, values.keep, signal);
+  await play(engine, keep === true, signal);
   if (engine.source !== "path") {
     printResult("To have this pulumi in your terminal:");
     printPaste(exportLine(engine));
@@ -106,9 +96,11 @@ function explain(error: unknown): number {
     printFailure("Interrupted; everything is stopped and removed.");
     return error.exitCode;
   }
-  if (error instanceof StepError && error.output !== "") printResult(error.output.replaceAll("\n", "\n  "));
-  printFailure(error instanceof Error ? error.message : String(error));
+  const isCommand = error instanceof CommandError;
+  const output = isCommand || error instanceof StepError ? error.output : "";
+  if (output !== "") printResult(output.replaceAll("\n", "\n  "));
+  printFailure(isCommand ? error.reason : error instanceof Error ? error.message : String(error));
   return 1;
 }
 
-process.exitCode = await main().catch(explain);
+process.exitCode = await main(command.parse().opts()).catch(explain);

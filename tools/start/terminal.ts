@@ -2,12 +2,12 @@ import { join, relative } from "node:path";
 import process from "node:process";
 import { styleText } from "node:util";
 import { withProgress } from "../setup/progress.mjs";
-import { CommandError, run } from "../setup/run.mjs";
+import { run } from "../setup/run.mjs";
 
 /** How long `pulumi` may take to end in good order after Ctrl-C, in milliseconds. */
 const graceMs = 20_000;
 
-/** A command failed, or did not do what it should. `output` is what it printed. */
+/** A command did not do what it should. `output` is what it printed. */
 export class StepError extends Error {
   readonly output: string;
 
@@ -53,9 +53,6 @@ export class Shell {
     const options = { ...this.#options, cwd: this.#cwd, graceMs, input };
     const work = (onLine: (line: string) => void): Promise<string> =>
       run("pulumi", line.split(" "), { ...options, onLine });
-    return await withProgress("", work, stream).catch((error: unknown) => {
-      if (!(error instanceof CommandError)) throw error;
-      throw new StepError(`pulumi ${line}: ${error.message}`, error.output);
-    });
+    return await withProgress("", work, stream);
   }
 }

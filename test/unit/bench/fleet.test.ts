@@ -1,7 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { formatFigures, summarizeRuns, type SplitRun } from "../../../tools/bench/fleet-figures.ts";
-import { drawFleetPlot, readFigures, resultFiles } from "../../../tools/bench/fleet-plot.ts";
+import {
+  drawFleetPlot,
+  formatFigures,
+  readFigures,
+  resultFiles,
+  summarizeRuns,
+  type SplitRun,
+} from "../../../tools/bench/fleet-figures.ts";
 
 const machine = { cores: 2, processor: "any", node: "v24", engine: "3.259.0", loadBefore: 0 };
 const oneStack: SplitRun = {

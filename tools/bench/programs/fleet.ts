@@ -18,7 +18,7 @@ export default declareWebhooks;
 if (import.meta.main) {
   const { runFleetCommand } = await import("pulumi-apichat/fleet");
   const [stacks] = process.argv.splice(2, 1);
-  const { readWebhooks } = await import("./programs.ts");
+  const { readWebhooks } = await import("./programs.mjs");
   await runFleetCommand({
     name: "bench",
     stacks: Number(stacks),

@@ -1,8 +1,7 @@
 import { MessageClient, RegistrationClient } from "pulumi-apichat/client";
 import { Agent, request } from "undici";
-import { startServer } from "../child.ts";
+import { API_KEY, startServer } from "../child.ts";
 import { compare, rateOfTimes, timeOf, type Row } from "../measure.ts";
-import { API_KEY } from "../settings.ts";
 
 const CALLS_PER_TURN = 800;
 /** As many as the clients open to one origin: how many is a policy, and not what is measured. */

@@ -1,6 +1,6 @@
 import { startService } from "../child.ts";
 import { SPLITS, type Split, type SplitRun } from "../fleet-figures.ts";
-import { alternate, ratio, summarize, timeOf, type Row, type RowContext } from "../measure.ts";
+import { alternate, ratio, summarize, timeOf, type Claim, type Row, type RowContext } from "../measure.ts";
 import { watchMemory } from "../memory.ts";
 import { createProject } from "../project.ts";
 import { requireRegistered } from "./engine.ts";
@@ -36,31 +36,19 @@ export function createFleetRows(): FleetRows {
         },
         { rounds: fleetRounds },
       );
-      const compareRuns = (
-        what: string,
-        side: "oneStack" | "quarter",
-        secondsOf: (run: SplitRun) => number,
-      ) =>
-        summarize(
-          {
-            what: `${what} of ${describeRun(turns.fleet)} (time)`,
-            against:
-              side === "oneStack" ? `one stack of ${workspaces}` : `up of ${describeRun(turns.quarter)}`,
-            // Against a quarter of it at most a tenth more than linear.
-            target: { atMost: side === "oneStack" ? 0.5 : 4.4 },
-            combine: ratio,
-          },
-          { ours: turns.fleet.map(secondsOf), bare: turns[side].map(secondsOf) },
-        );
+      const claim = (what: string, against: string, atMost: number): Claim => {
+        const of = describeRun(turns.fleet);
+        return { what: `${what} of ${of} (time)`, against, target: { atMost }, combine: ratio };
+      };
+      const oneStack = `one stack of ${workspaces}`;
+      const summarizeBy = (secondsOf: (run: SplitRun) => number, given: Claim, bare = turns.oneStack) =>
+        summarize(given, { ours: turns.fleet.map(secondsOf), bare: bare.map(secondsOf) });
       return [
-        compareRuns("up", "oneStack", ({ upSeconds }) => upSeconds),
-        compareRuns("refresh", "oneStack", ({ refreshSeconds }) => refreshSeconds),
-        compareRuns(
-          "up and refresh",
-          "oneStack",
-          ({ upSeconds, refreshSeconds }) => upSeconds + refreshSeconds,
-        ),
-        compareRuns("up", "quarter", ({ upSeconds }) => upSeconds),
+        summarizeBy(up, claim("up", oneStack, 0.5)),
+        summarizeBy(refresh, claim("refresh", oneStack, 0.5)),
+        summarizeBy((run) => up(run) + refresh(run), claim("up and refresh", oneStack, 0.5)),
+        // At most a tenth more than linear.
+        summarizeBy(up, claim("up", `up of ${describeRun(turns.quarter)}`, 4.4), turns.quarter),
       ];
     },
   };
@@ -91,6 +79,9 @@ const SIZES: Record<Split, number[]> = {
 
 const partOf = (workspaces: number, divisor: number): number => Math.max(1, Math.round(workspaces / divisor));
 
+const up = (run: SplitRun): number => run.upSeconds;
+const refresh = (run: SplitRun): number => run.refreshSeconds;
+
 const describeRun = ([run]: readonly SplitRun[]): string =>
   `a fleet of ${run?.workspaces} workspaces in ${run?.stacks} stacks`;
 
@@ -107,7 +98,7 @@ async function runSplit(split: Split, workspaces: number, { signal, update }: Ro
     const fleetParameters = [String(stacks), command, ...(command === "up" ? ["--yes", "--skip-plan"] : [])];
     const milliseconds = await timeOf(() =>
       split === "fleet"
-        ? project.node("fleet.ts", fleetParameters, { onLine })
+        ? project.fleet(fleetParameters, { onLine })
         : project.pulumi(command, split === "oneStack" ? { onLine } : { onLine, environment }),
     );
     await requireRegistered(service, workspaces);

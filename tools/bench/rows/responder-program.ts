@@ -11,10 +11,9 @@ import { fileURLToPath } from "node:url";
 import { createRedactor } from "../../../dist/provider/lib/redact.js";
 import { readInstance } from "../../../dist/provider/server/control-client.js";
 import { createLog } from "../../../dist/provider/server/log.js";
-import { startServer } from "../child.ts";
+import { startServer, VERIFICATION_KEY } from "../child.ts";
 import { sendDeliveries } from "../load.ts";
 import { compare, median, ratio, summarize, timeOf, type Row } from "../measure.ts";
-import { VERIFICATION_KEY } from "../settings.ts";
 
 const program = fileURLToPath(new URL("../../../dist/provider/cli/main.js", import.meta.url));
 const START_LIMIT_MS = 20_000;

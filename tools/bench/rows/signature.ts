@@ -13,7 +13,7 @@ import {
   type Row,
   type RowContext,
 } from "../measure.ts";
-import { VERIFICATION_KEY } from "../settings.ts";
+import { VERIFICATION_KEY } from "../child.ts";
 
 /** What `verifySignature` costs over the two functions of Node that it is built on. */
 const signatureRow: Row = {

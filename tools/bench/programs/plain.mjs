@@ -4,22 +4,20 @@
  */
 import * as pulumi from "@pulumi/pulumi";
 
-export type WebhookArgs = Record<
-  "name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey",
-  string
->;
+/**
+ * @typedef {Record<"name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey", string>} WebhookArgs
+ * @typedef {WebhookArgs & { status: string }} Inputs
+ * @typedef {Inputs & { botUrl: string }} State
+ * @typedef {{ webhook_url: string, webhook_status: string, bot_url: string }} Configuration
+ */
 
-interface Inputs extends WebhookArgs {
-  status: string;
-}
-
-interface State extends Inputs {
-  botUrl: string;
-}
-
-type Configuration = Record<"webhook_url" | "webhook_status" | "bot_url", string>;
-
-async function callService(inputs: Inputs, action: string, fields?: object): Promise<Configuration> {
+/**
+ * @param {Inputs} inputs
+ * @param {string} action
+ * @param {object} [fields]
+ * @returns {Promise<Configuration>}
+ */
+async function callService(inputs, action, fields) {
   const response = await fetch(`${inputs.baseUrl}?action=${action}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -27,19 +25,24 @@ async function callService(inputs: Inputs, action: string, fields?: object): Pro
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: HTTP ${response.status}: ${text}`);
-  const { status, data } = JSON.parse(text) as { status: string; data: Configuration };
+  const { status, data } = JSON.parse(text);
   if (status !== "ok") throw new Error(`${action}: ${text}`);
   return data;
 }
 
-async function tryHandshake(inputs: Inputs, encoding: "form" | "json"): Promise<boolean> {
+/**
+ * @param {Inputs} inputs
+ * @param {"form" | "json"} encoding
+ */
+async function tryHandshake(inputs, encoding) {
   const challenge = crypto.randomUUID();
   const parameters = {
     hub_mode: "subscribe",
     hub_verify_token: inputs.webhookVerificationKey,
     hub_challenge: challenge,
   };
-  const request: RequestInit =
+  /** @type {RequestInit} */
+  const request =
     encoding === "form"
       ? { body: new URLSearchParams(parameters) }
       : { body: JSON.stringify(parameters), headers: { "content-type": "application/json" } };
@@ -47,7 +50,11 @@ async function tryHandshake(inputs: Inputs, encoding: "form" | "json"): Promise<
   return (await response.text()) === challenge;
 }
 
-async function setAndConfirm(inputs: Inputs): Promise<State> {
+/**
+ * @param {Inputs} inputs
+ * @returns {Promise<State>}
+ */
+async function setAndConfirm(inputs) {
   const passed = await Promise.all([tryHandshake(inputs, "form"), tryHandshake(inputs, "json")]);
   if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
   await callService(inputs, "set-webhook", {
@@ -61,7 +68,8 @@ async function setAndConfirm(inputs: Inputs): Promise<State> {
   return { ...inputs, status: seen.webhook_status, botUrl: seen.bot_url };
 }
 
-const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
+/** @type {pulumi.dynamic.ResourceProvider<Inputs, State>} */
+const provider = {
   async check(_olds, news) {
     const failures = [];
     if (!news.webhookUrl) failures.push({ property: "webhookUrl", reason: "is missing" });
@@ -69,7 +77,13 @@ const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
     return { inputs: { ...news, status: "verified" }, failures };
   },
   async diff(_id, olds, news) {
-    const names = ["baseUrl", "apiKey", "webhookUrl", "webhookVerificationKey", "status"] as const;
+    const names = /** @type {const} */ ([
+      "baseUrl",
+      "apiKey",
+      "webhookUrl",
+      "webhookVerificationKey",
+      "status",
+    ]);
     return { changes: names.some((name) => olds[name] !== news[name]) };
   },
   async create(inputs) {
@@ -102,11 +116,15 @@ const provider: pulumi.dynamic.ResourceProvider<Inputs, State> = {
 };
 
 export class PlainWebhook extends pulumi.dynamic.Resource {
-  constructor({ name, ...args }: WebhookArgs) {
-    const secrets = {
+  /** @param {WebhookArgs} args */
+  constructor({ name, ...args }) {
+    super(provider, name, {
+      name,
+      ...args,
       apiKey: pulumi.secret(args.apiKey),
       webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
-    };
-    super(provider, name, { name, ...args, ...secrets, botUrl: undefined, status: undefined });
+      botUrl: undefined,
+      status: undefined,
+    });
   }
 }

@@ -2,16 +2,16 @@
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook, HandshakeResponder } from "pulumi-apichat";
-import { PlainWebhook, type WebhookArgs } from "./plain.ts";
+import { PlainWebhook } from "./plain.mjs";
 
-export const readWebhooks = (): WebhookArgs[] =>
-  JSON.parse(readFileSync("webhooks.json", "utf8")) as WebhookArgs[];
+/** @returns {import("./plain.mjs").WebhookArgs[]} */
+export const readWebhooks = () => JSON.parse(readFileSync("webhooks.json", "utf8"));
 
 /** As this package registers them. */
-export const ours = (): object[] => readWebhooks().map(({ name, ...args }) => new ApiChatWebhook(name, args));
+export const ours = () => readWebhooks().map(({ name, ...args }) => new ApiChatWebhook(name, args));
 
 /** As users write it today. */
-export const plain = (): object[] => readWebhooks().map((args) => new PlainWebhook(args));
+export const plain = () => readWebhooks().map((args) => new PlainWebhook(args));
 
 const NO_OP_SOURCE =
   'exports.handler=()=>({create:async i=>{const id="http://127.0.0.1:40000/api/apichat/f"+i.name.padStart(23,"0");' +
@@ -20,7 +20,7 @@ const NO_OP_SOURCE =
 class NoOp extends pulumi.CustomResource {}
 
 /** The least that a dynamic resource can cost: our inputs and outputs, a constant `__provider`, and no work at all. */
-export const noOp = (): object[] =>
+export const noOp = () =>
   readWebhooks().map(
     (args) =>
       new NoOp("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", args.name, {
@@ -34,7 +34,7 @@ export const noOp = (): object[] =>
   );
 
 /** The workspaces of all webhooks in one responder, with two keys each, as during a rotation. */
-export function responder(): object {
+export function responder() {
   const workspaces = readWebhooks().map(({ name, webhookVerificationKey: key }) => [
     name,
     { verificationKeys: [`${key}-${name}`, `former-${key}-${name}`] },
