@@ -2,7 +2,7 @@
  * Prints how many of our files three flows load: from the file where a flow begins, over imports of values. What only a
  * dynamic import reaches is counted apart. `--list` prints the files. Exit code 1 if a flow is over its budget.
  */
-import { cruise, type ICruiseResult, type IModule } from "dependency-cruiser";
+import { cruise, type ICruiseResult } from "dependency-cruiser";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -58,15 +58,10 @@ function closure(begins: readonly string[], withDynamic: boolean): Set<string> {
   for (const path of found) {
     const module = modules.get(path);
     if (!module) throw new Error(`${path} is gone: say in tools/closures.ts where its flow begins now`);
-    for (const next of imports(module, withDynamic)) found.add(next);
+    for (const { dependencyTypes, dynamic, resolved } of module.dependencies) {
+      if (dependencyTypes.includes("type-only") || (dynamic && !withDynamic)) continue;
+      if (/^(?:provider|schema)\/.*\.tsx?$/.test(resolved)) found.add(resolved);
+    }
   }
   return found;
-}
-
-function imports({ dependencies }: IModule, withDynamic: boolean): string[] {
-  return dependencies
-    .filter(({ dependencyTypes }) => !dependencyTypes.includes("type-only"))
-    .filter(({ dynamic }) => withDynamic || !dynamic)
-    .map(({ resolved }) => resolved)
-    .filter((path) => /^(?:provider|schema)\/.*\.tsx?$/.test(path));
 }

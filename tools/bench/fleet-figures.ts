@@ -18,19 +18,13 @@ export interface SplitRun {
   stacks: number;
   upSeconds: number;
   refreshSeconds: number;
-  /** The most memory that the processes held at one moment, without the service; undefined where that cannot be found out. */
-  peakBytes: number | undefined;
+  /** The most memory that the processes held at one moment, without the service; absent where that cannot be found out. */
+  peakMebibytes?: number;
 }
 
 /** One split at one number of workspaces. Times and memory are the median of `runs`. */
-interface SizeFigures {
-  split: Split;
-  workspaces: number;
-  stacks: number;
+interface SizeFigures extends SplitRun {
   runs: number;
-  upSeconds: number;
-  refreshSeconds: number;
-  peakMebibytes?: number;
 }
 
 /** What results/fleet.json holds: the numbers of the table and the plot. */
@@ -50,18 +44,18 @@ export function summarizeRuns(runs: readonly SplitRun[], machine: Machine): Flee
   return { at: new Date().toISOString(), machine, sizes };
 }
 
+const roundedMedian = (values: readonly number[]): number => Math.round(median(values) * 10) / 10;
+
 function summarizeSize(runs: readonly SplitRun[]): SizeFigures[] {
-  const secondsOf = (name: "upSeconds" | "refreshSeconds"): number =>
-    Math.round(median(runs.map((run) => run[name])) * 10) / 10;
-  const peaks = runs.flatMap(({ peakBytes }) => peakBytes ?? []);
+  const peaks = runs.flatMap(({ peakMebibytes }) => peakMebibytes ?? []);
   return runs.slice(0, 1).map(({ split, workspaces, stacks }) => ({
     split,
     workspaces,
     stacks,
     runs: runs.length,
-    upSeconds: secondsOf("upSeconds"),
-    refreshSeconds: secondsOf("refreshSeconds"),
-    ...(peaks.length > 0 && { peakMebibytes: Math.round(median(peaks) / 2 ** 20) }),
+    upSeconds: roundedMedian(runs.map(({ upSeconds }) => upSeconds)),
+    refreshSeconds: roundedMedian(runs.map(({ refreshSeconds }) => refreshSeconds)),
+    ...(peaks.length > 0 && { peakMebibytes: Math.round(median(peaks)) }),
   }));
 }
 
@@ -79,7 +73,6 @@ export function formatFigures({ sizes }: FleetFigures): string {
 
 /** One of the two pictures beside each other. */
 const PANEL = { left: 80, top: 60, width: 340, height: 260, distance: 444 };
-const HEIGHT = 390;
 
 /** Apart also for people who do not distinguish red from green, and on paper: each line has its own dashes and points. */
 const STYLES: Record<Split, { color: string; dash: string; point: string; legendAt: number }> = {
@@ -95,10 +88,11 @@ export function drawFleetPlot({ sizes }: FleetFigures): string {
     drawPanel("peak memory of all processes (MiB)", sizes, ({ peakMebibytes }) => peakMebibytes),
   ].filter((panel) => panel !== undefined);
   const width = PANEL.distance * panels.length + 24;
+  const size = `width="${width}" height="390"`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${HEIGHT}" width="${width}" height="${HEIGHT}" font-family="sans-serif" font-size="12" fill="#24292f">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} 390" ${size} font-family="sans-serif" font-size="12" fill="#24292f">`,
     `<title>Time of pulumi up and peak memory by the number of workspaces: one stack and a fleet</title>`,
-    `<rect width="${width}" height="${HEIGHT}" fill="white"/>`,
+    `<rect ${size} fill="white"/>`,
     ...eachSplit((split) => {
       const x = STYLES[split].legendAt;
       return `${drawLine(split, [

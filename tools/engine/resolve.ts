@@ -8,7 +8,7 @@ import { cacheEntry } from "./cache.ts";
 import { findEngine, findExecutable, inspectEngine, type Engine } from "./engine.ts";
 import { goBuild, moduleFiles, officialInstaller, type EngineMaker } from "./makers.ts";
 
-export interface ResolveOptions {
+interface ResolveOptions {
   /** Whose PATH, HOME, XDG_CACHE_HOME and PULUMI_APICHAT_ENGINE count. Default: that of this process. */
   env?: NodeJS.ProcessEnv;
   /** Ends the work, with nothing left behind. */
@@ -21,9 +21,11 @@ export interface ResolveOptions {
  * A Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one for the cache,
  * with progress on stderr. Throws an error that says what each way came to if none works.
  */
-export async function resolveEngine(options: ResolveOptions = {}): Promise<Engine> {
-  const { env = process.env, signal = new AbortController().signal } = options;
-  const makers = options.makers ?? [officialInstaller, goBuild];
+export async function resolveEngine({
+  env = process.env,
+  signal = new AbortController().signal,
+  makers = [officialInstaller, goBuild],
+}: ResolveOptions = {}): Promise<Engine> {
   let refusal: string;
   try {
     return await findEngine(env);
@@ -33,29 +35,22 @@ export async function resolveEngine(options: ResolveOptions = {}): Promise<Engin
   }
   const entry = await cacheEntry(env, "engine", moduleFiles);
   const bin = join(entry, "bin");
-  if (!findExecutable("pulumi", [bin])) {
-    await withLock(`${entry}.lock`, signal, async () => {
-      if (findExecutable("pulumi", [bin])) return;
-      await fillEntry(entry, makers, {
-        env,
-        signal,
-        refusals: [`pulumi 3.216 or newer on PATH: ${refusal}`],
-      });
-    });
-  }
+  const fill = async (): Promise<void> => {
+    if (findExecutable("pulumi", [bin])) return;
+    const refusals = [`pulumi 3.216 or newer on PATH: ${refusal}`];
+    await fillEntry(entry, { env, signal, makers, refusals });
+  };
+  if (!findExecutable("pulumi", [bin])) await withLock(`${entry}.lock`, signal, fill);
   return inspectEngine(join(bin, "pulumi"), "cache", env);
 }
 
-interface FillOptions {
-  env: NodeJS.ProcessEnv;
-  signal: AbortSignal;
+interface FillOptions extends Required<ResolveOptions> {
   /** What the ways before these came to. */
   refusals: string[];
 }
 
 /** Makes an engine in a folder beside the entry, which becomes the entry when it is whole. */
-async function fillEntry(entry: string, makers: readonly EngineMaker[], options: FillOptions): Promise<void> {
-  const { env, signal, refusals } = options;
+async function fillEntry(entry: string, { env, signal, makers, refusals }: FillOptions): Promise<void> {
   const folder = `${entry}.partial`;
   try {
     for (const { name, title, make } of makers) {

@@ -36,23 +36,16 @@ const compilerOptions = {
 /** The text of every `schema/*.schema.json`, by file name, made from the TypeScript types. Takes some seconds. */
 export function generateJsonSchemas(): Map<string, string> {
   const program = TJS.getProgramFromFiles([`${root}schema/index.ts`], compilerOptions, root);
-  const generators = { strict: buildGenerator(program, true), tolerant: buildGenerator(program, false) };
-  return new Map(
-    schemaFiles.map(({ file, type, strict }) => {
-      const definition = (strict ? generators.strict : generators.tolerant).getSchemaForSymbol(type);
-      return [file, format(definition)];
-    }),
+  const [strictly, tolerantly] = [true, false].map((noExtraProps) =>
+    TJS.buildGenerator(program, { required: true, noExtraProps }),
   );
-}
-
-function buildGenerator(
-  program: Parameters<typeof TJS.buildGenerator>[0],
-  strict: boolean,
-): TJS.JsonSchemaGenerator {
-  const settings = { required: true, noExtraProps: strict };
-  const generator = TJS.buildGenerator(program, settings);
-  if (generator === null) throw new Error("schema/ does not compile; run: npm run build");
-  return generator;
+  if (!strictly || !tolerantly) throw new Error("schema/ does not compile; run: npm run build");
+  return new Map(
+    schemaFiles.map(({ file, type, strict }) => [
+      file,
+      format((strict ? strictly : tolerantly).getSchemaForSymbol(type)),
+    ]),
+  );
 }
 
 function format(definition: TJS.Definition): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { parse } from "yaml";
 import { VERSION } from "../../provider/lib/version.ts";
 import { schemaFiles } from "./json-schema.ts";
@@ -75,34 +76,28 @@ function refusalFor(reason: string): JsonObject {
  */
 function listComponents(jsonSchemas: ReadonlyMap<string, string>): Record<string, JsonObject> {
   const components: Record<string, JsonObject> = {};
-  const add = (name: string, schema: JsonObject): void => {
-    const converted = convert(schema) as JsonObject;
-    const present = components[name] ?? converted;
-    if (JSON.stringify(present) !== JSON.stringify(converted)) throw new Error(`two definitions of ${name}`);
-    components[name] = converted;
-  };
   for (const { file, type } of schemaFiles) {
     const text = jsonSchemas.get(file);
     if (text === undefined) throw new Error(`no generated file ${file}`);
-    const { $schema: _dialect, $comment: _header, definitions, ...schema } = JSON.parse(text) as JsonObject;
-    add(type, schema);
-    for (const [name, definition] of Object.entries(definitions ?? {})) add(name, definition as JsonObject);
+    const {
+      $schema: _dialect,
+      $comment: _header,
+      definitions,
+      ...schema
+    } = JSON.parse(text, convertKeyword) as JsonObject;
+    for (const [name, component] of Object.entries({ [type]: schema, ...(definitions as JsonObject) })) {
+      const present = components[name] ?? component;
+      if (!isDeepStrictEqual(present, component)) throw new Error(`two definitions of ${name}`);
+      components[name] = present as JsonObject;
+    }
   }
   return components;
 }
 
-function convert(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(convert);
-  if (typeof node !== "object" || node === null) return node;
-  return Object.fromEntries(Object.entries(node).map(convertKeyword));
-}
-
-function convertKeyword([keyword, value]: [string, unknown]): [string, unknown] {
-  if (keyword === "$ref") return [keyword, String(value).replace("#/definitions/", "#/components/schemas/")];
+function convertKeyword(keyword: string, value: unknown): unknown {
+  if (keyword === "$ref") return String(value).replace("#/definitions/", "#/components/schemas/");
+  if (keyword !== "items" || !Array.isArray(value)) return value;
   // A list of one entry, whose length minItems and maxItems fix: the plain form says the same.
-  if (keyword === "items" && Array.isArray(value)) {
-    if (value.length !== 1) throw new Error("only lists of one entry are described");
-    return [keyword, convert(value[0])];
-  }
-  return [keyword, convert(value)];
+  if (value.length !== 1) throw new Error("only lists of one entry are described");
+  return value[0];
 }

@@ -104,9 +104,10 @@ async function runSplit(split: Split, workspaces: number, { signal, update }: Ro
     await requireRegistered(service, workspaces);
     return milliseconds / 1000;
   };
-  const { result, peakBytes } = await watchMemory(project.marker, async () => ({
+  const { result, peakBytes = Number.NaN } = await watchMemory(project.marker, async () => ({
     upSeconds: await timeCommand("up"),
     refreshSeconds: await timeCommand("refresh"),
   }));
-  return { split, workspaces, stacks, ...result, peakBytes };
+  const run = { split, workspaces, stacks, ...result };
+  return Number.isNaN(peakBytes) ? run : { ...run, peakMebibytes: peakBytes / 2 ** 20 };
 }

@@ -1,19 +1,14 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { run } from "../../setup/run.mjs";
-import { compare, difference, timeOf, type Row } from "../measure.ts";
+import { compare, difference, timeOf, type Claim, type Row } from "../measure.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
 
-interface NodeRow {
-  name: string;
-  title: string;
-  what: string;
-  against: string;
+interface NodeRow extends Pick<Claim, "what" | "against" | "target">, Pick<Row, "name" | "title"> {
   /** Arguments of Node on either side. */
   ours: string[];
   bare: string[];
-  atMostMs: number;
   rounds: number;
 }
 
@@ -26,7 +21,7 @@ export const processRows = [
     against: "node -e 0",
     ours: ["dist/provider/cli/main.js", "--help"],
     bare: ["-e", "0"],
-    atMostMs: 80,
+    target: { atMost: 80 },
     rounds: 30,
   }),
   rowOf({
@@ -36,22 +31,22 @@ export const processRows = [
     against: "loading @pulumi/pulumi alone",
     ours: ["-e", 'require("@pulumi/pulumi");require("pulumi-apichat")'],
     bare: ["-e", 'require("@pulumi/pulumi")'],
-    atMostMs: 20,
+    target: { atMost: 20 },
     rounds: 20,
   }),
 ];
 
-function rowOf({ name, title, what, against, ours, bare, atMostMs, rounds }: NodeRow): Row {
+function rowOf({ name, title, ours, bare, rounds, ...claim }: NodeRow): Row {
   return {
     name,
     title,
     measure: async (context) => {
-      const { signal } = context;
+      const options = { cwd: repository, env: process.env, signal: context.signal };
       const timeNode = (args: string[]) => (): Promise<number> =>
-        timeOf(() => run(process.execPath, args, { cwd: repository, env: process.env, signal }));
-      const claim = { what, against, unit: "ms", target: { atMost: atMostMs }, combine: difference } as const;
+        timeOf(() => run(process.execPath, args, options));
       const sides = { ours: timeNode(ours), bare: timeNode(bare) };
-      return [await compare(context, { ...claim, ...sides, rounds, warmUpRounds: 2 })];
+      const given = { ...claim, ...sides, unit: "ms", combine: difference, rounds, warmUpRounds: 2 } as const;
+      return [await compare(context, given)];
     },
   };
 }

@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,8 @@ interface ResponderProgram extends AsyncDisposable {
 
 /** Starts the program for one workspace that keeps what arrives. */
 async function startResponderProgram(signal: AbortSignal): Promise<ResponderProgram> {
-  const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-bench-"));
+  await using unfinished = new AsyncDisposableStack();
+  const { path: folder } = unfinished.use(await mkdtempDisposable(join(tmpdir(), "pulumi-apichat-bench-")));
   const dataDir = join(folder, "data");
   const workspaces = { bench: { verificationKeys: [VERIFICATION_KEY], path: "/" } };
   const configFile = join(folder, "config.json");
@@ -38,11 +39,9 @@ async function startResponderProgram(signal: AbortSignal): Promise<ResponderProg
     cancelSignal: signal,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  await using resources = new AsyncDisposableStack();
-  resources.defer(async () => {
+  unfinished.defer(async () => {
     child.kill("SIGTERM");
     await child;
-    await rm(folder, { recursive: true, force: true });
   });
   const limit = AbortSignal.any([signal, AbortSignal.timeout(START_LIMIT_MS)]);
   let instance = await readInstance(dataDir);
@@ -50,7 +49,7 @@ async function startResponderProgram(signal: AbortSignal): Promise<ResponderProg
     await delay(50, undefined, { signal: limit });
     instance = await readInstance(dataDir);
   }
-  const started = resources.move();
+  const started = unfinished.move();
   const url = `http://${instance.host}:${instance.port}/`;
   return { url, folder, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
@@ -132,8 +131,6 @@ const slowConnectionsRow: Row = {
   measure: async ({ signal, update }) => {
     await using responder = await startResponderProgram(signal);
     const { url } = responder;
-    const slow: Socket[] = [];
-    using sockets = new DisposableStack();
     const measureP99s = async (rounds: number): Promise<number[]> => {
       const values: number[] = [];
       while (values.length < rounds) {
@@ -144,10 +141,9 @@ const slowConnectionsRow: Row = {
     await measureP99s(1);
     const alone = median(await measureP99s(5));
     update("opening the slow connections");
-    while (slow.length < SLOW_CONNECTIONS) {
-      const socket = openSlowly(url, slow.length % 2 === 1);
-      slow.push(sockets.adopt(socket, () => socket.destroy()));
-    }
+    const slow = Array.from({ length: SLOW_CONNECTIONS }, (_, index) => openSlowly(url, index % 2 === 1));
+    using sockets = new DisposableStack();
+    for (const socket of slow) sockets.adopt(socket, () => socket.destroy());
     await Promise.all(slow.map((socket) => once(socket, "connect")));
     const beside = await measureP99s(5);
     const open = slow.filter(({ closed }) => !closed);
