@@ -44,8 +44,8 @@ export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.u
 const INTRODUCTION = `# Coverage of the specification
 
 Every operation, field and state of the "API Channel Integration Service Specification": which file implements it, and which
-test files below \`test/unit\` show it: in the emulator, then in the client, the resource and the responder where they use it. "Switch" is the
-emulator's switch for an [open point](open-points.md).
+tests show it: in the emulator, then in the client, the resource and the responder where they use it. Tests are files below
+\`test/unit\`, those of the contract below \`test\`. "Switch" is the emulator's switch for an [open point](open-points.md).
 
 \`npm run check:coverage\` holds this page against the schemas and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
 `;
@@ -72,8 +72,8 @@ function listEntries(section: string): string[] {
 }
 
 function describeEntry({ code, switches, tests }: (typeof coverage)[number]): string {
-  const files = PARTS.flatMap((part) => tests[part]?.split(".test.ts > ")[0] ?? []);
-  const shown = files.map((file) => quote(file.replace("test/unit/", "")));
+  const files = PARTS.flatMap((part) => tests[part]?.split(/(?:\.test)?\.ts > /)[0] ?? []);
+  const shown = files.map((file) => quote(file.replace(/^test\/(?:unit\/)?/, "")));
   return [
     `  - Code: ${code.map(quote).join(", ")}`,
     ...(switches.length > 0 ? [`  - Switch: ${switches.map(quote).join(", ")}`] : []),

@@ -90,7 +90,9 @@ describe("what the table says is there", () => {
   test.each([...tests])("%s", (reference) => {
     const [, file = "", title = ""] = /^(\S+) > (.+)$/.exec(reference) ?? [];
     const source = readFileSync(new URL(file, root), "utf8");
-    const spelled = [`"`, "'", "`"].map((quote) => `${quote}${title}${quote},`);
+    const spelled = [`"`, "'", "`"].flatMap((quote) =>
+      [",", ":", "]"].map((end) => quote + title + quote + end),
+    );
     expect(spelled.some((text) => source.includes(text))).toBe(true);
   });
 });
