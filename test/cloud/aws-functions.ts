@@ -1,9 +1,14 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { SQSEvent, SQSRecord } from "aws-lambda";
 import { signBody } from "pulumi-apichat/responder";
+import { afterTests } from "../support/http.ts";
 import type { SentRequest } from "../support/lambda-events.ts";
 import type { AwsEndpoint, SentMessage } from "./aws-endpoint.ts";
-import { startFunction, type LambdaFunction } from "./aws-lambda-harness.ts";
-import type { RuntimeClient } from "./aws-runtime-client.ts";
 
 export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
 
@@ -22,32 +27,81 @@ const bundler = (await import(
 /** The text of a function's bundle, as the example's program deploys it. */
 export const bundleFunction = (name: "receive" | "forward"): string => bundler.bundle(`lambda/${name}.ts`);
 
-/** The example's receiving function, with the environment that its program gives it. */
-export function startReceive(client: RuntimeClient, aws: AwsEndpoint): Promise<LambdaFunction> {
-  return startFunction({
-    client,
-    code: bundleFunction("receive"),
-    environment: { ...aws.environment, QUEUE_URL: aws.queueUrl("deliveries"), KEYS_PARAMETER },
-  });
+/** A deployed function: one instance of it, in a process of its own, until the file's tests are through. */
+export interface LambdaFunction {
+  /** Gives the handler's result, or rejects with its error. One call at a time, as Lambda does. */
+  invoke<Result>(event: unknown): Promise<Result>;
+  /** What it has logged. */
+  output(): string;
 }
 
-/** The example's forwarding function, with the environment that its program gives it. */
-export function startForward(
-  client: RuntimeClient,
-  aws: AwsEndpoint,
-  target: string,
+/** Calls the handler with each event that comes as JSON, as Lambda's runtime does. */
+const RUNTIME = `const { handler } = require("./index.cjs");
+process.on("message", ({ event }) =>
+  Promise.resolve(event).then(handler).then(
+    (result) => process.send({ result }),
+    ({ name, message }) => process.send({ error: { name, message } }),
+  ),
+);`;
+
+const repository = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Starts a function of the example. Its modules are those of Lambda's runtime, no others. */
+async function startFunction(
+  name: "receive" | "forward",
+  environment: Record<string, string>,
 ): Promise<LambdaFunction> {
-  return startFunction({
-    client,
-    code: bundleFunction("forward"),
-    environment: {
-      ...aws.environment,
-      FORWARD_TO: target,
-      QUEUE_URL: aws.queueUrl("deliveries"),
-      DEAD_LETTER_QUEUE_URL: aws.queueUrl("dead-letters"),
-    },
+  const folder = await mkdtemp(join(tmpdir(), "apichat-lambda-"));
+  const modules = join(folder, "runtime");
+  await mkdir(modules);
+  await symlink(join(repository, "node_modules", "@aws-sdk"), join(modules, "@aws-sdk"));
+  await writeFile(join(folder, "index.cjs"), bundleFunction(name));
+  await writeFile(join(folder, "runtime.cjs"), RUNTIME);
+  const credentials = { AWS_ACCESS_KEY_ID: "tested", AWS_SECRET_ACCESS_KEY: "tested" };
+  const child = fork(join(folder, "runtime.cjs"), {
+    env: { NODE_PATH: modules, AWS_REGION: "us-east-2", ...credentials, ...environment },
+    execArgv: [],
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (output += String(chunk)));
+  const ended = once(child, "exit");
+  afterTests(async () => {
+    child.kill("SIGKILL");
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    invoke: async <Result>(event: unknown) => {
+      const answered = once(child, "message");
+      child.send({ event });
+      const [outcome] = (await Promise.race([answered, ended])) as [
+        { result: Result; error?: Error } | number,
+      ];
+      if (typeof outcome !== "object") throw new Error(`the function has ended:\n${output}`);
+      if (outcome.error) throw Object.assign(new Error(), outcome.error);
+      return outcome.result;
+    },
+    output: () => output,
+  };
 }
+
+/** The example's receiving function, with the environment that its program gives it. */
+export const startReceive = (aws: AwsEndpoint): Promise<LambdaFunction> =>
+  startFunction("receive", {
+    ...aws.environment,
+    QUEUE_URL: aws.queueUrl("deliveries"),
+    KEYS_PARAMETER,
+  });
+
+/** The example's forwarding function, with the environment that its program gives it. */
+export const startForward = (aws: AwsEndpoint, target: string): Promise<LambdaFunction> =>
+  startFunction("forward", {
+    ...aws.environment,
+    FORWARD_TO: target,
+    QUEUE_URL: aws.queueUrl("deliveries"),
+    DEAD_LETTER_QUEUE_URL: aws.queueUrl("dead-letters"),
+  });
 
 /** A delivery as the service sends it. */
 export async function signDelivery(body: string | Uint8Array, key: string): Promise<SentRequest> {
@@ -61,22 +115,18 @@ export async function signDelivery(body: string | Uint8Array, key: string): Prom
 }
 
 /** Messages of a queue, as Lambda hands them to the function that consumes it: the event of AWS's documentation. */
-export function toSqsEvent(messages: readonly SentMessage[], receiveCount = 1): SQSEvent {
-  return { Records: messages.map((message, index) => toRecord(message, { index, receiveCount })) };
-}
-
-function toRecord(message: SentMessage, received: { index: number; receiveCount: number }): SQSRecord {
-  return {
-    messageId: `059f36b4-87a3-44ab-83d2-66197595${received.index}`,
-    receiptHandle: `receipt-${received.index}`,
-    body: message.MessageBody,
+export const toSqsEvent = (messages: readonly SentMessage[], receiveCount = 1): SQSEvent => ({
+  Records: messages.map(({ MessageBody, MessageGroupId, MessageDeduplicationId }, index): SQSRecord => ({
+    messageId: `059f36b4-87a3-44ab-83d2-66197595${index}`,
+    receiptHandle: `receipt-${index}`,
+    body: MessageBody,
     attributes: {
-      ApproximateReceiveCount: String(received.receiveCount),
+      ApproximateReceiveCount: String(receiveCount),
       SentTimestamp: "1573251510774",
       SequenceNumber: "18849496460467696128",
-      MessageGroupId: message.MessageGroupId,
+      MessageGroupId,
       SenderId: "AIDAIO23YVJENQZJOL4VO",
-      MessageDeduplicationId: message.MessageDeduplicationId,
+      MessageDeduplicationId,
       ApproximateFirstReceiveTimestamp: "1573251510774",
     },
     messageAttributes: {},
@@ -84,5 +134,5 @@ function toRecord(message: SentMessage, received: { index: number; receiveCount:
     eventSource: "aws:sqs",
     eventSourceARN: "arn:aws:sqs:us-east-2:123456789012:deliveries.fifo",
     awsRegion: "us-east-2",
-  };
-}
+  })),
+});

@@ -1,10 +1,11 @@
 import type { SQSBatchResponse } from "aws-lambda";
 import { signBody } from "pulumi-apichat/responder";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { freePort } from "../support/http.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { freePort, startServer, type TestServer } from "../support/http.ts";
 import { functionUrlEvent } from "../support/lambda-events.ts";
 import { startAwsEndpoint, type AwsEndpoint, type SentMessage } from "./aws-endpoint.ts";
 import {
+  type LambdaFunction,
   BYTES,
   KEYS_PARAMETER,
   signDelivery,
@@ -12,25 +13,31 @@ import {
   startReceive,
   toSqsEvent,
 } from "./aws-functions.ts";
-import type { LambdaFunction } from "./aws-lambda-harness.ts";
-import { resolveRuntimeClient } from "./aws-runtime-client.ts";
-import { startTarget, type Target } from "./aws-target.ts";
-
-const client = await resolveRuntimeClient();
 const KEY = "key of the forwarding tests";
+const ID = "x-apichat-delivery-id";
 
 let aws: AwsEndpoint;
-let target: Target;
+let target: TestServer;
 
 beforeAll(async () => {
   aws = await startAwsEndpoint();
-  target = await startTarget();
+  target = await startServer();
 });
 
 beforeEach(() => {
   aws.reset();
-  target.reset();
+  target.requests.length = 0;
+  answerWith(() => 200);
 });
+
+/** What the target answers from now on to a delivery with this id. */
+const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, string> = {}): void =>
+  target.answerWith((request, response) =>
+    response.writeHead(statusOf(request.headers[ID]), headers).end("answered"),
+  );
+
+/** The ids that have come to the target. */
+const idsAtTarget = (): unknown[] => target.requests.map(({ headers }) => headers[ID]);
 
 /** A message as the receiving function writes it. */
 function message(id: string, group: string, body: string | Uint8Array = `{"id":"${id}"}`): SentMessage {
@@ -51,15 +58,11 @@ function message(id: string, group: string, body: string | Uint8Array = `{"id":"
 const failedIndexes = ({ batchItemFailures }: SQSBatchResponse): number[] =>
   batchItemFailures.map(({ itemIdentifier }) => Number(itemIdentifier.at(-1)));
 
-describe(`The forwarding function, run by ${client.name}`, () => {
+describe("the forwarding function", () => {
   let forward: LambdaFunction;
 
   beforeAll(async () => {
-    forward = await startForward(client, aws, `${target.url}/inbox?from=sqs`);
-  });
-
-  afterAll(async () => {
-    await forward?.stop();
+    forward = await startForward(aws, `${target.url}/inbox?from=sqs`);
   });
 
   const consume = (messages: readonly SentMessage[], receiveCount = 1): Promise<SQSBatchResponse> =>
@@ -68,8 +71,8 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   test("posts a delivery as it came, with its id, and reports no failure", async () => {
     expect(await consume([message("d1", "7", BYTES)])).toEqual({ batchItemFailures: [] });
     const [got] = target.requests;
-    expect(got).toMatchObject({ method: "POST", url: "/inbox?from=sqs" });
-    expect(got?.body).toEqual(BYTES);
+    expect(got).toMatchObject({ method: "POST", path: "/inbox?from=sqs" });
+    expect(got?.bytes).toEqual(BYTES);
     expect(got?.headers).toMatchObject({
       "content-type": "application/json",
       "content-length": String(BYTES.length),
@@ -81,21 +84,12 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   });
 
   test("keeps the order of a conversation: what is behind a failure waits, other conversations do not", async () => {
-    target.answerWith = ({ id }) => ({ status: id === "a2" ? 500 : 200 });
-    const batch = [
-      message("a1", "a"),
-      message("b1", "b"),
-      message("a2", "a"),
-      message("a3", "a"),
-      message("b2", "b"),
-    ];
+    answerWith((id) => (id === "a2" ? 500 : 200));
+    const batch = ["a1", "b1", "a2", "a3", "b2"].map((id) => message(id, id.charAt(0)));
     expect(failedIndexes(await consume(batch))).toEqual([2, 3]);
-    expect(target.requests.map(({ id }) => id)).toEqual(expect.arrayContaining(["a1", "a2", "b1", "b2"]));
-    expect(target.requests).toHaveLength(4);
-    expect(aws.visibilityChanges.map(({ ReceiptHandle }) => ReceiptHandle).toSorted()).toEqual([
-      "receipt-2",
-      "receipt-3",
-    ]);
+    expect(idsAtTarget().toSorted()).toEqual(["a1", "a2", "b1", "b2"]);
+    const postponed = aws.visibilityChanges.map(({ ReceiptHandle }) => ReceiptHandle);
+    expect(postponed.toSorted()).toEqual(["receipt-2", "receipt-3"]);
   });
 
   test.each([
@@ -106,7 +100,7 @@ describe(`The forwarding function, run by ${client.name}`, () => {
     [10, 300],
     [299, 300],
   ])("pauses after attempt %i for %i s", async (receiveCount, seconds) => {
-    target.answerWith = () => ({ status: 503 });
+    answerWith(() => 503);
     expect(failedIndexes(await consume([message("d1", "7")], receiveCount))).toEqual([0]);
     expect(aws.visibilityChanges).toEqual([
       { QueueUrl: aws.queueUrl("deliveries"), ReceiptHandle: "receipt-0", VisibilityTimeout: seconds },
@@ -118,7 +112,7 @@ describe(`The forwarding function, run by ${client.name}`, () => {
     ["1000000", 3_600],
     ["soon", 1],
   ])("waits as long as the target asks for: Retry-After %s, %i s", async (retryAfter, seconds) => {
-    target.answerWith = () => ({ status: 429, headers: { "retry-after": retryAfter } });
+    answerWith(() => 429, { "retry-after": retryAfter });
     await consume([message("d1", "7")]);
     expect(aws.visibilityChanges.map(({ VisibilityTimeout }) => VisibilityTimeout)).toEqual([seconds]);
   });
@@ -126,7 +120,7 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   test.each([301, 307, 401, 403, 404, 408, 429, 500, 502, 503])(
     "tries again after status %i",
     async (status) => {
-      target.answerWith = () => ({ status, headers: { location: `${target.url}/elsewhere` } });
+      answerWith(() => status, { location: `${target.url}/elsewhere` });
       expect(failedIndexes(await consume([message("d1", "7")]))).toEqual([0]);
       expect(target.requests).toHaveLength(1);
     },
@@ -135,16 +129,16 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   test.each([400, 413, 415, 422, 431])(
     "after status %i it is a dead letter at once, and the next goes on",
     async (status) => {
-      target.answerWith = ({ id }) => ({ status: id === "d1" ? status : 200 });
+      answerWith((id) => (id === "d1" ? status : 200));
       const refused = message("d1", "7");
       expect(await consume([refused, message("d2", "7")])).toEqual({ batchItemFailures: [] });
       expect(aws.messages).toEqual([{ ...refused, QueueUrl: aws.queueUrl("dead-letters") }]);
-      expect(target.requests.map(({ id }) => id)).toEqual(["d1", "d2"]);
+      expect(idsAtTarget()).toEqual(["d1", "d2"]);
     },
   );
 
   test("a dead letter that cannot be put away comes again, alone", async () => {
-    target.answerWith = ({ id }) => ({ status: id === "d1" ? 400 : 200 });
+    answerWith((id) => (id === "d1" ? 400 : 200));
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);
   });
@@ -155,26 +149,24 @@ describe(`The forwarding function, run by ${client.name}`, () => {
   });
 
   test("tries again when nothing listens at the target", async () => {
-    const orphan = await startForward(client, aws, `http://127.0.0.1:${await freePort()}`);
+    const orphan = await startForward(aws, `http://127.0.0.1:${await freePort()}`);
     expect(failedIndexes(await orphan.invoke(toSqsEvent([message("d1", "7")])))).toEqual([0]);
     await expect.poll(() => orphan.output()).toContain("ECONNREFUSED");
-    await orphan.stop();
   });
 });
 
 test("What the receiving function queues is what the forwarding function posts", async () => {
   aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
-  const receive = await startReceive(client, aws);
-  const forward = await startForward(client, aws, target.url);
+  const receive = await startReceive(aws);
+  const forward = await startForward(aws, target.url);
   await receive.invoke(functionUrlEvent(await signDelivery(BYTES, KEY)));
   expect(await forward.invoke(toSqsEvent(aws.messages))).toEqual({ batchItemFailures: [] });
   const [got] = target.requests;
-  expect(got?.body).toEqual(BYTES);
+  expect(got?.bytes).toEqual(BYTES);
   expect(got?.headers).toMatchObject({
     "x-hub-signature-256": await signBody(KEY, BYTES),
     "x-flow-ns": "f1",
     "x-action": "messages",
     "x-apichat-delivery-id": aws.messages[0]?.MessageDeduplicationId,
   });
-  await Promise.all([receive.stop(), forward.stop()]);
 });
