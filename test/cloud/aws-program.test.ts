@@ -50,6 +50,9 @@ function compute(type: string, name: string): Record<string, unknown> {
   return computed;
 }
 
+/** What a policy, a trust or a redrive policy says. */
+const parse = (text: unknown): unknown => JSON.parse(String(text));
+
 const arnOf = (type: keyof typeof TYPES, name: string): string => `arn of ${name} (${TYPES[type]})`;
 const idOf = (type: keyof typeof TYPES, name: string): string => `${TYPES[type]}::${name}`;
 
@@ -59,14 +62,11 @@ function find(type: keyof typeof TYPES, name: string): Declared {
   return found[0] as Declared;
 }
 
-interface Statement {
-  Effect: string;
-  Action: string[];
-  Resource: string;
-}
+/** What a function may do. */
+const statementsOf = (name: string): unknown =>
+  (parse(find("policy", name).inputs["policy"]) as { Statement: unknown }).Statement;
 
-const statementsOf = (name: string): Statement[] =>
-  JSON.parse(String(find("policy", name).inputs["policy"])).Statement;
+const allow = (Action: string[], Resource: string): object => ({ Effect: "Allow", Action, Resource });
 
 /** Everything that must be there before a resource, by whatever way. */
 function allDependencies({ dependencies }: Declared, seen = new Set<string>()): Set<string> {
@@ -78,112 +78,33 @@ function allDependencies({ dependencies }: Declared, seen = new Set<string>()): 
   return seen;
 }
 
-describe("The queues", () => {
-  test("are first in, first out, encrypted, and take messages of 1 MiB", () => {
-    for (const name of ["deliveries", "dead-letters"]) {
-      expect(find("queue", name).inputs).toMatchObject({
-        fifoQueue: true,
-        maxMessageSize: 1_048_576,
-        sqsManagedSseEnabled: true,
-      });
-    }
-  });
-
-  test("deduplicate by id and not by content: two equal replies are two deliveries", () => {
-    expect(find("queue", "deliveries").inputs).not.toHaveProperty("contentBasedDeduplication");
-  });
-
-  test("count their limits for each conversation", () => {
-    expect(find("queue", "deliveries").inputs).toMatchObject({
+describe("the queues", () => {
+  test("are FIFO, encrypted, for messages of 1 MiB, with limits for each conversation, and know two equal replies", () => {
+    const queue = { fifoQueue: true, maxMessageSize: 1_048_576, sqsManagedSseEnabled: true };
+    expect(find("queue", "dead-letters").inputs).toMatchObject(queue);
+    const { inputs } = find("queue", "deliveries");
+    expect(inputs).toMatchObject({
+      ...queue,
       deduplicationScope: "messageGroup",
       fifoThroughputLimit: "perMessageGroupId",
     });
+    expect(inputs).not.toHaveProperty("contentBasedDeduplication");
   });
 
-  test("what is not taken in 300 attempts becomes a dead letter, which is kept longer than it was tried", () => {
+  test("what is not taken in 300 attempts, which are about a day, becomes a dead letter, kept for 14 days", () => {
     const { inputs } = find("queue", "deliveries");
-    expect(JSON.parse(String(inputs["redrivePolicy"]))).toEqual({
-      deadLetterTargetArn: arnOf("queue", "dead-letters"),
-      maxReceiveCount: 300,
-    });
-    const keptSeconds = Number(find("queue", "dead-letters").inputs["messageRetentionSeconds"]);
-    expect(keptSeconds).toBe(14 * 86_400);
-    expect(Number(inputs["messageRetentionSeconds"])).toBeLessThan(keptSeconds);
-  });
-
-  test("the pauses of 300 attempts are about a day, well within what the queue keeps", () => {
+    const deadLetterTargetArn = arnOf("queue", "dead-letters");
+    expect(parse(inputs["redrivePolicy"])).toEqual({ deadLetterTargetArn, maxReceiveCount: 300 });
+    const keptSeconds = Number(inputs["messageRetentionSeconds"]);
+    expect(find("queue", "dead-letters").inputs).toMatchObject({ messageRetentionSeconds: 14 * 86_400 });
+    expect(keptSeconds).toBeLessThan(14 * 86_400);
     const pauses = Array.from({ length: 300 }, (_, attempt) => Math.min(300, 2 ** attempt));
     const seconds = pauses.reduce((sum, pause) => sum + pause, 0);
     expect(seconds / 86_400).toBeCloseTo(1, 1);
-    expect(seconds).toBeLessThan(Number(find("queue", "deliveries").inputs["messageRetentionSeconds"]));
-  });
-});
-
-describe("The functions", () => {
-  test("run the bundles on Node.js 24, with a log that is dropped after 30 days", async () => {
-    for (const name of ["receive", "forward"] as const) {
-      const { inputs, dependencies } = find("function", name);
-      expect(inputs).toMatchObject({
-        runtime: "nodejs24.x",
-        handler: "index.handler",
-        role: arnOf("role", name),
-        loggingConfig: { logFormat: "JSON", logGroup: `${name}-0a1b2c3` },
-      });
-      expect(JSON.stringify(inputs["code"])).toContain(JSON.stringify(bundleFunction(name)).slice(1, -1));
-      expect(find("logGroup", name).inputs).toMatchObject({ retentionInDays: 30 });
-      expect(dependencies).toContain(idOf("policy", name));
-    }
+    expect(seconds).toBeLessThan(keptSeconds);
   });
 
-  test("may do what they do, each on one resource, and nothing else", () => {
-    const writeLog = (name: string): Statement => ({
-      Effect: "Allow",
-      Action: ["logs:CreateLogStream", "logs:PutLogEvents"],
-      Resource: `${arnOf("logGroup", name)}:*`,
-    });
-    expect(statementsOf("receive")).toEqual([
-      writeLog("receive"),
-      { Effect: "Allow", Action: ["ssm:GetParameter"], Resource: arnOf("parameter", "verification-keys") },
-      { Effect: "Allow", Action: ["sqs:SendMessage"], Resource: arnOf("queue", "deliveries") },
-    ]);
-    expect(statementsOf("forward")).toEqual([
-      writeLog("forward"),
-      {
-        Effect: "Allow",
-        Action: [
-          "sqs:ReceiveMessage",
-          "sqs:DeleteMessage",
-          "sqs:GetQueueAttributes",
-          "sqs:ChangeMessageVisibility",
-        ],
-        Resource: arnOf("queue", "deliveries"),
-      },
-      { Effect: "Allow", Action: ["sqs:SendMessage"], Resource: arnOf("queue", "dead-letters") },
-    ]);
-    for (const name of ["receive", "forward"]) {
-      const trust = JSON.parse(String(find("role", name).inputs["assumeRolePolicy"]));
-      expect(trust.Statement).toEqual([
-        { Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "lambda.amazonaws.com" } },
-      ]);
-    }
-  });
-
-  test("get in their environments what the handlers ask for, and no key", () => {
-    expect(find("function", "receive").inputs["environment"]).toEqual({
-      variables: { QUEUE_URL: "https://sqs.example/deliveries", KEYS_PARAMETER: "verification-keys-0a1b2c3" },
-    });
-    expect(find("function", "forward").inputs["environment"]).toEqual({
-      variables: {
-        FORWARD_TO: CONFIG.forwardTo,
-        QUEUE_URL: "https://sqs.example/deliveries",
-        DEAD_LETTER_QUEUE_URL: "https://sqs.example/dead-letters",
-      },
-    });
-  });
-});
-
-describe("The consumer", () => {
-  test("is given one delivery at a time, and reports which have failed", () => {
+  test("give the consumer one delivery at a time, hide it for longer than the consumer may take, and hear what failed", () => {
     expect(find("mapping", "forward").inputs).toMatchObject({
       eventSourceArn: arnOf("queue", "deliveries"),
       functionName: arnOf("function", "forward"),
@@ -191,40 +112,81 @@ describe("The consumer", () => {
       batchSize: 1,
       scalingConfig: { maximumConcurrency: 32 },
     });
-  });
-
-  test("has less time than a delivery is hidden for", () => {
     const hiddenSeconds = Number(find("queue", "deliveries").inputs["visibilityTimeoutSeconds"]);
     expect(hiddenSeconds).toBe(6 * Number(find("function", "forward").inputs["timeout"]));
   });
 });
 
-describe("The keys", () => {
-  test("rotate with the configuration", () => {
-    expect(find("key", "apichat").inputs).toMatchObject({ rotation: "2026-12" });
-  });
-
-  test("stand in an encrypted parameter, the earlier ones too", () => {
-    expect(find("parameter", "verification-keys").inputs).toMatchObject({
-      type: "SecureString",
-      value: { secret: JSON.stringify(KEYS) },
+describe("the functions", () => {
+  const QUEUE_URL = "https://sqs.example/deliveries";
+  test.each([
+    [
+      "receive" as const,
+      { QUEUE_URL, KEYS_PARAMETER: "verification-keys-0a1b2c3" },
+      [
+        allow(["ssm:GetParameter"], arnOf("parameter", "verification-keys")),
+        allow(["sqs:SendMessage"], arnOf("queue", "deliveries")),
+      ],
+    ],
+    [
+      "forward" as const,
+      {
+        FORWARD_TO: CONFIG.forwardTo,
+        QUEUE_URL,
+        DEAD_LETTER_QUEUE_URL: "https://sqs.example/dead-letters",
+      },
+      [
+        allow(
+          [
+            "sqs:ReceiveMessage",
+            "sqs:DeleteMessage",
+            "sqs:GetQueueAttributes",
+            "sqs:ChangeMessageVisibility",
+          ],
+          arnOf("queue", "deliveries"),
+        ),
+        allow(["sqs:SendMessage"], arnOf("queue", "dead-letters")),
+      ],
+    ],
+  ])("%s runs its bundle on Node.js 24, and may do and know what it must, no key", (name, variables, may) => {
+    const { inputs, dependencies } = find("function", name);
+    expect(inputs).toMatchObject({
+      runtime: "nodejs24.x",
+      handler: "index.handler",
+      role: arnOf("role", name),
+      loggingConfig: { logFormat: "JSON", logGroup: `${name}-0a1b2c3` },
     });
-  });
-
-  test("stand nowhere in clear", () => {
-    const clear = JSON.stringify(resources, (name, value: unknown) => (name === "secret" ? "" : value));
-    expect(clear).not.toMatch(/the new key|the key before/);
-    expect(JSON.stringify(outputs)).not.toMatch(/the new key|the key before/);
+    expect(inputs["environment"]).toEqual({ variables });
+    expect(JSON.stringify(inputs["code"])).toContain(JSON.stringify(bundleFunction(name)).slice(1, -1));
+    expect(dependencies).toContain(idOf("policy", name));
+    expect(find("logGroup", name).inputs).toMatchObject({ retentionInDays: 30 });
+    const log = allow(["logs:CreateLogStream", "logs:PutLogEvents"], `${arnOf("logGroup", name)}:*`);
+    expect(statementsOf(name)).toEqual([log, ...may]);
+    expect(parse(find("role", name).inputs["assumeRolePolicy"])).toMatchObject({
+      Statement: [
+        { Effect: "Allow", Action: "sts:AssumeRole", Principal: { Service: "lambda.amazonaws.com" } },
+      ],
+    });
   });
 });
 
-describe("The webhook", () => {
+test("the keys rotate with the configuration, are in an encrypted parameter, and nowhere in clear", () => {
+  expect(find("key", "apichat").inputs).toMatchObject({ rotation: "2026-12" });
+  expect(find("parameter", "verification-keys").inputs).toMatchObject({
+    type: "SecureString",
+    value: { secret: JSON.stringify(KEYS) },
+  });
+  const clear = JSON.stringify([resources, outputs], (name, value: unknown) =>
+    name === "secret" ? "" : value,
+  );
+  expect(clear).not.toMatch(/the new key|the key before/);
+});
+
+describe("the webhook", () => {
   test("has the function URL, which is public by both permissions that AWS asks for", () => {
-    expect(find("functionUrl", "receive").inputs).toMatchObject({
-      functionName: "receive-0a1b2c3",
-      authorizationType: "NONE",
-    });
-    const permission = { function: "receive-0a1b2c3", principal: "*" };
+    const functionName = "receive-0a1b2c3";
+    expect(find("functionUrl", "receive").inputs).toMatchObject({ functionName, authorizationType: "NONE" });
+    const permission = { function: functionName, principal: "*" };
     expect(find("permission", "receive-url").inputs).toMatchObject({
       ...permission,
       action: "lambda:InvokeFunctionUrl",

@@ -19,6 +19,7 @@ const KEY = "pulumi-nodejs:dynamic/apichat:VerificationKey";
 const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
 const QUEUE = "cloudflare:index/queue:Queue";
 const CONSUMER = "cloudflare:index/queueConsumer:QueueConsumer";
+const DOMAIN = "cloudflare:index/workersCustomDomain:WorkersCustomDomain";
 const SCRIPT = "cloudflare:index/workersScript:WorkersScript";
 
 interface Program {
@@ -68,14 +69,11 @@ describe("the program", () => {
 
   test("declares a queue for deliveries, and one for dead letters that keeps them for 14 days", () => {
     expect(namesOf(program, QUEUE).toSorted()).toEqual(["dead-letters", "deliveries"]);
-    expect(program.find(QUEUE, "deliveries").inputs).toMatchObject({
-      accountId: CONFIG.accountId,
-      queueName: "apichat-prod-deliveries",
-    });
-    expect(program.find(QUEUE, "dead-letters").inputs).toMatchObject({
-      queueName: "apichat-prod-dead-letters",
-      settings: { messageRetentionPeriod: 1_209_600 },
-    });
+    const { accountId } = CONFIG;
+    const [deliveries, deadLetters] = ["apichat-prod-deliveries", "apichat-prod-dead-letters"];
+    expect(program.find(QUEUE, "deliveries").inputs).toMatchObject({ accountId, queueName: deliveries });
+    const settings = { messageRetentionPeriod: 1_209_600 };
+    expect(program.find(QUEUE, "dead-letters").inputs).toMatchObject({ queueName: deadLetters, settings });
   });
 
   test("deploys the bundle as an ES module with both queues bound", () => {
@@ -104,11 +102,9 @@ describe("the program", () => {
   });
 
   test("shows no key outside of secrets", () => {
-    const clear = JSON.stringify(program.resources, (name, value: unknown) =>
-      name === "secret" ? "" : value,
-    );
-    expect(clear).not.toMatch(/-(new|old)"/);
-    expect(JSON.stringify(program.outputs)).not.toMatch(/-(new|old)"/);
+    const { resources, outputs } = program;
+    const hide = (name: string, value: unknown): unknown => (name === "secret" ? "" : value);
+    expect(JSON.stringify([resources, outputs], hide)).not.toMatch(/-(new|old)"/);
   });
 
   test("logs no request's URL, in which a handshake may have its key", () => {
@@ -131,13 +127,14 @@ describe("the program", () => {
     expect(dependencies).toEqual(expect.arrayContaining([`${SCRIPT}::responder`, `${QUEUE}::dead-letters`]));
   });
 
-  test("makes a key for each workspace that rotates with the configuration", () => {
+  test("registers each webhook after the Worker, its consumer, its custom domain and its key, which rotates", () => {
+    expect(namesOf(program, WEBHOOK)).toEqual(["acme", "globex"]);
     expect(namesOf(program, KEY)).toEqual(["acme", "globex"]);
     expect(program.find(KEY, "acme").inputs).toMatchObject({ rotation: "2026-12" });
-  });
-
-  test("registers each webhook after the Worker, its consumer, its address and its key", () => {
-    expect(namesOf(program, WEBHOOK)).toEqual(["acme", "globex"]);
+    expect(program.find(DOMAIN, "address").inputs).toMatchObject({
+      hostname: "hooks.example.com",
+      service: "apichat-prod",
+    });
     const { inputs, dependencies } = program.find(WEBHOOK, "acme");
     expect(inputs).toMatchObject({
       baseUrl: WORKSPACES.acme.baseUrl,
@@ -149,16 +146,10 @@ describe("the program", () => {
       expect.arrayContaining([
         `${SCRIPT}::responder`,
         `${CONSUMER}::forwarder`,
-        "cloudflare:index/workersCustomDomain:WorkersCustomDomain::address",
+        `${DOMAIN}::address`,
         `${KEY}::acme`,
       ]),
     );
-  });
-
-  test("gives the custom domain to the Worker", () => {
-    expect(
-      program.find("cloudflare:index/workersCustomDomain:WorkersCustomDomain", "address").inputs,
-    ).toMatchObject({ hostname: "hooks.example.com", service: "apichat-prod" });
   });
 
   test("exports the addresses of each workspace", () => {
