@@ -37,7 +37,7 @@ const answerWith = (statusOf: (id: unknown) => number, headers: Record<string, s
   );
 
 /** The ids that have come to the target. */
-const idsAtTarget = (): unknown[] => target.requests.map(({ headers }) => headers[ID]);
+const idsAtTarget = (): string[] => target.requests.map(({ headers }) => String(headers[ID]));
 
 /** A message as the receiving function writes it. */
 function message(id: string, group: string, body: string | Uint8Array = `{"id":"${id}"}`): SentMessage {

@@ -18,7 +18,7 @@ const get = (parameters: readonly string[], environment: Record<string, string> 
 
 describe("a credential", () => {
   test("comes from its flag, its file, the environment, the file of credentials: the first that has it", async () => {
-    const good = await writeFile("good.key", `${API_KEY}\n`);
+    const good = await writeFile("good.key", `${API_KEY}\r\n`);
     const wrong = await writeFile("wrong.key", WRONG);
     const goodFile = await writeFile("good.json", JSON.stringify({ apiKey: API_KEY }));
     const wrongFile = await writeFile("wrong.yaml", `apiKey: ${WRONG}\n`);

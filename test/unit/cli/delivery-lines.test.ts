@@ -41,7 +41,7 @@ it("shows people what it is, why it is there, and the start of its body", () => 
   );
 });
 
-it("tells when the next attempt is due", () => {
+it("shows when the next attempt is due", () => {
   const { buriedMs: _, ...kept } = ROW;
   const waiting = { ...kept, dueMs: Date.UTC(2026, 10, 21, 0, 5) };
   expect(formatDelivery(waiting)).toContain(

@@ -81,84 +81,100 @@ const format = (event: EmulatorEvent): string | undefined =>
     ?.replace(/^\d\d:\d\d:\d\d {2}/, "")
     .replaceAll(/ {2,}/g, "  ");
 
+const inbound: MessageView = {
+  ...reply,
+  from: "contact",
+  delivery: null,
+  body: {
+    content: "",
+    message_type: "incoming",
+    event: "message_created",
+    conversation_id: 1,
+    sender: { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" },
+    attachments: [{ file_type: "image", data_url: "https://files.example/1.png" }],
+  },
+};
+
+const failedTwice: DeliveryView = {
+  ...delivery,
+  verdict: "failed",
+  signature: "wrong",
+  reason: "no answer in 5 s",
+  attempts: [
+    ...delivery.attempts,
+    { at: AT, durationMs: 9, received: null, reason: "no answer in 5 s", fault: "" },
+  ],
+  resendOf: "d0",
+};
+
+const faulty: RequestView = {
+  ...request,
+  workspace: null,
+  operation: null,
+  fault: '{"status":503}',
+  received: { status: 503, headers: {}, body: "" },
+};
+
+const failure = { workspace: "acme", conversation: "c1", message: "m1", reason: "the flow threw" };
+
 describe("a line of apichat emulator", () => {
-  test("tells of a request its operation, status and time", () => {
-    expect(format({ type: "request", request })).toBe("acme  request  200  set-webhook  12 ms\n");
+  test.each<[string, EmulatorEvent, string | undefined]>([
+    ["a request", { type: "request", request }, "acme  request  200  set-webhook  12 ms"],
+    [
+      "a request that is none of the service's, with a fault",
+      { type: "request", request: faulty },
+      '-  request  503  POST http://127.0.0.1:4000/acme?token=***  12 ms  fault {"status":503}',
+    ],
+    [
+      "a request that waits for its answer",
+      { type: "request", request: { ...request, received: null, durationMs: 0 } },
+      undefined,
+    ],
+    [
+      "a connection that was closed",
+      { type: "request", request: { ...request, received: null } },
+      "acme  request  no answer  set-webhook  12 ms",
+    ],
+    [
+      "a handshake",
+      { type: "handshake", handshake },
+      "acme  handshake  failed  as form to https://chat.example/hook?token=***  3 ms  HTTP 404",
+    ],
+    [
+      "a delivery",
+      { type: "delivery", delivery },
+      "acme  delivery  delivered 204  to https://chat.example/hook?token=***  5 ms",
+    ],
+    [
+      "a delivery that failed twice",
+      { type: "delivery", delivery: failedTwice },
+      "acme  delivery  failed  to https://chat.example/hook?token=***  9 ms  attempt 2  wrong signature  sent again  no answer in 5 s",
+    ],
+    [
+      "a reply",
+      { type: "message", message: reply },
+      "acme  message  from flow  contact 7, conversation 1: Olá",
+    ],
+    [
+      "a reply that went nowhere",
+      { type: "message", message: { ...reply, delivery: null } },
+      "acme  message  from flow  contact 7, conversation 1: Olá  not delivered: no verified webhook is registered",
+    ],
+    [
+      "media of a contact",
+      { type: "message", message: inbound },
+      "acme  message  from contact  contact 7, conversation 1: image https://files.example/1.png",
+    ],
+    [
+      "a flow that failed",
+      { type: "flow-failed", failure },
+      "acme  flow  failed  the message stays without answer: the flow threw",
+    ],
+  ])("describes %s", (_, event, line) => {
+    expect(format(event)?.trimEnd()).toBe(line);
   });
 
-  test("tells of a request that is none of the service's where it went, and of a fault that struck", () => {
-    const other = { ...request, workspace: null, operation: null, fault: '{"status":503}' };
-    const received = { status: 503, headers: {}, body: "" };
-    expect(format({ type: "request", request: { ...other, received } })).toBe(
-      '-  request  503  POST http://127.0.0.1:4000/acme?token=***  12 ms  fault {"status":503}\n',
-    );
-  });
-
-  test("waits for a request to be answered, and tells if its connection was closed instead", () => {
-    expect(
-      format({ type: "request", request: { ...request, received: null, durationMs: 0 } }),
-    ).toBeUndefined();
-    expect(format({ type: "request", request: { ...request, received: null } })).toContain("no answer");
-  });
-
-  test("tells of a handshake how it was sent and why it failed", () => {
-    expect(format({ type: "handshake", handshake })).toBe(
-      "acme  handshake  failed  as form to https://chat.example/hook?token=***  3 ms  HTTP 404\n",
-    );
-  });
-
-  test("tells of a delivery its verdict, attempts and signature", () => {
-    expect(format({ type: "delivery", delivery })).toBe(
-      "acme  delivery  delivered 204  to https://chat.example/hook?token=***  5 ms\n",
-    );
-    const [attempt] = delivery.attempts;
-    const failedTwice = { at: AT, durationMs: 9, received: null, reason: "no answer in 5 s", fault: "" };
-    const spoiled: DeliveryView = {
-      ...delivery,
-      verdict: "failed",
-      signature: "wrong",
-      reason: "no answer in 5 s",
-      attempts: attempt === undefined ? [] : [attempt, failedTwice],
-      resendOf: "d0",
-    };
-    expect(format({ type: "delivery", delivery: spoiled })).toBe(
-      "acme  delivery  failed  to https://chat.example/hook?token=***  9 ms  attempt 2  wrong signature  sent again  no answer in 5 s\n",
-    );
-  });
-
-  test("tells who sent a message, whose conversation it is in and what it says", () => {
-    expect(format({ type: "message", message: reply })).toBe(
-      "acme  message  from flow  contact 7, conversation 1: Olá\n",
-    );
-    const inbound: MessageView = {
-      ...reply,
-      from: "contact",
-      delivery: null,
-      body: {
-        content: "",
-        message_type: "incoming",
-        event: "message_created",
-        conversation_id: 1,
-        sender: { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" },
-        attachments: [{ file_type: "image", data_url: "https://files.example/1.png" }],
-      },
-    };
-    expect(format({ type: "message", message: inbound })).toBe(
-      "acme  message  from contact  contact 7, conversation 1: image https://files.example/1.png\n",
-    );
-  });
-
-  test("tells when a reply went nowhere, and when a flow failed", () => {
-    expect(format({ type: "message", message: { ...reply, delivery: null } })).toContain(
-      "no verified webhook",
-    );
-    const failure = { workspace: "acme", conversation: "c1", message: "m1", reason: "the flow threw" };
-    expect(format({ type: "flow-failed", failure })).toBe(
-      "acme  flow  failed  the message stays without answer: the flow threw\n",
-    );
-  });
-
-  test("comes once for a record that is told of again with nothing new", () => {
+  test("comes once for a record that comes again with nothing new", () => {
     const formatNext = createEventFormatter(new PassThrough());
     expect(formatNext({ type: "message", message: reply })).toContain("Olá");
     expect(formatNext({ type: "message", message: { ...reply, order: 2 } })).toBeUndefined();

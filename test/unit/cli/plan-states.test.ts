@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   isWell,
   rowOfAnswer,
@@ -22,25 +22,17 @@ const SEEN = {
   botUrl: "https://bots.example/api/apichat/f1",
 };
 
-describe("a workspace that answers", () => {
-  test("is free, yours whatever the spelling of the URL, or foreign", () => {
-    expect(rowOfAnswer(ACME, undefined)).toMatchObject({ state: "free", detail: "" });
-    expect(rowOfAnswer(ACME, SEEN)).toMatchObject({ state: "yours", detail: "verified" });
-    const foreign = { ...SEEN, webhookUrl: "https://else.example/x?token=secret-0123" };
-    expect(rowOfAnswer(ACME, foreign)).toMatchObject({
-      state: "foreign",
-      detail: "https://else.example/x?token=***",
-    });
-  });
+const OTHER_BOT = "https://bots.example/api/apichat/f2";
+const FOREIGN = { ...SEEN, webhookUrl: "https://else.example/x?token=secret-0123" };
 
-  test("is another bot's if the entry names the bot", () => {
-    const row = rowOfAnswer({ ...ACME, botUrl: "https://bots.example/api/apichat/f2" }, SEEN);
-    expect(row).toMatchObject({
-      state: "other-bot",
-      detail: "bot f1, not f2: https://chat.example/hook/",
-    });
-    expect(rowOfAnswer({ ...ACME, botUrl: `${SEEN.botUrl}/` }, SEEN)).toMatchObject({ state: "yours" });
-  });
+test.each([
+  ["free", "", {}, undefined],
+  // Whatever the spelling of the URL and of the bot URL.
+  ["yours", "verified", { botUrl: `${SEEN.botUrl}/` }, SEEN],
+  ["foreign", "https://else.example/x?token=***", {}, FOREIGN],
+  ["other-bot", "bot f1, not f2: https://chat.example/hook/", { botUrl: OTHER_BOT }, SEEN],
+])("a workspace that answers is %s: %s", (state, detail, entry, seen) => {
+  expect(rowOfAnswer({ ...ACME, ...entry }, seen)).toMatchObject({ state, detail });
 });
 
 test.each<[ApiChatErrorCode, number | undefined, string]>([
@@ -51,10 +43,7 @@ test.each<[ApiChatErrorCode, number | undefined, string]>([
   ["rejected", 422, "unclear"],
   ["protocol", 200, "unclear"],
 ])("a workspace that fails with %s, HTTP %s, is %s", (code, httpStatus, state) => {
-  const error = new ApiChatError(code, "why", {
-    operation: "get-webhook",
-    ...(httpStatus === undefined ? {} : { httpStatus }),
-  });
+  const error = new ApiChatError(code, "why", { operation: "get-webhook", httpStatus });
   expect(rowOfFailure(ACME, error)).toMatchObject({ state });
 });
 
@@ -62,7 +51,7 @@ test("a mistake of this program is no state", () => {
   expect(() => rowOfFailure(ACME, new TypeError("x"))).toThrow(TypeError);
 });
 
-test("two entries of one workspace are told, unless something else is wrong with them already", () => {
+test("two entries of one workspace are marked, unless something else is wrong with them already", () => {
   const asked: AskedWorkspace[] = [
     rowOfAnswer(ACME, SEEN),
     rowOfAnswer({ ...ACME, name: "again", baseUrl: "https://platform.example/other" }, SEEN),
