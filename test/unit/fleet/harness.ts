@@ -2,11 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
 import { resolveFleet } from "../../../provider/fleet/resolve.ts";
 import type { FleetContext } from "../../../provider/fleet/run-context.ts";
 import type { FleetEvent } from "../../../provider/fleet/run-options.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
+import { upFleet } from "../../../provider/fleet/up.ts";
 import { FakeWorkers } from "./fake-workers.ts";
 
 const folders: string[] = [];
@@ -45,6 +46,14 @@ export async function openTestFleet(
   folders.push(folder);
   await writeFile(join(folder, "program.ts"), "export default () => ({});\n");
   return openIn({ folder, workspaces, stacks: 4, workers: new FakeWorkers() });
+}
+
+/** One whose workspaces are deployed; nothing of that is in `begun`. */
+export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet> {
+  const fleet = await openTestFleet(listOf(names));
+  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
+  fleet.workers.begun.length = 0;
+  return fleet;
 }
 
 async function openIn(place: {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toFleet } from "../../../provider/fleet/fleet.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import { botUrlOf, failing, untilStopped } from "./fake-workers.ts";
-import { listOf, NAMES, namesIn, openTestFleet, stackAt } from "./harness.ts";
+import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./harness.ts";
 
 const botUrlsOf = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, botUrlOf(name)]));
@@ -19,20 +19,13 @@ describe("the index stack, on a fake of the worker processes", () => {
     expect(fleet.workers.indexes).toEqual([
       { botUrls: botUrlsOf(NAMES), stackOf: Object.fromEntries(stacks) },
     ]);
-  });
-
-  it("is not written again if nothing of it changes", async () => {
-    const { context, workers } = await openTestFleet();
-    await upFleet(context, {});
-
-    await upFleet(context, {});
-
-    expect(workers.indexes).toHaveLength(1);
+    // It is not written again if nothing of it changes.
+    await upFleet(fleet.context, {});
+    expect(fleet.workers.indexes).toHaveLength(1);
   });
 
   it("keeps what it had of a stack that failed, and takes what the others tell", async () => {
-    const before = await openTestFleet();
-    await upFleet(before.context, {});
+    const before = await openDeployed();
     const [gone = ""] = namesIn(before, 0);
     const [stays = ""] = namesIn(before, 1);
     const left = NAMES.filter((name) => name !== gone && name !== stays);
@@ -50,29 +43,20 @@ describe("the index stack, on a fake of the worker processes", () => {
     expect(workers.indexes.at(-1)?.botUrls).toEqual(botUrlsOf([...left, stays, "new"]));
   });
 
-  it("drops a workspace whose webhook a failed stack has removed", async () => {
-    const before = await openTestFleet();
-    await upFleet(before.context, {});
+  it.each([
+    ["whose webhook a failed stack has removed", true],
+    ["that a stack does not hold any more, though nothing removed it now", false],
+  ])("drops a workspace %s", async (_, fails) => {
+    const before = await openDeployed();
     const [gone = ""] = namesIn(before, 1);
     const left = NAMES.filter((name) => name !== gone);
     const { context, workers } = await before.reopen({ workspaces: listOf(left) });
-    workers.scripts.set(stackAt(1), (options, task) => ({
-      ...failing(1)(options, task),
-      webhooks: [{ workspace: gone, change: "delete", botUrl: botUrlOf(gone) }],
-    }));
-
-    await upFleet(context, {});
-
-    expect(workers.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(left));
-  });
-
-  it("drops a workspace that a stack does not hold any more, though nothing removed it now", async () => {
-    const before = await openTestFleet();
-    await upFleet(before.context, {});
-    const [gone = ""] = namesIn(before, 1);
-    const left = NAMES.filter((name) => name !== gone);
-    const { context, workers } = await before.reopen({ workspaces: listOf(left) });
-    workers.backend.get(stackAt(1))?.delete(gone);
+    if (fails) {
+      workers.scripts.set(stackAt(1), (options, task) => ({
+        ...failing(1)(options, task),
+        webhooks: [{ workspace: gone, change: "delete", botUrl: botUrlOf(gone) }],
+      }));
+    } else workers.backend.get(stackAt(1))?.delete(gone);
 
     await upFleet(context, {});
 

@@ -5,7 +5,7 @@ import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
 import { afterTests } from "../client/harness.ts";
 import { failing } from "./fake-workers.ts";
-import { listOf, NAMES, namesIn, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
+import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
 
 const API_KEY = "the-api-key-of-all";
 const OURS = "https://chat.example/webhooks/apichat";
@@ -40,8 +40,7 @@ const ofTypes = (...types: string[]) =>
 
 describe("a plan, on a fake of the worker processes", () => {
   it("adds up what each stack would do, and names who left the list", async () => {
-    const before = await openTestFleet();
-    await upFleet(before.context, {});
+    const before = await openDeployed();
     const [gone = ""] = namesIn(before, 2);
     const left = NAMES.filter((name) => name !== gone);
     const { context, workers } = await before.reopen({ workspaces: listOf([...left, "new"]) });
@@ -64,8 +63,7 @@ describe("a plan, on a fake of the worker processes", () => {
   });
 
   it("names who left the list also where the preview failed, and refuses none of them", async () => {
-    const before = await openTestFleet();
-    await upFleet(before.context, {});
+    const before = await openDeployed();
     const [kept = ""] = namesIn(before, 0);
     const { context, workers } = await before.reopen({ workspaces: listOf([kept]) });
     workers.scripts.set(stackAt(1), failing(1));
@@ -96,39 +94,22 @@ describe("a plan, on a fake of the worker processes", () => {
     expect((await planFleet(fleet.context, {})).index).toBe("current");
   });
 
-  it("says that the index stack is stale where it has a workspace that its stack does not hold", async () => {
-    const fleet = await openTestFleet();
-    await upFleet(fleet.context, {});
-    const [gone = ""] = namesIn(fleet, 1);
-    fleet.workers.backend.get(stackAt(1))?.delete(gone);
-    const { context } = await fleet.reopen({ workspaces: listOf(NAMES.filter((name) => name !== gone)) });
-
-    expect(await planFleet(context, {})).toMatchObject({ totals: { delete: 0 }, index: "stale" });
-  });
-
   it("counts the resources that change besides the webhooks", async () => {
     const { context, workers } = await openTestFleet();
     const others = ofTypes("ResponderProcess", "VerificationKey", "VerificationKey", "Other");
     workers.scripts.set(stackAt(1), () => ({ others }));
     workers.scripts.set(stackAt(2), () => ({ others: ofTypes("ResponderProcess") }));
 
-    const plan = await planFleet(context, {});
+    const plan = await planFleet(context, { refresh: true });
 
+    expect(workers.begun[0]).toMatchObject({ action: "preview", refresh: true });
+    expect([...workers.backend.keys()], "a plan writes no index").toEqual([]);
     expect(plan.others).toEqual([
       { kind: "key", change: "create", count: 2 },
       { kind: "other resource", change: "create", count: 1 },
       { kind: "responder", change: "create", count: 2 },
     ]);
     expect(plan.stacks.map((stack) => stack.others)).toEqual([0, 4, 1, 0]);
-  });
-
-  it("writes nothing: no index, no journal", async () => {
-    const fleet = await openTestFleet();
-
-    await planFleet(fleet.context, { refresh: true });
-
-    expect([...fleet.workers.backend.keys()]).toEqual([]);
-    expect(fleet.workers.begun[0]).toMatchObject({ action: "preview", refresh: true });
   });
 });
 

@@ -6,43 +6,30 @@ import { rotateFleet } from "../../../provider/fleet/rotation.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import { failureOf } from "../client/harness.ts";
 import { failing } from "./fake-workers.ts";
-import { listOf, NAMES, namesIn, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
-
-async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet> {
-  const fleet = await openTestFleet(listOf(names));
-  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
-  fleet.workers.takeBegun();
-  return fleet;
-}
+import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt } from "./harness.ts";
 
 describe("workspaces that leave the list, on a fake of the worker processes", () => {
-  it("are not removed if they are more than the most allowed: nothing runs, and the count is named", async () => {
+  it.each([
+    ["more than the most allowed: the count is named", 13, {}, /11 fewer .*at most 10 .*--most-removals 11$/],
+    ["any with a most of 0: they are named", 23, { mostRemovals: 0 }, /w23/],
+  ])("are not removed if they are %s, and nothing runs", async (_, kept, options, message) => {
     const before = await openDeployed();
-    const { context, workers } = await before.reopen({ workspaces: listOf(NAMES.slice(0, 13)) });
+    const { context, workers } = await before.reopen({ workspaces: listOf(NAMES.slice(0, kept)) });
 
-    const error = await failureOf(upFleet(context, {}));
+    const error = await failureOf(upFleet(context, options));
 
     expect(error.code).toBe("invalid_config");
-    expect(error.message).toMatch(/11 fewer .*at most 10 .*--most-removals 11$/);
+    expect(error.message).toMatch(message);
     expect(workers.begun).toEqual([]);
   });
 
   it("are removed up to that count, or as many as is said", async () => {
     const before = await openDeployed();
-
     const few = await before.reopen({ workspaces: listOf(NAMES.slice(0, 14)) });
     expect(await upFleet(few.context, {})).toMatchObject({ outcome: "done" });
-
     const one = await before.reopen({ workspaces: listOf(NAMES.slice(0, 1)) });
     expect(await upFleet(one.context, { mostRemovals: 13 })).toMatchObject({ outcome: "done" });
     expect(Object.keys(one.workers.indexes.at(-1)?.botUrls ?? {})).toEqual(["w0"]);
-  });
-
-  it("are refused altogether with a most of 0", async () => {
-    const before = await openDeployed();
-    const { context } = await before.reopen({ workspaces: listOf(NAMES.slice(1)) });
-
-    expect((await failureOf(upFleet(context, { mostRemovals: 0 }))).message).toContain("w0");
   });
 
   it("are known from a run that did not come to its index", async () => {

@@ -1,17 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
-import { watchFleet, type DriftReport } from "../../../provider/fleet/watch.ts";
+import { watchFleet } from "../../../provider/fleet/watch.ts";
 import { CHANGED } from "./fake-keys.ts";
 import { failing } from "./fake-workers.ts";
-import { listOf, NAMES, namesIn, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
-
-async function openDeployed(): Promise<TestFleet> {
-  const fleet = await openTestFleet();
-  await upFleet(fleet.context, {});
-  fleet.workers.begun.length = 0;
-  return fleet;
-}
+import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
 
 const same = (workspace: string): WebhookReport => ({ workspace, change: "same", status: "verified" });
 
@@ -27,17 +19,17 @@ function see(fleet: TestFleet, seen: Partial<WebhookReport>): string {
 const gone: Drift = { kind: "gone", properties: [] };
 const takenOver: Drift = { ...CHANGED, kind: "taken-over" };
 
-const repairOf = ({ workspaces }: DriftReport): string => workspaces[0]?.repair ?? "";
-
 describe("the watch of a fleet, on a fake of the worker processes", () => {
-  it("finds no drift where the stacks, the list and the service agree", async () => {
+  it("finds no drift where stacks, list and service agree, with previews alone, and writes nothing", async () => {
     const fleet = await openDeployed();
+    const before = structuredClone([fleet.workers.backend, fleet.workers.indexes]);
 
     const report = await watchFleet(fleet.context, { onEvent: fleet.onEvent });
 
     expect(report).toMatchObject({
       fleet: "test",
       outcome: "no-drift",
+      checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       workspaces: [],
       checked: NAMES.length,
       failures: [],
@@ -45,104 +37,68 @@ describe("the watch of a fleet, on a fake of the worker processes", () => {
       calls: {},
       answers429: 0,
     });
-    expect(report.checkedAt).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
-    expect(fleet.events[0]).toEqual({
-      type: "run-started",
-      action: "watch",
-      stacks: 4,
-      workspaces: NAMES.length,
-    });
-  });
-
-  it("only looks: each task is a preview with a refresh, and nothing is written", async () => {
-    const fleet = await openDeployed();
-    const before = structuredClone([fleet.workers.backend, fleet.workers.indexes]);
-
-    await watchFleet(fleet.context);
-
-    expect(fleet.workers.begun).toHaveLength(4);
-    for (const task of fleet.workers.begun) {
-      expect(task).toMatchObject({ action: "preview", refresh: true, expectNoChanges: true });
-    }
+    const started = { type: "run-started", action: "watch", stacks: 4, workspaces: NAMES.length };
+    expect(fleet.events[0]).toEqual(started);
+    const preview = { action: "preview", refresh: true, expectNoChanges: true };
+    expect(fleet.workers.begun).toMatchObject([preview, preview, preview, preview]);
     expect([fleet.workers.backend, fleet.workers.indexes]).toEqual(before);
   });
 
+  const UP = "node prod.ts up";
+  // With onExisting the program, which is one for all, would take over every foreign webhook.
+  const FREE =
+    /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node prod\.ts up --refresh$/;
   it.each([
-    ["changed", { change: "update", drift: CHANGED }],
-    ["gone", { change: "create", drift: gone }],
-    ["taken-over", { change: "update", drift: takenOver }],
-    ["not-deployed", { change: "create" }],
-    ["not-deployed", { change: "update" }],
-    ["to-be-removed", { change: "delete" }],
-  ] as const)("tells what is %s, with the properties and the command that repairs it", async (kind, seen) => {
+    ["changed", { change: "update", drift: CHANGED }, `${UP} --refresh`],
+    ["gone", { change: "create", drift: gone }, `${UP} --refresh`],
+    ["taken-over", { change: "update", drift: takenOver }, expect.stringMatching(FREE)],
+    ["not-deployed", { change: "create" }, UP],
+    ["not-deployed", { change: "update" }, UP],
+    ["to-be-removed", { change: "delete" }, expect.stringContaining(UP)],
+  ] as const)(
+    "names what is %s, with the properties and the command that repairs it",
+    async (kind, seen, repair) => {
+      const fleet = await openDeployed();
+      const workspace = see(fleet, seen);
+
+      const report = await watchFleet(fleet.context, { command: "node prod.ts" });
+
+      expect(report.outcome).toBe("drift");
+      const properties = "drift" in seen ? seen.drift.properties : [];
+      expect(report.workspaces).toEqual([{ workspace, stack: stackAt(0), kind, properties, repair }]);
+    },
+  );
+
+  it.each([
+    ["names a resource that is no webhook: that is drift too", undefined, "responder", []],
+    [
+      "repairs with up --refresh what a responder that is gone changes in webhooks",
+      { change: "update" },
+      "responder",
+      [{ kind: "not-deployed", repair: "node fleet.ts up --refresh" }],
+    ],
+    [
+      "does not name a workspace twice that is not deployed, whose key is missing too",
+      { change: "create" },
+      "its own",
+      [{ kind: "not-deployed" }],
+    ],
+  ] as const)("%s", async (_, seen, named, workspaces) => {
     const fleet = await openDeployed();
-    const workspace = see(fleet, seen);
-
-    const report = await watchFleet(fleet.context, { command: "node prod.ts" });
-
-    expect(report.outcome).toBe("drift");
-    const properties = "drift" in seen ? seen.drift.properties : [];
-    expect(report.workspaces).toEqual([
-      { workspace, stack: stackAt(0), kind, properties, repair: expect.stringContaining("node prod.ts up") },
-    ]);
-  });
-
-  it("repairs with up --refresh what the service shows, and with up what the list says", async () => {
-    const fleet = await openDeployed();
-
-    see(fleet, { change: "update", drift: CHANGED });
-    expect(repairOf(await watchFleet(fleet.context))).toBe("node fleet.ts up --refresh");
-    see(fleet, { change: "create" });
-    expect(repairOf(await watchFleet(fleet.context))).toBe("node fleet.ts up");
-    see(fleet, { change: "update", drift: takenOver });
-    const repair = repairOf(await watchFleet(fleet.context));
-    // The program is one for all: it would take over every foreign webhook.
-    expect(repair).not.toContain("onExisting");
-    expect(repair).toMatch(
-      /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node fleet\.ts up --refresh$/,
-    );
-  });
-
-  it("tells of a resource that is no webhook: that is drift too", async () => {
-    const fleet = await openDeployed();
-    const other = { name: "responder", type: "pulumi-nodejs:dynamic/apichat:HandshakeResponder" } as const;
-    fleet.workers.scripts.set(stackAt(0), () => ({
-      webhooks: namesIn(fleet, 0).map(same),
-      others: [{ ...other, change: "create" }],
-    }));
-
-    const report = await watchFleet(fleet.context);
-
-    expect(report).toMatchObject({ outcome: "drift", workspaces: [], checked: NAMES.length });
-    expect(report.others).toEqual([
-      { ...other, change: "create", stack: stackAt(0), kind: "other", repair: "node fleet.ts up --refresh" },
-    ]);
-  });
-
-  it("repairs with up --refresh what a responder that is gone changes in webhooks", async () => {
-    const fleet = await openDeployed();
-    see(fleet, { change: "update" });
-    const seen = fleet.workers.scripts.get(stackAt(0));
+    const workspace = see(fleet, seen ?? {});
+    const webhooks = fleet.workers.scripts.get(stackAt(0));
+    const name = named === "its own" ? workspace : named;
+    const other = { name, type: "pulumi-nodejs:dynamic/apichat:X", change: "create" } as const;
     fleet.workers.scripts.set(stackAt(0), async (options, task) => ({
-      ...(await seen?.(options, task)),
-      others: [{ name: "responder", type: "t", change: "create" }],
-    }));
-
-    expect(repairOf(await watchFleet(fleet.context))).toBe("node fleet.ts up --refresh");
-  });
-
-  it("does not tell twice of a workspace that is not deployed, whose key is missing too", async () => {
-    const fleet = await openDeployed();
-    const [name = "", ...others] = namesIn(fleet, 0);
-    fleet.workers.scripts.set(stackAt(0), () => ({
-      webhooks: [{ workspace: name, change: "create" }, ...others.map(same)],
-      others: [{ name, type: "pulumi-nodejs:dynamic/apichat:VerificationKey", change: "create" }],
+      ...(await webhooks?.(options, task)),
+      others: [other],
     }));
 
     const report = await watchFleet(fleet.context);
 
-    expect(report.workspaces).toMatchObject([{ workspace: name, kind: "not-deployed" }]);
-    expect(report.others).toEqual([]);
+    expect(report).toMatchObject({ outcome: "drift", workspaces });
+    const found = { ...other, stack: stackAt(0), kind: "other", repair: "node fleet.ts up --refresh" };
+    expect(report.others).toEqual(named === "its own" ? [] : [found]);
   });
 
   it("makes no stack that does not exist: its workspaces are not deployed", async () => {
