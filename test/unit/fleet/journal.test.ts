@@ -76,30 +76,18 @@ describe("a run that goes on where another ended, on a fake of the worker proces
     expect(fleet.workers.begun).toMatchObject([{ stack: stackAt(3), refresh: true }]);
   });
 
-  it("forgets a run when it is done", async () => {
+  it("forgets a run when it is done, and does everything without resume or with nothing to resume", async () => {
     const fleet = await failInLastStack();
     expect(await readJournal(fleet)).toContain(stackAt(0));
-
     await upFleet(fleet.context, { resume: true });
-
     expect(fleet.workers.takeBegun()).toEqual([stackAt(3)]);
     await expect(readJournal(fleet)).rejects.toMatchObject({ code: "ENOENT" });
-  });
+    expect(await upFleet(fleet.context, { resume: true })).toMatchObject({ outcome: "done", skipped: [] });
+    expect(fleet.workers.takeBegun()).toHaveLength(4);
 
-  it("does everything if there is nothing to go on with", async () => {
-    const { context, workers } = await openTestFleet();
-
-    expect(await upFleet(context, { resume: true })).toMatchObject({ outcome: "done", skipped: [] });
-
-    expect(workers.begun).toHaveLength(4);
-  });
-
-  it("does everything without resume", async () => {
-    const { context, workers } = await failInLastStack();
-
-    await upFleet(context, {});
-
-    expect(workers.begun).toHaveLength(4);
+    const again = await failInLastStack();
+    await upFleet(again.context, {});
+    expect(again.workers.begun).toHaveLength(4);
   });
 
   it("does a stack again whose workspaces have changed since", async () => {
@@ -161,19 +149,13 @@ describe("a run that goes on where another ended, on a fake of the worker proces
     expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
   });
 
-  it("is forgotten when the fleet is destroyed", async () => {
-    const fleet = await failInLastStack();
-
-    await destroyFleet(fleet.context, {});
-
-    await expect(readJournal(fleet)).rejects.toMatchObject({ code: "ENOENT" });
-  });
-
-  it("notes no secret, in a file that only its owner can read", async () => {
+  it("notes no secret, in a file that only its owner can read and that goes with destroy", async () => {
     const apiKey = "an-api-key-nobody-may-see";
     const fleet = await failInLastStack(listOf(NAMES, { apiKey }));
 
     expect(await readJournal(fleet)).not.toContain(apiKey);
     expect((await stat(journalOf(fleet))).mode & 0o777).toBe(0o600);
+    await destroyFleet(fleet.context, {});
+    await expect(readJournal(fleet)).rejects.toMatchObject({ code: "ENOENT" });
   });
 });

@@ -41,7 +41,13 @@ async function problemsOf(definition: unknown): Promise<string[]> {
 }
 
 describe("a fleet's definition", () => {
-  test("is filled up with defaults", async () => {
+  test("is filled up with defaults, and keeps what it says", async () => {
+    const given = {
+      project: "My.Project_1",
+      secretsProvider: "awskms://alias/fleet",
+      dataDir: join(folder, "data"),
+    };
+    expect(await resolveFleet(definitionOf(given))).toMatchObject(given);
     expect(await resolveFleet(definitionOf({ stacks: 1 }))).toStrictEqual({
       name: "production",
       project: "apichat-fleet",
@@ -51,15 +57,6 @@ describe("a fleet's definition", () => {
       workspaces: [workspace("acme")],
       stacks: [{ name: "production-0-of-1", index: 0, workspaces: [workspace("acme")] }],
     });
-  });
-
-  test("keeps what it says", async () => {
-    const given = {
-      project: "My.Project_1",
-      secretsProvider: "awskms://alias/fleet",
-      dataDir: join(folder, "data"),
-    };
-    expect(await resolveFleet(definitionOf(given))).toMatchObject(given);
   });
 
   test("may give program and folder as URL, as text of a URL, or relative to the current folder", async () => {
@@ -120,24 +117,16 @@ describe("a fleet's definition", () => {
 
 describe("a fleet's definition is refused", () => {
   test.each([
-    ["a name", { name: "a".repeat(65) }, /^name: must be 1 to 64 of a-z/],
     ["a name that ends with a dash", { name: "a-" }, /^name: must be/],
     ["no name", { name: undefined }, /^name: must be .*, got nothing; write for example "production"$/],
     ["a thousand stacks", { stacks: 1000 }, /^stacks: must be a whole number from 1 to 999, got 1000;/],
     ["part of a stack", { stacks: 1.5 }, /^stacks: must be a whole number from 1 to 999, got 1.5;/],
-    ["stacks as text", { stacks: "4" }, /^stacks: must be a whole number from 1 to 999, got "4";/],
-    ["no workspace", { workspaces: [] }, /^workspaces: must have at least one entry$/],
     [
       "workspaces by name",
       { workspaces: {} },
       /^workspaces: must be a list or the path of a file, got an object;/,
     ],
     ["a list that is not there", { workspaces: "/none.csv" }, /^\/none\.csv: cannot be read \(ENOENT\)/],
-    [
-      "a wrong workspace",
-      { workspaces: [{ name: "a" }] },
-      /^workspaces\[0\]\.baseUrl: is missing; must be a text$/,
-    ],
     [
       "a program elsewhere",
       { program: "https://x.example/p.ts" },

@@ -72,13 +72,10 @@ describe("reading the events of an up", () => {
     });
   });
 
-  test("a key is told beside the webhooks", () => {
+  test("a key is reported beside the webhooks, and what the engine says for those who debug it is skipped", () => {
     expect(others).toEqual([
       { name: "a", type: "pulumi-nodejs:dynamic/apichat:VerificationKey", change: "create" },
     ]);
-  });
-
-  test("what the engine says for those who debug it is left out", () => {
     expect({ failures, notes }).toEqual({ failures: [], notes: [] });
   });
 });
@@ -110,12 +107,9 @@ describe("reading the events of a preview with refresh", () => {
     ]);
   });
 
-  test("a webhook that would be made has no bot URL and no status yet", () => {
+  test("a webhook that would be made has no bot URL and no status yet, and a line printed twice is one note", () => {
     expect(byName["d"]).not.toHaveProperty("botUrl");
     expect(byName["d"]).not.toHaveProperty("status");
-  });
-
-  test("a line that the provider prints twice is one note", () => {
     expect(notes.filter((line) => line.startsWith("b: webhookUrl changes"))).toHaveLength(1);
   });
 });
