@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -18,25 +19,45 @@ const patience = (seconds: number) => ({
  * A project whose files run beside those of the others: much of their time they wait for sockets, processes and limits, so
  * more workers than two cores pay.
  */
-const project = (name: string, include: string, seconds: number, more: object = {}) =>
+const project = (name: string, include: string | string[], seconds: number, more: object = {}, test = {}) =>
   ({
     ...more,
     test: {
       name,
       root,
-      include: [`test/${include}`],
+      include: [include].flat().map((one) => `test/${one}`),
       ...patience(seconds),
       maxWorkers: 4,
       sequence: { groupOrder: 0 },
+      ...test,
     },
   }) satisfies TestProjectInlineConfiguration;
+
+/** These replace modules, so each has a worker of its own. The other unit tests share theirs. */
+const ALONE = ["unit/client/{proxy,retries}.test.ts", "unit/responder/signature-web.test.ts"];
+
+/** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
+const LONGEST = /test\/(package\/programs|engine\/(fleet|examples|start|handshake|rotation)|model|cloud)/;
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   root,
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       // Of the sources.
-      project("unit", "unit/**/*.test.ts", 60, sources),
+      project("unit", "unit/**/*.test.ts", 60, sources, {
+        exclude: ALONE.map((one) => `test/${one}`),
+        isolate: false,
+      }),
+      project("unit-alone", ALONE, 60, sources),
       // Simulated runs of the engine over the provider's own interface, without the engine.
       project("model", "model/**/*.test.ts", 60, sources),
       project("contract", "contract/{node,fetch,lambda}.test.ts", 60, sources),
