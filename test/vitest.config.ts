@@ -8,6 +8,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 /** The responder's conditional import, taken from the sources: these tests need no build. */
 const sources = { resolve: { alias: { "#hmac": `${root}provider/responder/hmac-node.ts` } } };
 
+const AFTER_FILE = [`${root}test/support/after-file.ts`];
+
 /** What waits ends with what it waits for. These limits only end what would never come, so they fit a busy machine too. */
 const patience = (seconds: number) => ({
   testTimeout: seconds * 1000,
@@ -27,6 +29,7 @@ const project = (name: string, include: string | string[], seconds: number, more
       root,
       include: [include].flat().map((one) => `test/${one}`),
       ...patience(seconds),
+      setupFiles: AFTER_FILE,
       maxWorkers: 4,
       sequence: { groupOrder: 0 },
       ...test,
@@ -39,10 +42,12 @@ const ALONE = ["unit/client/{proxy,retries}.test.ts", "unit/responder/signature-
 /** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
 const LONGEST = /test\/(package\/programs|engine\/(fleet|examples|start|handshake|rotation)|model|cloud)/;
 
+const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's own
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
     return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
   }
 }
@@ -86,6 +91,7 @@ export default defineConfig({
           root,
           include: ["test/browser/**/*.test.ts"],
           ...patience(120),
+          setupFiles: AFTER_FILE,
           globalSetup: "test/browser/one-browser.ts",
           maxWorkers: 1,
           sequence: { groupOrder: 2 },

@@ -15,18 +15,13 @@ import {
 } from "node:net";
 import { buffer, text } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
-import { afterAll } from "vitest";
 
-/** Undone when the file's tests are through, not after each: tests may run side by side. */
 const cleanups: (() => unknown)[] = [];
-// The screenshots take a server too, without a test around it.
-if (process.env["VITEST"] !== undefined) {
-  afterAll(async () => {
-    await Promise.all(cleanups.splice(0).map((cleanUp) => cleanUp()));
-  });
-}
 
+/** Undone when the file's tests are through (see after-file.ts), not after each: tests may run side by side. */
 export const afterTests = (cleanUp: () => unknown): void => void cleanups.push(cleanUp);
+
+export const cleanUp = (): Promise<unknown> => Promise.all(cleanups.splice(0).map((one) => one()));
 
 /** A request that came in whole. */
 export interface Received {

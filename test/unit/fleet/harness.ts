@@ -2,18 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { resolveFleet } from "../../../provider/fleet/resolve.ts";
 import type { FleetContext } from "../../../provider/fleet/run-context.ts";
 import type { FleetEvent } from "../../../provider/fleet/run-options.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
+import { afterTests } from "../../support/http.ts";
 import { FakeWorkers } from "./fake-workers.ts";
-
-const folders: string[] = [];
-afterAll(async () => {
-  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
-});
 
 /** Names that the hash spreads over every one of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
@@ -43,7 +39,7 @@ export async function openTestFleet(
   workspaces: readonly ListedWorkspace[] = listOf(NAMES),
 ): Promise<TestFleet> {
   const folder = await mkdtemp(join(tmpdir(), "fleet-"));
-  folders.push(folder);
+  afterTests(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "program.ts"), "export default () => ({});\n");
   return openIn({ folder, workspaces, stacks: 4, workers: new FakeWorkers() });
 }

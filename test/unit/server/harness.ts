@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterTests } from "../../support/http.ts";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { readInstance, type Instance } from "../../../provider/server/control-client.js";
 import { startServer, type RunningServer } from "../../../provider/server/server.js";
@@ -12,16 +12,18 @@ export const ACME = { acme: { verificationKeys: [KEY] } };
 
 const folders: string[] = [];
 const running: RunningServer[] = [];
-afterAll(async () => {
-  for (const server of running) server.stop();
-  await Promise.all(running.map((server) => server.stopped));
-  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
-});
+const endAll = async (): Promise<void> => {
+  const servers = running.splice(0);
+  for (const server of servers) server.stop();
+  await Promise.all(servers.map((server) => server.stopped));
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true })));
+};
 
 /** A folder for its owner only, gone after the tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
   folders.push(folder);
+  afterTests(endAll);
   return folder;
 }
 
