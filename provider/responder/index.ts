@@ -1,6 +1,8 @@
 export { UnavailableError, type ResponderErrorCode } from "./answers.js";
 export type { Delivery, DeliveryKind, TaggedMessage } from "./delivery.js";
 export type { WaitUntil } from "./request.js";
+export { deriveVerificationKeys } from "./derive.js";
+export type { DerivationOptions } from "./derive.js";
 export { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "./forwarding.js";
 export type { ForwardVerdict } from "./forwarding.js";
 export type { Handshake } from "./handshake.js";

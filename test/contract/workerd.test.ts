@@ -1,6 +1,12 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { expect, it, vi } from "vitest";
-import { createDelivery, createResponder, verifySignature } from "../../provider/responder/index.js";
+import {
+  createDelivery,
+  createResponder,
+  deriveVerificationKeys,
+  verifySignature,
+} from "../../provider/responder/index.js";
+import { DERIVED } from "../support/derived-keys.ts";
 import { sendAsRequest } from "./fetch-driver.ts";
 import { describeResponderContract } from "./responder-contract.ts";
 
@@ -10,6 +16,10 @@ it("runs in workerd, on its WebCrypto", async () => {
   await verifySignature({ verificationKeys: "k", body: "", signature: `sha256=${"0".repeat(64)}` });
   expect(verify).toHaveBeenCalledOnce();
   verify.mockRestore();
+});
+
+it.each(DERIVED)("derives the same keys as elsewhere, vector %#", async (seed, subject, rotations, keys) => {
+  expect(await deriveVerificationKeys(seed, { subject, rotations })).toEqual(keys);
 });
 
 it("lets work go on after the answer in the context that Workers give", async () => {

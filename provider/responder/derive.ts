@@ -1,0 +1,141 @@
+/** What a derived key is made of: the seed gives the secret, these make each key another one. */
+export interface DerivationOptions {
+  /** Whose key it is, such as the workspace's name: text without control characters. */
+  subject: string;
+  /** Names of rotations, the current one first, such as `["2026-12", "2026-09"]`. At least one, none twice. */
+  rotations: readonly string[];
+}
+
+/** How many there may be: each seed has a key of each rotation, and each key is tried for a delivery that none has signed. */
+export const MOST_SEEDS = 3;
+export const MOST_ROTATIONS = 10;
+
+const LEAST_SEED_BYTES = 32;
+const LEAST_DISTINCT = 10;
+const DERIVED_BYTES = 32;
+
+/** The first line of the info string (RFC 5869, section 3.2). A change of the derivation needs another one. */
+const PURPOSE = "pulumi-apichat verification key 1";
+
+/** How many subjects' keys are kept; past it those derived first are dropped. */
+const SUBJECTS_KEPT = 16_384;
+
+/**
+ * Derives the verification keys of one workspace from a secret seed, the current one first: the same as `VerificationKey`
+ * with `derivedFrom` has in `keys`. So an endpoint needs one secret for any number of workspaces.
+ *
+ * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without padding. The info
+ * string has three lines: `pulumi-apichat verification key 1`, the subject and the rotation, joined by line feeds.
+ *
+ * Of a list of seeds the first derives the current key, and the keys of the others verify too: so a seed is rotated. Results are
+ * cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject or rotation that is empty
+ * or has control characters.
+ *
+ * @example
+ * const responder = createResponder({
+ *   verificationKeys: ({ url }) =>
+ *     deriveVerificationKeys(seed, { subject: workspaceOf(url), rotations: ["2026-12", "2026-09"] }),
+ *   onDelivery,
+ * });
+ */
+export async function deriveVerificationKeys(
+  seed: string | readonly string[],
+  { subject, rotations }: DerivationOptions,
+): Promise<string[]> {
+  const cacheKey = JSON.stringify([seed, subject, rotations]);
+  const known = derived.get(cacheKey);
+  if (known !== undefined) return [...known];
+  const problems = [...problemsOfSeed("seed", seed), ...problemsOfDerivation({ subject, rotations })];
+  if (problems.length > 0) throw new TypeError(problems.join("; "));
+  const pairs = [seed].flat().flatMap((secret) => rotations.map((rotation) => [secret, rotation] as const));
+  const keys = await Promise.all(
+    pairs.map(async ([secret, rotation]) => {
+      const info = [PURPOSE, subject, rotation].join("\n");
+      return toBase64Url(await hkdf({ secret: encoder.encode(secret), info: encoder.encode(info) }));
+    }),
+  );
+  derived.set(cacheKey, keys);
+  dropOldest();
+  return [...keys];
+}
+
+const derived = new Map<string, readonly string[]>();
+
+function dropOldest(): void {
+  if (derived.size <= SUBJECTS_KEPT) return;
+  const [oldest] = derived.keys();
+  if (oldest !== undefined) derived.delete(oldest);
+}
+
+const encoder = new TextEncoder();
+
+/** HKDF-SHA256 (RFC 5869), with the Web Crypto API that Node, Workers and Lambda share. */
+export async function hkdf({
+  secret,
+  info,
+  salt = new Uint8Array(),
+  bytes = DERIVED_BYTES,
+}: {
+  secret: Uint8Array<ArrayBuffer>;
+  info: Uint8Array<ArrayBuffer>;
+  salt?: Uint8Array<ArrayBuffer>;
+  bytes?: number;
+}): Promise<Uint8Array> {
+  const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt, info };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, bytes * 8));
+}
+
+const toBase64Url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
+
+const CONTROL = /\p{Cc}/u;
+const HEX = /^[0-9a-f]+$/i;
+
+/** What is wrong with a seed, or a list of them, one line each. Nothing of a seed is in it. */
+export function problemsOfSeed(field: string, seed: unknown): string[] {
+  const seeds = [seed].flat();
+  if (seeds.length === 0 || seeds.length > MOST_SEEDS) {
+    return [`${field}: must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seeds.length}`];
+  }
+  return seeds.flatMap((one, index) => {
+    const problem = problemOfSeed(one);
+    return problem === undefined ? [] : [`${Array.isArray(seed) ? `${field}[${index}]` : field}: ${problem}`];
+  });
+}
+
+/** Base64 holds six bits a character, and hex four; a text that repeats few characters was not drawn at random. */
+function problemOfSeed(seed: unknown): string | undefined {
+  const hint = "make one with: openssl rand -base64 32";
+  if (typeof seed !== "string") return `must be a text of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`;
+  const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
+  if (bytes < LEAST_SEED_BYTES) {
+    return `must hold at least ${LEAST_SEED_BYTES} random bytes, got a text for at most ${bytes}; ${hint}`;
+  }
+  if (CONTROL.test(seed) || seed.trim() !== seed)
+    return `must have no white space around it and no control characters; ${hint}`;
+  if (new Set(seed).size >= LEAST_DISTINCT) return undefined;
+  return `must be random, and has only ${new Set(seed).size} different characters; ${hint}`;
+}
+
+/** What is wrong with subject and rotations, one line each. */
+export function problemsOfDerivation({ subject, rotations }: DerivationOptions): string[] {
+  return [
+    ...problemsOfText("subject", subject),
+    ...rotations.flatMap((rotation, index) => problemsOfText(`rotations[${index}]`, rotation)),
+    ...(rotations.length === 0 || rotations.length > MOST_ROTATIONS
+      ? [
+          `rotations: must name 1 to ${MOST_ROTATIONS}, got ${rotations.length}; write for example ["2026-12"]`,
+        ]
+      : []),
+    ...(new Set(rotations).size < rotations.length ? ["rotations: must name each rotation once"] : []),
+  ];
+}
+
+function problemsOfText(field: string, text: string): string[] {
+  if (text !== "" && !CONTROL.test(text) && text.isWellFormed()) return [];
+  return [`${field}: must be a non-empty text without control characters; write for example "2026-12"`];
+}
