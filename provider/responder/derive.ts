@@ -45,7 +45,11 @@ export async function deriveVerificationKeys(
   const cacheKey = JSON.stringify([seed, subject, rotations]);
   const known = derived.get(cacheKey);
   if (known !== undefined) return [...known];
-  const problems = [...problemsOfSeed("seed", seed), ...problemsOfDerivation({ subject, rotations })];
+  const problems = [
+    ...problemsOfSeed(seed).map((problem) => `seed: ${problem}`),
+    ...[problemOfLine(subject) ?? []].flat().map((problem) => `subject: ${problem}`),
+    ...problemsOfRotations(rotations).map((problem) => `rotations: ${problem}`),
+  ];
   if (problems.length > 0) throw new TypeError(problems.join("; "));
   const pairs = [seed].flat().flatMap((secret) => rotations.map((rotation) => [secret, rotation] as const));
   const keys = await Promise.all(
@@ -95,15 +99,15 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** What is wrong with a seed, or a list of them, one line each. Nothing of a seed is in it. */
-export function problemsOfSeed(field: string, seed: unknown): string[] {
-  const seeds = [seed].flat();
-  if (seeds.length === 0 || seeds.length > MOST_SEEDS) {
-    return [`${field}: must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seeds.length}`];
+/** What is wrong with a seed or a list of them, one line each. Nothing of a seed is in it. */
+export function problemsOfSeed(seed: unknown): string[] {
+  if (!Array.isArray(seed)) return [problemOfSeed(seed)].flatMap((problem) => problem ?? []);
+  if (seed.length === 0 || seed.length > MOST_SEEDS) {
+    return [`must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seed.length}`];
   }
-  return seeds.flatMap((one, index) => {
+  return seed.flatMap((one, index) => {
     const problem = problemOfSeed(one);
-    return problem === undefined ? [] : [`${Array.isArray(seed) ? `${field}[${index}]` : field}: ${problem}`];
+    return problem === undefined ? [] : [`[${index}] ${problem}`];
   });
 }
 
@@ -111,31 +115,36 @@ export function problemsOfSeed(field: string, seed: unknown): string[] {
 function problemOfSeed(seed: unknown): string | undefined {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string") return `must be a text of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`;
+  if (CONTROL.test(seed) || seed.trim() !== seed) {
+    return `must have no white space around it and no control characters; ${hint}`;
+  }
   const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
   if (bytes < LEAST_SEED_BYTES) {
     return `must hold at least ${LEAST_SEED_BYTES} random bytes, got a text for at most ${bytes}; ${hint}`;
   }
-  if (CONTROL.test(seed) || seed.trim() !== seed)
-    return `must have no white space around it and no control characters; ${hint}`;
   if (new Set(seed).size >= LEAST_DISTINCT) return undefined;
-  return `must be random, and has only ${new Set(seed).size} different characters; ${hint}`;
+  return `must be random, got a text of only ${new Set(seed).size} different characters; ${hint}`;
 }
 
-/** What is wrong with subject and rotations, one line each. */
-export function problemsOfDerivation({ subject, rotations }: DerivationOptions): string[] {
+/** What is wrong with the list of rotations, one line each. */
+export function problemsOfRotations(rotations: unknown): string[] {
+  const hint = 'write for example ["2026-12"]';
+  if (!Array.isArray(rotations) || rotations.length === 0 || rotations.length > MOST_ROTATIONS) {
+    const got = Array.isArray(rotations) ? `${rotations.length}` : "none";
+    return [`must be a list of 1 to ${MOST_ROTATIONS} names, got ${got}; ${hint}`];
+  }
+  const repeated = rotations.filter((rotation, index) => rotations.indexOf(rotation) < index);
   return [
-    ...problemsOfText("subject", subject),
-    ...rotations.flatMap((rotation, index) => problemsOfText(`rotations[${index}]`, rotation)),
-    ...(rotations.length === 0 || rotations.length > MOST_ROTATIONS
-      ? [
-          `rotations: must name 1 to ${MOST_ROTATIONS}, got ${rotations.length}; write for example ["2026-12"]`,
-        ]
-      : []),
-    ...(new Set(rotations).size < rotations.length ? ["rotations: must name each rotation once"] : []),
+    ...rotations.flatMap((rotation, index) => {
+      const problem = problemOfLine(rotation);
+      return problem === undefined ? [] : [`[${index}] ${problem}; ${hint}`];
+    }),
+    ...repeated.map((rotation) => `must name each rotation once, got ${JSON.stringify(rotation)} twice`),
   ];
 }
 
-function problemsOfText(field: string, text: string): string[] {
-  if (text !== "" && !CONTROL.test(text) && text.isWellFormed()) return [];
-  return [`${field}: must be a non-empty text without control characters; write for example "2026-12"`];
+/** What is wrong with a text that is to be one line of the info string. */
+export function problemOfLine(text: unknown): string | undefined {
+  const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
+  return isLine ? undefined : "must be a non-empty text without control characters";
 }

@@ -16,7 +16,10 @@ export interface VerificationKeyInputs {
   keep?: number;
   bytes?: number;
   initial?: string;
-  /** Only in the inputs of a create, where check foresees it: see lifecycle.ts. */
+  /** With a seed: whose keys they are, and the rotations that they are derived for. */
+  subject?: string;
+  rotations?: string[];
+  /** Only of derived keys, and in the inputs of a create that has `initial`: what check foresees, see lifecycle.ts. */
   current?: string;
   /** The same. */
   keys?: string[];
@@ -32,6 +35,10 @@ export interface VerificationKeyState {
   bytes: number;
   /** The last one that was set, as with `rotation`. */
   initial?: string;
+  subject?: string;
+  rotations?: string[];
+  /** How many of the first keys are derived. Absent: none is. */
+  derived?: number;
   current: string;
   /** The current one first, then the earlier ones, youngest first. Never empty. */
   keys: string[];
@@ -46,14 +53,31 @@ export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): numbe
 export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
 
-/** The outputs after a create or an update. What the program no longer says of `rotation` and `initial` stays on record. */
+/**
+ * The outputs after a create or an update. What the program no longer says of `rotation` and `initial` stays on record, and
+ * nothing of how keys are derived.
+ */
 export function toState(
   inputs: VerificationKeyInputs,
   keys: Pick<VerificationKeyState, "current" | "keys">,
   before?: VerificationKeyState,
 ): VerificationKeyState {
-  return { ...before, ...inputs, keep: keepOf(inputs), bytes: bytesOf(inputs), ...keys, stateVersion: 1 };
+  const { subject: _subject, rotations: _rotations, derived: _derived, ...recorded } = before ?? {};
+  const derived = derivedOf(inputs);
+  return {
+    ...recorded,
+    ...inputs,
+    keep: keepOf(inputs),
+    bytes: bytesOf(inputs),
+    ...(derived !== undefined && { derived: derived.length }),
+    ...keys,
+    stateVersion: 1,
+  };
 }
+
+/** The keys that check has derived, the current one first; undefined where they are random. */
+export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
+  rotations === undefined ? undefined : keys;
 
 /** Gives a stored state. Throws `invalid_config` for what is none of ours: a read by id gives the inputs alone. */
 export function requireState(stored: Partial<VerificationKeyState>): VerificationKeyState {

@@ -1,7 +1,13 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { UNKNOWN, warningOfKey, type CheckResult, type RawInputs } from "../lib/checks.js";
-import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
+import { expected, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
+import {
+  deriveVerificationKeys,
+  problemOfLine,
+  problemsOfRotations,
+  problemsOfSeed,
+} from "../responder/derive.js";
 import { printLine, report, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
@@ -9,18 +15,18 @@ import {
   LEAST_BYTES,
   MOST_BYTES,
   MOST_KEPT,
-  keepOf,
+  derivedOf,
   requireState,
   toState,
   type VerificationKeyInputs,
   type VerificationKeyState,
 } from "./contract.js";
-import { countDropped, decideNextKey, firstKeys, nextKeys } from "./next-keys.js";
+import { countDropped, decideNextKeys, firstKeys, nextKeys } from "./next-keys.js";
 
 /** The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. Nothing is remote, nothing to delete. */
 export const VerificationKey = {
   check: (olds: Record<string, unknown>, news: RawInputs): Promise<CheckResult<VerificationKeyInputs>> =>
-    report(news.name, async () => checkKey(olds, news)),
+    report(news.name, () => checkKey(olds, news)),
 
   diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<KeyDiff> =>
     report(news.name, async () => diffKey(requireState(olds), news)),
@@ -55,23 +61,55 @@ const count = (least: number, most: number, usual: number): z.ZodType => {
   return orUnknown(z.int({ error }).min(least, { error }).max(most, { error }));
 };
 
+/** An input that has no place beside another one. */
+const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
+
 const rotationError = expected("a non-empty string", 'write for example "2026-12"');
 
-const SCHEMA = z.object({
+const keep = count(0, MOST_KEPT, DEFAULT_KEEP);
+
+const RANDOM = z.object({
   rotation: orUnknown(z.string({ error: rotationError }).min(1, { error: rotationError })),
-  keep: count(0, MOST_KEPT, DEFAULT_KEEP),
+  keep,
   bytes: count(LEAST_BYTES, MOST_BYTES, DEFAULT_BYTES),
   initial: orUnknown(verificationKey()),
+  subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
+  rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
+});
+
+/** Whether a preview does not know a value, or an item of it. */
+const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
+
+const ofKnown = (problemsOfValue: (value: unknown) => readonly string[]): z.ZodType =>
+  worded((value) => (isUnknown(value) ? undefined : problemsOfValue(value)));
+
+const DERIVED = z.object({
+  derivedFrom: ofKnown(problemsOfSeed),
+  subject: orUnknown(worded(problemOfLine)),
+  rotations: ofKnown(problemsOfRotations),
+  keep,
+  rotation: refused('is for random keys; write rotations: ["2026-12"]'),
+  bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
+  initial: refused(
+    "is for random keys; to move to derived ones, leave it out: keys of before stay, as many as keep",
+  ),
 });
 
 /** Finds everything that is wrong at once. No I/O. Values that a preview does not know pass. */
-function checkKey(olds: Record<string, unknown>, news: RawInputs): CheckResult<VerificationKeyInputs> {
-  const { current: _current, keys: _keys, ...given } = news;
+async function checkKey(
+  olds: Record<string, unknown>,
+  news: RawInputs,
+): Promise<CheckResult<VerificationKeyInputs>> {
   // An argument that resolves to undefined arrives as null.
-  const known = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
-  const inputs = Object.fromEntries(known) as unknown as VerificationKeyInputs;
-  const failures = toFailures(problemsOf(SCHEMA, inputs), ["initial"]);
+  const given = Object.fromEntries(
+    Object.entries(news).filter(([, value]) => value !== null && value !== undefined),
+  );
+  const { current: _current, keys: _keys, derivedFrom, ...known } = given;
+  const inputs = known as unknown as VerificationKeyInputs;
+  const schema = derivedFrom === undefined ? RANDOM : DERIVED;
+  const failures = toFailures(problemsOf(schema, { ...known, derivedFrom }), ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
+  if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };
   const warning = inputs.initial === undefined ? undefined : warningOfKey(inputs.initial);
   if (warning !== undefined) printLine(inputs.name, `warning: initial ${warning}`);
   const isCreate = olds["name"] === undefined;
@@ -88,6 +126,17 @@ function foresee(inputs: VerificationKeyInputs): VerificationKeyInputs {
   return { ...inputs, current: initial, keys: [initial] };
 }
 
+/** Puts the keys in the seed's place: the seed itself does not enter the state. */
+async function derive(
+  inputs: VerificationKeyInputs,
+  seed: string | string[],
+): Promise<VerificationKeyInputs> {
+  const { name, subject = name, rotations = [] } = inputs;
+  const isKnown = ![seed, subject, rotations].some(isUnknown);
+  const keys = isKnown ? await deriveVerificationKeys(seed, { subject, rotations }) : [UNKNOWN];
+  return { ...inputs, subject, current: keys[0] ?? UNKNOWN, keys };
+}
+
 interface KeyDiff {
   changes: boolean;
   replaces: string[];
@@ -100,23 +149,31 @@ interface KeyDiff {
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): KeyDiff {
   const lines = describeChange(state, inputs);
-  if (!Object.values(inputs).includes(UNKNOWN)) lines.forEach((line) => printLine(inputs.name, line));
+  if (!Object.values(inputs).flat().includes(UNKNOWN)) lines.forEach((line) => printLine(inputs.name, line));
   return { changes: lines.length > 0, replaces: [], deleteBeforeReplace: false };
 }
 
 /** The service signs with the replaced key until set-webhook has handed it the new one. */
-const KEEPS_NONE =
-  "warning: keep is 0, so deliveries are refused until set-webhook has run; leave keep out while a key is rotated";
+const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
+const KEEPS_NONE = `warning: keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
+const DERIVES_IT_NO_MORE = `warning: the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; keep its seed, subject and rotation behind the new ones until then`;
 
 /** A preview shows a secret that changes as [secret] on both sides, or not at all. */
 function describeChange(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
-  const { from } = decideNextKey(state, inputs);
+  const { from, others } = decideNextKeys(state, inputs);
   const dropped = countDropped(state, inputs);
+  const losesCurrent = from !== "state" && !others.includes(state.current);
+  const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
+  const added = (derivedOf(inputs) ?? []).some((key) => !state.keys.includes(key));
   return [
     ...(from === "random" ? ["a new key becomes the current one"] : []),
     ...(from === "initial" ? ["the key in initial becomes the current one"] : []),
+    ...(from === "derived"
+      ? [`the key derived for rotation ${inputs.rotations?.[0]} becomes the current one`]
+      : []),
+    ...(from === "state" && added ? ["the list of derived keys changes"] : []),
     ...(dropped > 0 ? [describeDropped(dropped)] : []),
-    ...(from !== "state" && keepOf(inputs) === 0 ? [KEEPS_NONE] : []),
+    ...(losesCurrent ? [wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE] : []),
   ];
 }
 

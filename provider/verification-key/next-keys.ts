@@ -1,44 +1,73 @@
 import { randomBytes } from "node:crypto";
-import { bytesOf, keepOf, type VerificationKeyInputs, type VerificationKeyState } from "./contract.js";
-
-/** Where the next current key comes from: it stays, it is `initial`, or it is made. */
-type NextKey = { from: "state" } | { from: "initial"; key: string } | { from: "random" };
+import {
+  bytesOf,
+  derivedOf,
+  keepOf,
+  type VerificationKeyInputs,
+  type VerificationKeyState,
+} from "./contract.js";
 
 /** The keys that a resource holds: the current one is also the first of the list. */
 type Keys = Pick<VerificationKeyState, "current" | "keys">;
+
+/** What a create or an update does: where the current key comes from, and which others stay. */
+interface NextKeys {
+  from: "state" | "initial" | "derived" | "random";
+  /** Absent if it is still to be made. */
+  current?: string;
+  others: string[];
+}
 
 /**
  * Decides what an update does. Compared is what was set last, so an input that is taken out, and put back later, does
  * nothing. A changed `initial` is the new key itself, also if `rotation` or `bytes` change with it.
  */
-export function decideNextKey(state: VerificationKeyState, inputs: VerificationKeyInputs): NextKey {
+export function decideNextKeys(state: VerificationKeyState, inputs: VerificationKeyInputs): NextKeys {
+  const derived = derivedOf(inputs);
+  if (derived !== undefined) return followDerived(state, derived, keepOf(inputs));
   const { rotation, initial } = inputs;
+  const kept = state.keys.slice(0, keepOf(inputs));
   if (initial !== undefined && initial !== state.initial && !state.keys.includes(initial)) {
-    return { from: "initial", key: initial };
+    return { from: "initial", current: initial, others: kept };
   }
   const isRotated = rotation !== undefined && rotation !== state.rotation;
-  return { from: isRotated || bytesOf(inputs) !== state.bytes ? "random" : "state" };
+  if (isRotated || bytesOf(inputs) !== state.bytes || state.derived !== undefined) {
+    return { from: "random", others: kept };
+  }
+  return { from: "state", current: state.current, others: state.keys.slice(1, 1 + keepOf(inputs)) };
 }
 
-/** How many of the earlier keys an update drops. */
+/**
+ * Derived keys come from the inputs alone. Only keys that were not derived stay behind them, as many as `keep`: the service
+ * signs with such a one until set-webhook has handed it the first derived key.
+ */
+function followDerived(state: VerificationKeyState, derived: string[], keep: number): NextKeys {
+  const [current, ...others] = derived;
+  const random = state.keys.slice(state.derived ?? 0).filter((key) => !derived.includes(key));
+  return {
+    from: current === state.current ? "state" : "derived",
+    ...(current !== undefined && { current }),
+    others: [...others, ...random.slice(0, keep)],
+  };
+}
+
+/** How many of the keys that a resource holds an update drops. */
 export function countDropped(state: VerificationKeyState, inputs: VerificationKeyInputs): number {
-  const earlier = state.keys.length - (decideNextKey(state, inputs).from === "state" ? 1 : 0);
-  return Math.max(0, earlier - keepOf(inputs));
+  const { current, others } = decideNextKeys(state, inputs);
+  return state.keys.filter((key) => key !== current && !others.includes(key)).length;
 }
 
-/** The keys of a create: `initial`, or a new one. */
+/** The keys of a create: derived ones, `initial`, or a new one. */
 export function firstKeys(inputs: VerificationKeyInputs): Keys {
-  const current = inputs.initial ?? makeKey(inputs);
-  return { current, keys: [current] };
+  const given = inputs.initial === undefined ? [] : [inputs.initial];
+  const [current = makeKey(inputs), ...others] = derivedOf(inputs) ?? given;
+  return { current, keys: [current, ...others] };
 }
 
 /** The keys after an update. */
 export function nextKeys(state: VerificationKeyState, inputs: VerificationKeyInputs): Keys {
-  const next = decideNextKey(state, inputs);
-  const keep = keepOf(inputs);
-  if (next.from === "state") return { current: state.current, keys: state.keys.slice(0, 1 + keep) };
-  const current = next.from === "initial" ? next.key : makeKey(inputs);
-  return { current, keys: [current, ...state.keys.slice(0, keep)] };
+  const { current = makeKey(inputs), others } = decideNextKeys(state, inputs);
+  return { current, keys: [current, ...others] };
 }
 
 /** A new random key: base64url without padding. */

@@ -20,14 +20,29 @@ export interface VerificationKeyArgs {
    * the current one, in place of a new key. Taking it out does nothing.
    */
   initial?: pulumi.Input<string | undefined>;
+  /**
+   * A secret seed of at least 32 random bytes, such as `openssl rand -base64 32` prints, to derive the keys from
+   * (HKDF-SHA256): the same arguments give the same keys for ever, on every machine, and `deriveVerificationKeys` gives them to
+   * an endpoint. Of a list the first derives the current key, and the keys of the others are accepted too. Needs
+   * `rotations`, and excludes `rotation`, `bytes` and `initial`. It does not enter the state. Who knows it knows all keys.
+   */
+  derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
+  /** Whose key is derived. Default: the resource's name. Give it where the resource may be renamed: another subject has other keys. */
+  subject?: pulumi.Input<string | undefined>;
+  /**
+   * With `derivedFrom`: names of 1 to 10 rotations, the current one first, such as `["2026-12", "2026-09"]`. To rotate, put
+   * a new name in front. To drop an earlier key, remove its name. Random keys of before stay in `keys`, as many as `keep`.
+   */
+  rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
 }
 
 const PROVIDER_SOURCE = providerSource("VerificationKey");
 
 /**
  * Makes the shared key of handshake and signature (section 2.1), keeps it in the stack's state, encrypted, and rotates it in
- * place. Give `current` to the webhook and `keys` to the responder: then a rotation loses no delivery. The key stands
- * nowhere else, so set `protect: true`, and `aliases` when the resource is renamed: under a new name it is a new key.
+ * place. Give `current` to the webhook and `keys` to the responder: then a rotation loses no delivery. A random key
+ * exists nowhere else, so set `protect: true`, and `aliases` when the resource is renamed: under a new name it is a new key.
+ * For many workspaces derive the keys from one seed: see `derivedFrom`.
  * Throws `invalid_config` for an argument that it does not know.
  *
  * @example
@@ -44,10 +59,13 @@ const PROVIDER_SOURCE = providerSource("VerificationKey");
 export class VerificationKey extends pulumi.CustomResource {
   /**
    * The key to register: base64url without padding, unless it came as `initial`. Secret. Unknown in the preview of a change of
-   * `keys`.
+   * `keys`, unless it is derived.
    */
   declare readonly current: pulumi.Output<string>;
-  /** The keys to accept: the current one, then the earlier ones, youngest first, as many as `keep`. Secret. */
+  /**
+   * The keys to accept: the current one, then the earlier ones, youngest first, as many as `keep`. Derived: those of the first
+   * seed in the order of `rotations`, then those of the others. Secret.
+   */
   declare readonly keys: pulumi.Output<string[]>;
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
@@ -55,23 +73,29 @@ export class VerificationKey extends pulumi.CustomResource {
     refuseUnknownArgs(name, args, KNOWN_ARGS);
     super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, toProperties(name, args), {
       ...opts,
-      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), "initial", "current", "keys"],
+      additionalSecretOutputs: [
+        ...(opts.additionalSecretOutputs ?? []),
+        "initial",
+        "derivedFrom",
+        "current",
+        "keys",
+      ],
     });
   }
 }
 
-function toProperties(name: string, { rotation, keep, bytes, initial }: VerificationKeyArgs): pulumi.Inputs {
+function toProperties(name: string, { initial, derivedFrom, ...args }: VerificationKeyArgs): pulumi.Inputs {
   const live = initial === undefined ? undefined : pulumi.secret(initial);
+  const seed = derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom);
   return {
     __provider: PROVIDER_SOURCE,
     name,
-    rotation,
-    keep,
-    bytes,
+    ...args,
     initial: live,
-    // Named, so that the SDK makes outputs of them. With a live key, check leaves or drops them: see lifecycle.ts.
-    current: live,
-    keys: live?.apply((key) => [key]),
+    derivedFrom: seed,
+    // Named, so that the SDK makes outputs of them, and secret where check puts keys in: see lifecycle.ts.
+    current: live ?? seed?.apply(() => ""),
+    keys: live?.apply((key) => [key]) ?? seed?.apply(() => []),
   };
 }
 
@@ -80,4 +104,7 @@ const KNOWN_ARGS: Record<keyof VerificationKeyArgs, true> = {
   keep: true,
   bytes: true,
   initial: true,
+  derivedFrom: true,
+  subject: true,
+  rotations: true,
 };

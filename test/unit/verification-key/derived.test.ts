@@ -1,0 +1,128 @@
+import { expect, describe, test } from "vitest";
+import { VerificationKey } from "../../../provider/dynamic.js";
+import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
+import { DERIVED, OTHER_SEED, SEED } from "../../support/derived-keys.ts";
+import { catchLines, checked, create, diff, LIVE_KEY, up, type Args } from "./harness.js";
+
+const lines = catchLines();
+
+const NOW = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
+const NEXT = { derivedFrom: SEED, rotations: ["2027-03", "2026-12"] };
+const keysOf = (
+  { derivedFrom, rotations }: { derivedFrom: string | string[]; rotations: string[] },
+  subject = "acme",
+) => deriveVerificationKeys(derivedFrom, { subject, rotations });
+
+test.each(DERIVED)(
+  "has the keys that deriveVerificationKeys gives, vector %#",
+  async (derivedFrom, subject, rotations, keys) => {
+    expect(await create({ derivedFrom, subject, rotations })).toMatchObject({ current: keys[0], keys });
+  },
+);
+
+test("has the name as its subject, no seed in inputs and state, and the same keys after a lost state", async () => {
+  const inputs = await checked(NOW);
+  const state = await create(NOW);
+  const keys = await keysOf(NOW);
+  expect(inputs).toEqual({ name: "acme", subject: "acme", rotations: NOW.rotations, current: keys[0], keys });
+  expect(state).toEqual({ ...inputs, keep: 2, bytes: 32, derived: 2, stateVersion: 1 });
+  expect(JSON.stringify([inputs, state])).not.toContain(SEED);
+  expect((await create(NOW)).keys).toEqual(state.keys);
+});
+
+test("rotates by its arguments: a preview knows the new key, an up without changes does nothing", async () => {
+  const state = await create(NOW);
+  expect(await diff(state, NOW)).toMatchObject({ changes: false });
+  const keys = await keysOf(NEXT);
+  expect(await checked(NEXT, { name: "acme" })).toMatchObject({ current: keys[0], keys });
+  expect((await up(state, NEXT)).keys).toEqual(keys);
+  expect(lines).toContain("acme: the key derived for rotation 2027-03 becomes the current one");
+});
+
+test("changes its seed by a list: the keys of the former one are accepted behind the new ones", async () => {
+  const state = await create(NOW);
+  const both = { ...NOW, derivedFrom: [OTHER_SEED, SEED] };
+  const next = await up(state, both);
+  expect(next.keys).toEqual(await keysOf(both));
+  expect(next.keys).toEqual(expect.arrayContaining(state.keys));
+  expect(lines).toEqual([expect.stringContaining("derived for rotation 2026-12")]);
+});
+
+describe("a random key becomes a derived one as in a rotation:", () => {
+  test("it stays behind the derived keys, until keep is 0", async () => {
+    const random = await create({ initial: LIVE_KEY });
+    const moved = await up(random, NOW);
+    expect(moved.keys).toEqual([...(await keysOf(NOW)), LIVE_KEY]);
+    const rotated = await up(moved, NEXT);
+    expect(rotated.keys).toEqual([...(await keysOf(NEXT)), LIVE_KEY]);
+    expect(await diff(rotated, NEXT)).toMatchObject({ changes: false });
+    expect((await up(rotated, { ...NEXT, keep: 0 })).keys).toEqual(await keysOf(NEXT));
+  });
+
+  test("and back: a new random key, with the derived ones behind it", async () => {
+    const derived = await create(NOW);
+    const back = await up(derived, {});
+    expect(back.keys).toEqual([back.current, ...derived.keys]);
+    expect(back).toEqual({
+      name: "acme",
+      keep: 2,
+      bytes: 32,
+      current: back.current,
+      keys: back.keys,
+      stateVersion: 1,
+    });
+    expect(await diff(back, {})).toMatchObject({ changes: false });
+  });
+});
+
+test.each<[string, Args]>([
+  ["rotation", { ...NOW, rotations: ["2027-03"] }],
+  ["seed", { ...NOW, derivedFrom: OTHER_SEED }],
+  ["subject", { ...NOW, subject: "globex" }],
+])("warns if the current key is derived no more, because its %s has gone", async (_what, args) => {
+  await diff(await create(NOW), args);
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),
+  );
+});
+
+test("drops an earlier key with its rotation, without a word of a warning", async () => {
+  const one = { ...NOW, rotations: ["2026-12"] };
+  expect((await up(await create(NOW), one)).keys).toEqual(await keysOf(one));
+  expect(lines).toEqual(["acme: 1 of the earlier keys is dropped: what is signed with it is refused"]);
+});
+
+test.each<Args>([
+  { ...NOW, derivedFrom: UNKNOWN },
+  { ...NOW, derivedFrom: [UNKNOWN, SEED] },
+  { ...NOW, rotations: UNKNOWN },
+  { ...NOW, rotations: [UNKNOWN] },
+  { ...NOW, subject: UNKNOWN },
+])("what a preview does not know passes, and counts as a change without a line: %#", async (args) => {
+  const state = await create(NOW);
+  expect(await checked(args)).toMatchObject({ current: UNKNOWN, keys: [UNKNOWN] });
+  expect(await diff(state, args)).toMatchObject({ changes: true, replaces: [] });
+  expect(lines).toEqual([]);
+});
+
+test.each<[Args, string, string]>([
+  [
+    { ...NOW, derivedFrom: "short-seed" },
+    "",
+    "derivedFrom: must hold at least 32 random bytes, got a text for at most 7",
+  ],
+  [{ ...NOW, derivedFrom: [SEED, 7] }, "", "derivedFrom: [1] must be a text"],
+  [{ derivedFrom: SEED }, "rotations", "rotations: must be a list of 1 to 10 names"],
+  [{ ...NOW, rotations: ["1", "1"] }, "rotations", 'rotations: must name each rotation once, got "1" twice'],
+  [{ ...NOW, subject: "" }, "subject", "subject: must be a non-empty text"],
+  [{ ...NOW, rotation: "1" }, "rotation", "rotation: is for random keys"],
+  [{ ...NOW, bytes: 32 }, "bytes", "bytes: is for random keys"],
+  [{ ...NOW, initial: LIVE_KEY }, "", "initial: is for random keys"],
+  [{ subject: "acme" }, "subject", "subject: is for derived keys"],
+  [{ rotations: ["1"] }, "rotations", "rotations: is for derived keys"],
+])("a wrong input is named, and no seed is shown: %#", async (args, property, reason) => {
+  const { failures } = await VerificationKey.check({}, { name: "acme", ...args });
+  expect(failures).toEqual([{ property, reason: expect.stringContaining(reason) as string }]);
+  expect(JSON.stringify(failures)).not.toMatch(/short-seed|a9Zt0/);
+});
