@@ -8,13 +8,15 @@ import { QUEUE_MESSAGE_BYTES } from "./lambda/queued-delivery";
 
 const config = new pulumi.Config();
 
-// A new value of `rotation` makes a new key at the next `up`; the two before it stay accepted meanwhile.
-const key = new VerificationKey("apichat", { rotation: config.get("rotation") });
+// The seed may serve many stacks: the subject gives each its own keys. The first rotation is the current one.
+const derivation = { subject: pulumi.getStack(), rotations: config.requireObject<string[]>("rotations") };
+const keySeed = config.requireSecret("keySeed");
+const key = new VerificationKey("apichat", { derivedFrom: keySeed, ...derivation });
 
-// Not in a function's environment, where everybody who may look at the function reads it.
+// The function derives the same keys. Not in its environment, where everybody who may look at the function reads it.
 const keys = new ssm.Parameter("verification-keys", {
   type: "SecureString",
-  value: key.keys.apply((list) => JSON.stringify(list)),
+  value: pulumi.jsonStringify({ seed: keySeed, ...derivation }),
 });
 
 const DAY_SECONDS = 24 * 60 * 60;

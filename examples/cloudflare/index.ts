@@ -4,7 +4,7 @@ import { ApiChatWebhook, VerificationKey } from "pulumi-apichat";
 import { bundleWorker } from "./bundle";
 import { readSettings, workersDevHostname } from "./settings";
 
-const { accountId, hostname, rotation, replayDeadLetters, ...settings } = readSettings();
+const { accountId, hostname, keySeed, rotations, replayDeadLetters, ...settings } = readSettings();
 const scriptName = `apichat-${pulumi.getStack()}`;
 
 const deliveries = new cloudflare.Queue("deliveries", { accountId, queueName: `${scriptName}-deliveries` });
@@ -19,7 +19,7 @@ const workspaces = Object.entries(settings.workspaces).map(([name, { baseUrl, fo
   name,
   baseUrl,
   forwardTo,
-  key: new VerificationKey(name, { rotation }),
+  key: new VerificationKey(name, { derivedFrom: keySeed, rotations }),
 }));
 
 const worker = new cloudflare.WorkersScript("responder", {
@@ -32,11 +32,14 @@ const worker = new cloudflare.WorkersScript("responder", {
     { type: "queue", name: "DELIVERIES", queueName: deliveries.queueName },
     { type: "queue", name: "DEAD_LETTERS", queueName: deadLetters.queueName },
     { type: "plain_text", name: "DEAD_LETTER_QUEUE", text: deadLetters.queueName },
-    // One for each workspace, because a binding holds at most 5 KB.
-    ...workspaces.map(({ name, key, forwardTo }) => ({
+    // The Worker derives the keys of every workspace from these two.
+    { type: "secret_text", name: "KEY_SEED", text: keySeed },
+    { type: "plain_text", name: "ROTATIONS", text: JSON.stringify(rotations) },
+    // One for each workspace, because a binding holds at most 5 KB. Secret, because a URL may hold a token.
+    ...workspaces.map(({ name, forwardTo }) => ({
       type: "secret_text",
       name: `WORKSPACE_${name}`,
-      text: pulumi.jsonStringify({ verificationKeys: key.keys, forwardTo }),
+      text: JSON.stringify({ forwardTo }),
     })),
   ],
   // Invocation logs hold URLs, and a handshake by query has the key in its URL.

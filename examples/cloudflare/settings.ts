@@ -13,8 +13,10 @@ export interface Settings {
   accountId: string;
   /** By name: the name is the path of the webhook URL, and the name of the resources. */
   workspaces: Record<string, Workspace>;
-  /** A new value makes a new verification key for each workspace. */
-  rotation: string | undefined;
+  /** The secret that the verification keys of all workspaces are derived from. */
+  keySeed: pulumi.Output<string>;
+  /** The current rotation first, then the earlier ones whose keys are accepted. */
+  rotations: string[];
   /** A host name in a zone of the account. Without it the Worker stands on workers.dev. */
   hostname: string | undefined;
   replayDeadLetters: boolean;
@@ -29,7 +31,8 @@ export function readSettings(): Settings {
   return {
     accountId: config.require("accountId"),
     workspaces,
-    rotation: config.get("rotation"),
+    keySeed: config.requireSecret("keySeed"),
+    rotations: config.requireObject<string[]>("rotations"),
     hostname: config.get("hostname"),
     replayDeadLetters: config.getBoolean("replayDeadLetters") ?? false,
   };

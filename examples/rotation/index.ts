@@ -3,10 +3,13 @@ import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apic
 
 const config = new pulumi.Config();
 
-// A new value of rotation makes a new key. The key stands nowhere but in the stack's state, so it is protected.
-const key = new VerificationKey("rotation", { rotation: config.get("rotation") }, { protect: true });
+// A new first rotation makes a new key; the keys of the others stay accepted. The same seed gives the same keys for ever.
+const key = new VerificationKey("rotation", {
+  derivedFrom: config.requireSecret("keySeed"),
+  rotations: config.requireObject<string[]>("rotations"),
+});
 
-// Accepts the new key and two earlier ones.
+// Accepts the key of every rotation.
 const responder = new HandshakeResponder("rotation", {
   verificationKeys: key.keys,
   forwardTo: config.get("forwardTo"),

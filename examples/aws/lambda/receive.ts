@@ -1,3 +1,4 @@
+import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import { createKeyCache } from "./key-cache";
 import { createReceiver } from "./receiver";
 import { readEnvironment } from "./environment";
@@ -8,6 +9,9 @@ const environment = readEnvironment("QUEUE_URL", "KEYS_PARAMETER");
 
 /** Answers the service: handshakes and deliveries. */
 export const handler = createReceiver({
-  keys: createKeyCache(async () => JSON.parse(await readParameter(environment.KEYS_PARAMETER))),
+  keys: createKeyCache(async () => {
+    const { seed, subject, rotations } = JSON.parse(await readParameter(environment.KEYS_PARAMETER));
+    return deriveVerificationKeys(seed, { subject, rotations });
+  }),
   queue: openQueue(environment.QUEUE_URL),
 });

@@ -1,3 +1,4 @@
+import { deriveVerificationKeys } from "pulumi-apichat/responder";
 import type { Letter } from "./letter";
 
 /** What the Pulumi program binds, and for each workspace a secret text `WORKSPACE_<name>`: {@link Workspace} as JSON. */
@@ -6,11 +7,13 @@ export interface Env {
   DEAD_LETTERS: Queue<Letter>;
   /** The name of the queue behind `DEAD_LETTERS`. */
   DEAD_LETTER_QUEUE: string;
+  /** The secret that the verification keys are derived from. */
+  KEY_SEED: string;
+  /** A JSON list: the current rotation, then the earlier ones whose keys are accepted. */
+  ROTATIONS: string;
 }
 
 export interface Workspace {
-  /** The current one and earlier ones, while the key is being rotated. */
-  verificationKeys: string[];
   forwardTo: string;
 }
 
@@ -19,3 +22,7 @@ export function findWorkspace(env: Env, name: string): Workspace | undefined {
   const binding: unknown = Reflect.get(env, `WORKSPACE_${name}`);
   return typeof binding === "string" ? (JSON.parse(binding) as Workspace) : undefined;
 }
+
+/** The keys of a workspace, as its `VerificationKey` has them. */
+export const keysOf = ({ KEY_SEED, ROTATIONS }: Env, name: string): Promise<string[]> =>
+  deriveVerificationKeys(KEY_SEED, { subject: name, rotations: JSON.parse(ROTATIONS) });

@@ -1,5 +1,5 @@
 import { createResponder, UnavailableError } from "pulumi-apichat/responder";
-import { findWorkspace, type Env } from "./environment";
+import { findWorkspace, keysOf, type Env } from "./environment";
 import { forward, replay } from "./forward";
 import { BODY_LIMIT_BYTES, writeLetter, type Letter } from "./letter";
 
@@ -7,10 +7,10 @@ export default {
   /** The webhook URL of a workspace is `/<name>`. A delivery is acknowledged once it is in the queue. */
   async fetch(request, env) {
     const name = new URL(request.url).pathname.slice(1);
-    const workspace = findWorkspace(env, name);
-    if (workspace === undefined) return Response.json({ error: NO_WORKSPACE }, { status: 404 });
+    if (findWorkspace(env, name) === undefined)
+      return Response.json({ error: NO_WORKSPACE }, { status: 404 });
     const respond = createResponder({
-      verificationKeys: workspace.verificationKeys,
+      verificationKeys: () => keysOf(env, name),
       bodyLimitBytes: BODY_LIMIT_BYTES,
       onDelivery: ({ rawBody }, context) => enqueue(writeLetter(name, context.request, rawBody), env),
     });
