@@ -59,10 +59,14 @@ Its fields; paths of files are relative to the folder of the configuration:
   port                  Required. 0 to 65535; 0 for any that is free.
   dataDir               Required. Folder of the spool and the log; made if it is missing.
   workspaces            Required. At least one, by name: 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".
-    verificationKeys    Required. One key or a list; all are accepted, so that a key can be rotated. A key is a text,
-                        { "file": path } or { "env": name }.
+    verificationKeys    One key or a list; all are accepted, so that a key can be rotated. A key is a text,
+                        { "file": path } or { "env": name }. Required without derivedFrom.
+    subject             Whose keys are derived. Default: the workspace's name.
     path                Where it takes handshakes and deliveries (POST). Default "/" and the workspace's name.
     forwardTo           URL of your program. Default: none, deliveries are kept; see apichat responder deliveries.
+  derivedFrom           Derives the keys of all workspaces from one seed, as VerificationKey does: a text, { "file": path } or
+                        { "env": name }, or a list. A workspace may list further keys.
+  rotations             With derivedFrom: the names of its rotations, such as ["2026-12", "2026-09"].
   forwardWithinSeconds  How long a delivery is tried before it becomes a dead letter. Default 86400, a day.
   bodyLimitBytes        How large a request's body may be. Default 1048576, 1 MiB.
   healthPath            Answers GET with 200, or 503 while deliveries cannot be stored. Default "/healthz".

@@ -64,11 +64,18 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
   return `must be ${bound} ${limit}`;
 }
 
+/** Gives what is wrong with a value, one text for each problem. */
+type WordsOf = (value: unknown) => string | undefined | readonly string[];
+
 /** A value whose problems a function words. */
-export const worded = (wordsOf: (value: unknown) => string | undefined | readonly string[]): z.ZodType =>
-  z.unknown().superRefine((value, context) => {
+export const worded = (wordsOf: WordsOf): z.ZodType => z.unknown().superRefine(inWordsOf(wordsOf));
+
+/** The same for `superRefine` of a schema that checks the type itself. */
+export const inWordsOf =
+  (wordsOf: WordsOf) =>
+  (value: unknown, context: z.RefinementCtx): void => {
     for (const message of [wordsOf(value) ?? []].flat()) context.addIssue({ code: "custom", message });
-  });
+  };
 
 /** A URL that may be called, or the unknown value of a preview. */
 export const httpUrl = (example: string): z.ZodType => worded((value) => problemOfUrl(value, example));

@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import { expected } from "../lib/validate.js";
+import { expected, inWordsOf } from "../lib/validate.js";
 import { checkUrl, kindOf, WORKSPACE_NAME } from "../lib/checks.js";
+import { problemOfLine, problemsOfRotations } from "../responder/derive.js";
 import { problemsOfLoops } from "./forward/loops.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
@@ -33,15 +34,16 @@ const count = (example: number): z.ZodInt =>
 
 const workspaceShape = z.strictObject(
   {
-    verificationKeys: z.union([keySource, z.array(keySource).min(1, { error: keysError })], {
-      error: keysError,
-    }),
+    verificationKeys: z
+      .union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError })
+      .optional(),
+    subject: z.string().superRefine(inWordsOf(problemOfLine)).optional(),
     path: path.optional(),
     forwardTo: z
       .string({ error: expected("a URL", 'write for example "http://127.0.0.1:3000/"') })
       .optional(),
   },
-  { error: fields("verificationKeys, path, forwardTo") },
+  { error: fields("verificationKeys, subject, path, forwardTo") },
 );
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
@@ -72,11 +74,19 @@ export const fileShape = z.strictObject(
         'write for example { "acme": { "verificationKeys": … } }',
       ),
     }),
+    derivedFrom: z
+      .union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError })
+      .optional(),
+    rotations: z.array(z.string()).superRefine(inWordsOf(problemsOfRotations)).optional(),
     forwardWithinSeconds: count(86_400).optional(),
     bodyLimitBytes: count(1_048_576).optional(),
     healthPath: path.optional(),
   },
-  { error: fields("host, port, dataDir, workspaces, forwardWithinSeconds, bodyLimitBytes, healthPath") },
+  {
+    error: fields(
+      "host, port, dataDir, workspaces, derivedFrom, rotations, forwardWithinSeconds, bodyLimitBytes, healthPath",
+    ),
+  },
 );
 
 /** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
@@ -87,7 +97,8 @@ export interface FileConfig extends z.infer<typeof fileShape> {}
 
 const partialWorkspace = z
   .object({
-    verificationKeys: workspaceShape.shape.verificationKeys.optional().catch(undefined),
+    verificationKeys: workspaceShape.shape.verificationKeys.catch(undefined),
+    subject: workspaceShape.shape.subject.catch(undefined),
     path: workspaceShape.shape.path.catch(undefined),
     forwardTo: workspaceShape.shape.forwardTo.catch(undefined),
   })
@@ -122,7 +133,27 @@ export function checkConfig(value: unknown): CheckedConfig {
   const ofShape = (error?.issues ?? []).map(({ path: at, message }) =>
     at.length === 0 ? message : `${z.core.toDotPath(at)}: ${message}`,
   );
-  return { given, workspaces: parts.workspaces ?? {}, problems: [...ofShape, ...problemsOfParts(parts)] };
+  const ofKeys = given === undefined ? [] : problemsOfKeys(given);
+  return {
+    given,
+    workspaces: parts.workspaces ?? {},
+    problems: [...ofShape, ...ofKeys, ...problemsOfParts(parts)],
+  };
+}
+
+/** Each workspace has keys of its own, or derived ones, or both. */
+function problemsOfKeys({ derivedFrom, rotations, workspaces }: FileConfig): string[] {
+  const both = 'give derivedFrom and rotations, such as { "env": "KEY_SEED" } and ["2026-12"]';
+  if ((derivedFrom === undefined) !== (rotations === undefined)) {
+    return [`${derivedFrom === undefined ? "derivedFrom" : "rotations"}: is missing; ${both}`];
+  }
+  const withoutKeys = Object.entries(workspaces).filter(
+    ([, { verificationKeys }]) => verificationKeys === undefined && derivedFrom === undefined,
+  );
+  return withoutKeys.map(
+    ([name]) =>
+      `workspaces.${name}.verificationKeys: must be a key or a list of at least one, got nothing; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
+  );
 }
 
 /** What the shape of each field cannot show: names, URLs, paths that must differ, targets that are itself. */

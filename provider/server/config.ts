@@ -5,6 +5,7 @@ import { ApiChatError } from "../errors/index.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { printUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, checkVerificationKey } from "../lib/checks.js";
+import { deriveVerificationKeys, problemsOfSeed } from "../responder/derive.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
@@ -57,7 +58,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   const bytes = await readBytes(file);
   const folder = dirname(resolve(file));
   const checked = checkConfig(parseJson(file, bytes));
-  const keys = await readKeys(checked.workspaces, folder);
+  const keys = await readKeys(checked, folder);
   const given = soundOf(file, { ...checked, problems: [...checked.problems, ...keys.problems] });
   const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => [
     name,
@@ -67,8 +68,9 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
       ...(forwardTo !== undefined && { forwardTo }),
     },
   ]);
+  const { derivedFrom: _derivedFrom, rotations: _rotations, ...rest } = given;
   const config: ServerConfig = {
-    ...given,
+    ...rest,
     dataDir: resolve(folder, given.dataDir),
     workspaces: Object.fromEntries(workspaces) as ServerConfig["workspaces"],
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
@@ -77,7 +79,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     config,
     digest: createHash("sha256").update(bytes).digest("hex"),
     warnings: [...(await warnOfModes(file, given, folder)), ...warnOfClearText(config)],
-    redact: createRedactor([...keys.byWorkspace.values()].flat()),
+    redact: createRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
   };
 }
 
@@ -124,28 +126,42 @@ function invalid(file: string, problems: readonly string[]): ApiChatError {
 }
 
 interface ReadKeys {
+  seeds: string[];
   byWorkspace: Map<string, string[]>;
   problems: string[];
 }
 
-async function readKeys(workspaces: CheckedConfig["workspaces"], folder: string): Promise<ReadKeys> {
-  const problems: string[] = [];
-  const byWorkspace = new Map<string, string[]>();
-  for (const [name, { verificationKeys }] of Object.entries(workspaces)) {
-    if (verificationKeys === undefined) continue;
-    const field = `workspaces.${name}.verificationKeys`;
-    const keys: string[] = [];
-    for (const source of [verificationKeys].flat()) {
-      const read = await readKey(source, folder);
-      if ("problem" in read) problems.push(`${field}: ${read.problem}`);
-      else {
-        keys.push(read.key);
-        problems.push(...checkVerificationKey(field, read.key).map(({ reason }) => reason));
-      }
-    }
-    byWorkspace.set(name, keys);
+/** Reads the keys of all workspaces: the derived ones first, then those that a workspace lists. */
+async function readKeys({ given, workspaces }: CheckedConfig, folder: string): Promise<ReadKeys> {
+  const { derivedFrom, rotations } = given ?? {};
+  const { texts: seeds, problems } = await readSources("derivedFrom", derivedFrom, folder);
+  if (derivedFrom !== undefined && problems.length === 0) {
+    problems.push(...problemsOfSeed(seeds).map((problem) => `derivedFrom: ${problem}`));
   }
-  return { byWorkspace, problems };
+  const canDerive = problems.length === 0 && derivedFrom !== undefined && rotations !== undefined;
+  const byWorkspace = new Map<string, string[]>();
+  for (const [name, { verificationKeys, subject = name }] of Object.entries(workspaces)) {
+    const field = `workspaces.${name}.verificationKeys`;
+    const own = await readSources(field, verificationKeys, folder);
+    problems.push(...own.problems);
+    for (const key of own.texts)
+      problems.push(...checkVerificationKey(field, key).map(({ reason }) => reason));
+    const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
+    byWorkspace.set(name, [...derived, ...own.texts]);
+  }
+  return { seeds, byWorkspace, problems };
+}
+
+async function readSources(
+  field: string,
+  sources: KeySource | KeySource[] | undefined,
+  folder: string,
+): Promise<{ texts: string[]; problems: string[] }> {
+  const read = await Promise.all([sources ?? []].flat().map((source) => readKey(source, folder)));
+  return {
+    texts: read.flatMap((one) => ("key" in one ? [one.key] : [])),
+    problems: read.flatMap((one) => ("problem" in one ? [`${field}: ${one.problem}`] : [])),
+  };
 }
 
 /** Gives a key, or why there is none. */
@@ -167,8 +183,13 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
 }
 
 /** Files with keys that others can read: it works, and should be fixed nevertheless. */
-async function warnOfModes(file: string, { workspaces }: FileConfig, folder: string): Promise<string[]> {
-  const sources = Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+async function warnOfModes(
+  file: string,
+  { workspaces, derivedFrom = [] }: FileConfig,
+  folder: string,
+): Promise<string[]> {
+  const listed = Object.values(workspaces).flatMap(({ verificationKeys = [] }) => verificationKeys);
+  const sources = [...listed, ...[derivedFrom].flat()];
   const keyFiles = sources.flatMap((source) =>
     typeof source === "object" && "file" in source ? resolve(folder, source.file) : [],
   );

@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import { loadConfig, readPlace } from "../../../provider/server/config.js";
+import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
+import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
 
 const ACME = { verificationKeys: [KEY] };
@@ -62,6 +64,47 @@ describe("a configuration", () => {
       SECOND_KEY,
       "key-of-the-environment-0123456789",
     ]);
+  });
+
+  it("derives keys from a seed, before those that a workspace lists, and from its own subject", async () => {
+    vi.stubEnv("APICHAT_TEST_SEED", SEED);
+    const { loaded } = await load({
+      ...SMALLEST,
+      workspaces: { acme: ACME, beta: { subject: "acme" }, gamma: {} },
+      derivedFrom: [{ env: "APICHAT_TEST_SEED" }],
+      rotations: ["2026-12", "2026-09"],
+    });
+    vi.unstubAllEnvs();
+    const { acme, beta, gamma } = loaded.config.workspaces;
+    const derived = await deriveVerificationKeys(SEED, {
+      subject: "acme",
+      rotations: ["2026-12", "2026-09"],
+    });
+    expect(acme?.verificationKeys).toEqual([...derived, KEY]);
+    expect(beta?.verificationKeys).toEqual(derived);
+    expect(gamma?.verificationKeys).not.toEqual(derived);
+    expect(loaded.redact(`a ${SEED} b ${String(derived[1])}`)).toBe("a [redacted] b [redacted]");
+    expect(loaded.config).not.toHaveProperty("derivedFrom");
+  });
+
+  it.each([
+    [{ derivedFrom: SEED }, "rotations: is missing"],
+    [{ rotations: ["1"] }, "derivedFrom: is missing"],
+    [{ derivedFrom: "short-seed", rotations: ["1"] }, "derivedFrom: [0] must hold at least 32 random bytes"],
+    [
+      { derivedFrom: { env: "NOT_SET" }, rotations: ["1"] },
+      "derivedFrom: must be a variable of the environment",
+    ],
+    [{ derivedFrom: SEED, rotations: [] }, "rotations: must be a list of 1 to 10 names"],
+    [
+      { derivedFrom: SEED, rotations: ["1"], workspaces: { acme: { subject: "" } } },
+      "workspaces.acme.subject: must be",
+    ],
+    [{ workspaces: { acme: {} } }, "workspaces.acme.verificationKeys: must be a key or a list"],
+  ])("is refused where keys cannot be derived, and quotes no seed: %#", async (more, problem) => {
+    const message = await refusalOf({ ...SMALLEST, ...more });
+    expect(message).toContain(problem);
+    expect(message).not.toMatch(/short-seed|a9Zt0/);
   });
 
   it("names its data folder, relative to itself, and its workspaces, also where its keys cannot be had", async () => {
