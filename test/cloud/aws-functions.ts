@@ -5,12 +5,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SQSEvent, SQSRecord } from "aws-lambda";
-import { signBody } from "pulumi-apichat/responder";
+import { deriveVerificationKeys, signBody } from "pulumi-apichat/responder";
+import { SEED } from "../support/derived-keys.ts";
 import { afterTests } from "../support/http.ts";
 import type { SentRequest } from "../support/lambda-events.ts";
 import type { AwsEndpoint, SentMessage } from "./aws-endpoint.ts";
 
 export const KEYS_PARAMETER = "verification-keys-0a1b2c3";
+
+/** What the parameter holds, as the example's program writes it. */
+export const derivation = (...rotations: string[]): string =>
+  JSON.stringify({ seed: SEED, subject: "dev", rotations });
+
+/** The key of a rotation. */
+export const keyOf = async (rotation: string): Promise<string> =>
+  (await deriveVerificationKeys(SEED, { subject: "dev", rotations: [rotation] }))[0] ?? "";
 
 /** A message in JSON that decoding and encoding as UTF-8 would change, with what PHP writes. */
 export const BYTES = Buffer.concat([

@@ -7,13 +7,15 @@ import { startAwsEndpoint, type AwsEndpoint, type SentMessage } from "./aws-endp
 import {
   type LambdaFunction,
   BYTES,
+  derivation,
   KEYS_PARAMETER,
+  keyOf,
   signDelivery,
   startForward,
   startReceive,
   toSqsEvent,
 } from "./aws-functions.ts";
-const KEY = "key of the forwarding tests";
+const KEY = await keyOf("2026-09");
 const ID = "x-apichat-delivery-id";
 
 let aws: AwsEndpoint;
@@ -156,7 +158,7 @@ describe("the forwarding function", () => {
 });
 
 test("What the receiving function queues is what the forwarding function posts", async () => {
-  aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
+  aws.parameters.set(KEYS_PARAMETER, derivation("2026-09"));
   const receive = await startReceive(aws);
   const forward = await startForward(aws, target.url);
   await receive.invoke(functionUrlEvent(await signDelivery(BYTES, KEY)));

@@ -8,14 +8,16 @@ import {
   type LambdaFunction,
   bundleFunction,
   BYTES,
+  derivation,
   KEYS_PARAMETER,
+  keyOf,
   signDelivery,
   startReceive,
   toSqsEvent,
 } from "./aws-functions.ts";
 
-const KEY = 'vk/acme+test=&<secret>"ü"-0123456789';
-const NEXT_KEY = `next ${KEY}`;
+const KEY = await keyOf("2026-09");
+const NEXT_KEY = await keyOf("2026-12");
 const BODY_LIMIT_BYTES = 700 * 1024;
 
 let aws: AwsEndpoint;
@@ -26,7 +28,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   aws.reset();
-  aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
+  aws.parameters.set(KEYS_PARAMETER, derivation("2026-09"));
 });
 
 function handshake(token: string): SentRequest {
@@ -119,7 +121,7 @@ describe("the receiving function", () => {
 
   test("takes the first delivery and the first handshake under a new key, without a new start", async () => {
     await untilKeysMayBeReadAgain(aws);
-    aws.parameters.set(KEYS_PARAMETER, JSON.stringify([NEXT_KEY, KEY]));
+    aws.parameters.set(KEYS_PARAMETER, derivation("2026-12", "2026-09"));
     expect(await request(await signDelivery(BYTES, NEXT_KEY))).toMatchObject({ statusCode: 200 });
     expect(await request(handshake(NEXT_KEY))).toMatchObject({ statusCode: 200, body: "c1" });
     expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
@@ -141,7 +143,7 @@ describe("the receiving function", () => {
       statusCode: 500,
       body: expect.stringContaining("keys_unavailable"),
     });
-    aws.parameters.set(KEYS_PARAMETER, JSON.stringify([KEY]));
+    aws.parameters.set(KEYS_PARAMETER, derivation("2026-09"));
     expect(await answer()).toMatchObject({ statusCode: 200 });
   });
 

@@ -1,9 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
 import { beforeAll, describe, expect, test } from "vitest";
+import { SEED } from "../support/derived-keys.ts";
 import { runMocked, type Declared } from "../support/mocked-program.ts";
 import { bundleFunction } from "./aws-functions.ts";
 
-const CONFIG = { rotation: "2026-12", forwardTo: "https://chat.example/inbox" };
+const ROTATIONS = ["2026-12", "2026-09"];
+const CONFIG = {
+  keySeed: SEED,
+  rotations: JSON.stringify(ROTATIONS),
+  forwardTo: "https://chat.example/inbox",
+};
 const KEYS = ["the new key", "the key before"];
 
 const TYPES = {
@@ -171,15 +177,20 @@ describe("the functions", () => {
 });
 
 test("the keys rotate with the configuration, are in an encrypted parameter, and nowhere in clear", () => {
-  expect(find("key", "apichat").inputs).toMatchObject({ rotation: "2026-12" });
+  expect(find("key", "apichat").inputs).toMatchObject({
+    derivedFrom: { secret: SEED },
+    subject: "dev",
+    rotations: ROTATIONS,
+  });
   expect(find("parameter", "verification-keys").inputs).toMatchObject({
     type: "SecureString",
-    value: { secret: JSON.stringify(KEYS) },
+    value: { secret: JSON.stringify({ seed: SEED, subject: "dev", rotations: ROTATIONS }) },
   });
   const clear = JSON.stringify([resources, outputs], (name, value: unknown) =>
     name === "secret" ? "" : value,
   );
   expect(clear).not.toMatch(/the new key|the key before/);
+  expect(clear).not.toContain(SEED);
 });
 
 describe("the webhook", () => {

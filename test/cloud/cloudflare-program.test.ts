@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { SEED } from "../support/derived-keys.ts";
 import { runMocked, type Declared } from "../support/mocked-program.ts";
 
 const PROGRAM = new URL("../../examples/cloudflare/index.ts", import.meta.url).href;
@@ -11,7 +12,8 @@ const WORKSPACES = {
 const CONFIG = {
   accountId: "0123456789abcdef0123456789abcdef",
   workspaces: JSON.stringify(WORKSPACES),
-  rotation: "2026-12",
+  keySeed: SEED,
+  rotations: JSON.stringify(["2026-12", "2026-09"]),
   hostname: "hooks.example.com",
 };
 
@@ -90,14 +92,15 @@ describe("the program", () => {
     );
   });
 
-  test("binds the keys of each workspace, the earlier ones too, and its target as a secret", () => {
+  test("binds the seed of all keys, its rotations, and the target of each workspace", () => {
     const bindings = bindingsOf(program).filter(({ type }) => type === "secret_text");
-    expect(bindings.map(({ name }) => name)).toEqual(["WORKSPACE_acme", "WORKSPACE_globex"]);
-    expect(bindings[0]?.["text"]).toEqual({
-      secret: JSON.stringify({
-        verificationKeys: ["acme-new", "acme-old"],
-        forwardTo: WORKSPACES.acme.forwardTo,
-      }),
+    expect(bindings.map(({ name }) => name)).toEqual(["KEY_SEED", "WORKSPACE_acme", "WORKSPACE_globex"]);
+    expect(bindings[0]?.["text"]).toEqual({ secret: SEED });
+    expect(bindings[1]?.["text"]).toEqual(JSON.stringify({ forwardTo: WORKSPACES.acme.forwardTo }));
+    expect(bindingsOf(program)).toContainEqual({
+      type: "plain_text",
+      name: "ROTATIONS",
+      text: JSON.stringify(["2026-12", "2026-09"]),
     });
   });
 
@@ -107,6 +110,7 @@ describe("the program", () => {
       name === "secret" ? "" : value,
     );
     expect(clear).not.toMatch(/-(new|old)"/);
+    expect(clear).not.toContain(SEED);
   });
 
   test("logs no request's URL, in which a handshake may have its key", () => {
@@ -132,7 +136,10 @@ describe("the program", () => {
   test("registers each webhook after the Worker, its consumer, its custom domain and its key, which rotates", () => {
     expect(namesOf(program, WEBHOOK)).toEqual(["acme", "globex"]);
     expect(namesOf(program, KEY)).toEqual(["acme", "globex"]);
-    expect(program.find(KEY, "acme").inputs).toMatchObject({ rotation: "2026-12" });
+    expect(program.find(KEY, "acme").inputs).toMatchObject({
+      derivedFrom: { secret: SEED },
+      rotations: ["2026-12", "2026-09"],
+    });
     expect(program.find(DOMAIN, "address").inputs).toMatchObject({
       hostname: "hooks.example.com",
       service: "apichat-prod",

@@ -1,7 +1,14 @@
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from "miniflare";
+import { deriveVerificationKeys } from "pulumi-apichat/responder";
+import { SEED } from "../support/derived-keys.ts";
 import { startServer, type Listening, type Received } from "../support/http.ts";
 
-export const KEYS = { acme: ["acme-key-of-today", "acme-key-of-yesterday"], globex: ["globex-key-of-today"] };
+const ROTATIONS = ["2026-12", "2026-09"];
+
+const keysOf = (subject: string): Promise<string[]> =>
+  deriveVerificationKeys(SEED, { subject, rotations: ROTATIONS });
+
+export const KEYS = { acme: await keysOf("acme"), globex: await keysOf("globex") };
 
 export interface StartOptions {
   /** Where the workspaces' deliveries are forwarded to; `/acme` and `/globex` are added. */
@@ -64,11 +71,11 @@ function describeModule(name: string, contents: string) {
 }
 
 function bindWorkspaces(target: string): Record<string, string> {
-  const workspaces = Object.entries(KEYS).map(([name, verificationKeys]) => [
+  const workspaces = Object.keys(KEYS).map((name) => [
     `WORKSPACE_${name}`,
-    JSON.stringify({ verificationKeys, forwardTo: `${target}/${name}` }),
+    JSON.stringify({ forwardTo: `${target}/${name}` }),
   ]);
-  return Object.fromEntries(workspaces) as Record<string, string>;
+  return { KEY_SEED: SEED, ROTATIONS: JSON.stringify(ROTATIONS), ...Object.fromEntries(workspaces) };
 }
 
 /** Calls the example's own function, as its program does. */
