@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
 import { beforeAll, describe, expect, test } from "vitest";
+import { SEED } from "../support/derived-keys.ts";
 import { API_KEY, startEndpoint, VERIFICATION_KEY, type Endpoint } from "../support/endpoint.ts";
 import { processesNaming } from "../support/processes.ts";
 import { copyExample, type ProgramFolder } from "../support/program-folder.ts";
@@ -74,9 +75,14 @@ test("quickstart registers its webhook, exports bot_url and status, and removes 
 const deliver = async (signed: { url: string; verificationKey: string }): Promise<number> =>
   (await fetch(await createDelivery("text", signed))).status;
 
-test("rotation registers a new key at the same URL, accepts both, and goes once its key is not protected", async () => {
+test("rotation registers a new key at the same URL, accepts both, and is removed", async () => {
   const { baseUrl, botUrl } = workspace("rotated");
-  const program = await open("rotation", { "apichat:baseUrl": baseUrl, "apichat:apiKey": API_KEY });
+  const program = await open("rotation", {
+    "apichat:baseUrl": baseUrl,
+    "apichat:apiKey": API_KEY,
+    keySeed: SEED,
+    "rotations[0]": "2026-09",
+  });
   const registration = () => {
     const { webhook_url: url = "", webhook_verification_key: verificationKey = "" } =
       workspace("rotated").registration ?? {};
@@ -93,20 +99,19 @@ test("rotation registers a new key at the same URL, accepts both, and goes once 
     ) as string,
   });
 
-  await configure(program, { rotation: "2026-12" });
+  await configure(program, { "rotations[0]": "2026-12", "rotations[1]": "2026-09" });
   await up(program);
   const second = registration();
   expect(second.url).toBe(first.url);
   expect(second.verificationKey).not.toBe(first.verificationKey);
   expect([await deliver(first), await deliver(second)]).toEqual([200, 200]);
 
-  await program.run("state", "unprotect", "--all", "--yes");
   await destroy(program);
   expect(workspace("rotated").registration).toBeUndefined();
   expect(await processesNaming(scene.backend.folder)).toEqual([]);
-  expect(findSecrets(program.printed(), [API_KEY, first.verificationKey, second.verificationKey])).toEqual(
-    [],
-  );
+  expect(
+    findSecrets(program.printed(), [API_KEY, SEED, first.verificationKey, second.verificationKey]),
+  ).toEqual([]);
 });
 
 const keySettings = (of: readonly string[]) =>

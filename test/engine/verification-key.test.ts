@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import type { CustomResourceOptions } from "@pulumi/pulumi";
 import { ApiChatWebhook, VerificationKey, type VerificationKeyArgs } from "pulumi-apichat";
 import { beforeAll, describe, expect, test } from "vitest";
+import { DERIVED, SEED } from "../support/derived-keys.ts";
 import { Echo } from "../support/echo.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import { argsOf, expectCleanBackend, openScene, writesSince, type Scene } from "../support/scene.ts";
@@ -122,6 +123,22 @@ describe("a webhook that takes the current key", () => {
     await up({ rotation: "1", keep: 0 }, { name: "renamed" });
     await stack.destroy();
     expect(await stack.resource("renamed", "VerificationKey")).toBeUndefined();
+  });
+
+  test("becomes a derived one, with the random one behind it; a lost state loses no derived key", async () => {
+    held.add(SEED);
+    const { keys: random } = await up({});
+    const derivation = { derivedFrom: SEED, subject: "acme", rotations: ["2026-12", "2026-09"] };
+    const derived = DERIVED[0]?.[3] ?? [];
+    const { changes, keys } = await up(derivation);
+    expect(changes).toEqual({ update: 2, same: 3 });
+    expect(keys).toEqual([...derived, ...random]);
+    expect(registeredKey()).toBe(derived[0]);
+    // A resource of another name has no state to know a key from.
+    const { keys: again } = await up(derivation, { name: "made-again" });
+    expect(again).toEqual(derived);
+    expect(registeredKey()).toBe(derived[0]);
+    await stack.destroy();
   });
 
   test("no key was printed, and none is in any file of the backend in clear", async () => {
