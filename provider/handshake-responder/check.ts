@@ -11,6 +11,12 @@ import {
   warningOfKey,
   UNKNOWN,
 } from "../lib/checks.js";
+import {
+  deriveVerificationKeys,
+  problemOfLine,
+  problemsOfRotations,
+  problemsOfSeed,
+} from "../responder/derive.js";
 import { printLine } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
@@ -29,7 +35,7 @@ export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
 ): Promise<CheckResult<ProcessInputs>> {
-  const { dataDir, organization, ...rest } = news;
+  const { dataDir, organization, derivedFrom, rotations, subjects, ...rest } = news;
   const instanceKey = await markStack(String(news["instanceKey"]), organization);
   const inputs: RawInputs = {
     ...rest,
@@ -37,9 +43,14 @@ export async function check(
     host: news["host"] ?? DEFAULT_HOST,
     dataDir: dataDir === undefined ? chooseDataDir(olds ?? {}, instanceKey) : normalizeDataDir(dataDir),
   };
-  const keys = keysOf(inputs);
+  const problems = problemsOfDerivation({ derivedFrom, rotations, subjects });
+  if (problems.length === 0 && derivedFrom !== undefined) {
+    inputs["verificationKeys"] = await addDerived(inputs, { derivedFrom, rotations, subjects });
+  }
+  const keys = problems.length > 0 ? [] : keysOf(inputs);
   const failures = [
     ...checkAsConfig(inputs),
+    ...problems,
     ...keys.flatMap(([field, key]) => checkVerificationKey(field, key)),
     ...checkPublicUrl(inputs["publicUrl"]),
     ...checkDataDir(inputs["dataDir"]),
@@ -88,6 +99,52 @@ function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
   });
   // Of what may be secret no property is named, because the engine would print its value.
   return problems.map((problem) => fail(problem, /^(host|port):/.exec(problem)?.[1]));
+}
+
+/** Inputs that check puts keys in the place of: none of them enters the state. */
+interface Derivation {
+  derivedFrom: unknown;
+  rotations: unknown;
+  subjects: unknown;
+}
+
+/** Whether a preview does not know a value, or an item of it. */
+const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
+
+function problemsOfDerivation({ derivedFrom, rotations, subjects }: Derivation): CheckFailure[] {
+  if (derivedFrom === undefined && rotations === undefined) return [];
+  if (derivedFrom === undefined)
+    return [fail("derivedFrom: is missing, and rotations are given; give both or neither")];
+  const named = Object.entries((subjects ?? {}) as Values);
+  return [
+    ...(isUnknown(derivedFrom)
+      ? []
+      : problemsOfSeed(derivedFrom).map((problem) => fail(`derivedFrom: ${problem}`))),
+    ...(isUnknown(rotations)
+      ? []
+      : problemsOfRotations(rotations).map((problem) => fail(`rotations: ${problem}`))),
+    ...named.flatMap(([name, subject = name]) => {
+      const problem = isUnknown(subject) ? undefined : problemOfLine(subject);
+      return problem === undefined ? [] : [fail(`workspaces.${name}.subject: ${problem}`)];
+    }),
+  ];
+}
+
+/** The keys of each workspace: the derived ones, then those that it lists. */
+async function addDerived(
+  { workspaces, verificationKeys }: RawInputs,
+  { derivedFrom, rotations, subjects }: Derivation,
+): Promise<unknown> {
+  if (workspaces === UNKNOWN || verificationKeys === UNKNOWN) return UNKNOWN;
+  const listed = (verificationKeys ?? {}) as Record<string, string[] | undefined>;
+  const named = (subjects ?? {}) as Record<string, string | undefined>;
+  const entries = Object.keys((workspaces ?? {}) as Values).map(async (name) => {
+    const [own = [], subject = name] = [listed[name], named[name]];
+    if ([own, derivedFrom, rotations, subject].some(isUnknown)) return [name, UNKNOWN] as const;
+    const given = { subject, rotations: rotations as string[] };
+    return [name, [...(await deriveVerificationKeys(derivedFrom as string, given)), ...own]] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** The keys with the names of their inputs, `undefined` for a workspace without any. */

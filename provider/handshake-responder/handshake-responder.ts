@@ -8,9 +8,12 @@ import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
 export interface ResponderWorkspaceArgs {
   /**
    * The keys of handshake and signature (section 2.1): one, or a list in which all are accepted, such as
-   * `VerificationKey.keys`. Kept secret. A change is applied without a restart and without a refused request.
+   * `VerificationKey.keys`. Kept secret. A change is applied without a restart and without a refused request. Needed without
+   * `derivedFrom`; beside it, these are accepted too.
    */
-  verificationKeys: pulumi.Input<string | readonly pulumi.Input<string>[]>;
+  verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
+  /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
+  subject?: pulumi.Input<string | undefined>;
   /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name; in the short form "/". */
   path?: pulumi.Input<string | undefined>;
   /**
@@ -22,6 +25,13 @@ export interface ResponderWorkspaceArgs {
 
 /** What both forms have. */
 export interface ProcessArgs {
+  /**
+   * The seed from which the keys of all workspaces are derived, or a list of them, as `VerificationKey` has it. Needs `rotations`.
+   * It does not enter the state.
+   */
+  derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
+  /** With `derivedFrom`: the rotations whose keys are accepted, such as `["2026-12", "2026-09"]`. */
+  rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
   /** The port to listen on. Default: a free one, which is kept from then on. */
   port?: pulumi.Input<number | undefined>;
   /** The address to listen on. Default: "127.0.0.1", this machine only. */
@@ -130,8 +140,13 @@ export function resolveWorkspaces(
 ): Record<string, ResolvedWorkspace> {
   if (!("workspaces" in args)) {
     refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, ...KNOWN_WORKSPACE_ARGS });
-    const { verificationKeys, path, forwardTo } = args;
-    return { [DEFAULT_WORKSPACE]: withPath({ verificationKeys, path, forwardTo }, "/") };
+    const { verificationKeys, subject, path, forwardTo } = args;
+    return {
+      [DEFAULT_WORKSPACE]: withPath(
+        { ...(verificationKeys !== undefined && { verificationKeys }), subject, path, forwardTo },
+        "/",
+      ),
+    };
   }
   refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, workspaces: true });
   const entries = Object.entries(requireObject(name, "workspaces", args.workspaces));
@@ -164,6 +179,8 @@ function requireObject<T extends object>(name: string, property: string, value: 
 }
 
 const KNOWN_PROCESS_ARGS: Record<keyof ProcessArgs, true> = {
+  derivedFrom: true,
+  rotations: true,
   port: true,
   host: true,
   publicUrl: true,
@@ -172,15 +189,17 @@ const KNOWN_PROCESS_ARGS: Record<keyof ProcessArgs, true> = {
 
 const KNOWN_WORKSPACE_ARGS: Record<keyof ResponderWorkspaceArgs, true> = {
   verificationKeys: true,
+  subject: true,
   path: true,
   forwardTo: true,
 };
 
 function toProcessArgs(
   name: string,
-  { host, port, publicUrl, dataDir }: ProcessArgs,
+  { derivedFrom, rotations, host, port, publicUrl, dataDir }: ProcessArgs,
   workspaces: Record<string, ResolvedWorkspace>,
 ): ResponderProcessArgs {
+  const seed = derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom);
   return {
     instanceKey: [pulumi.getProject(), pulumi.getStack(), name].map(toFolderName).join("/"),
     organization: organizationName(),
@@ -188,11 +207,15 @@ function toProcessArgs(
       path,
       forwardTo: keepQuerySecret(forwardTo),
     })),
+    // As unknown as the seed, where check puts derived keys in.
     verificationKeys: mapValues(workspaces, ({ verificationKeys }) =>
       pulumi
-        .secret(verificationKeys)
-        .apply((known): unknown => (typeof known === "string" ? [known] : known)),
+        .all([pulumi.secret(verificationKeys), seed])
+        .apply(([known]): unknown => (typeof known === "string" ? [known] : known)),
     ),
+    subjects: mapValues(workspaces, ({ subject }) => subject),
+    derivedFrom: seed,
+    rotations,
     host,
     port,
     publicUrl,
@@ -241,6 +264,7 @@ interface ResponderProcessArgs extends ProcessArgs {
   organization: string;
   workspaces: pulumi.Inputs;
   verificationKeys: pulumi.Inputs;
+  subjects: pulumi.Inputs;
 }
 
 const PROVIDER_SOURCE = providerSource("ResponderProcess");
@@ -262,7 +286,7 @@ class ResponderProcess extends pulumi.CustomResource {
     };
     super("pulumi-nodejs:dynamic/apichat:ResponderProcess", name, properties, {
       ...opts,
-      additionalSecretOutputs: ["verificationKeys"],
+      additionalSecretOutputs: ["verificationKeys", "derivedFrom"],
       deleteBeforeReplace: true,
     });
   }

@@ -6,6 +6,7 @@ import { forgetDeclared } from "../../../provider/handshake-responder/declared.j
 import type { ProcessInputs } from "../../../provider/handshake-responder/inputs.js";
 import type { CheckResult } from "../../../provider/lib/checks.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
+import { DERIVED, SEED } from "../../support/derived-keys.js";
 import { argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
 
 const run = isolateRuns(forgetDeclared);
@@ -205,5 +206,48 @@ describe("wrong inputs", () => {
       ["publicUrl", ""],
       ["dataDir", "dataDir"],
     ]);
+  });
+});
+
+describe("derived keys", () => {
+  const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"], subjects: {} };
+  const derived = DERIVED[0]?.[3] ?? [];
+
+  test("stand before those that a workspace lists, and nothing of the seed is in the inputs", async () => {
+    const inputs = await checked({ ...derivation, verificationKeys: { acme: [KEY] } });
+    expect(inputs.verificationKeys).toEqual({ acme: [...derived, KEY] });
+    expect(JSON.stringify(inputs)).not.toContain(SEED);
+    expect(inputs).not.toHaveProperty("rotations");
+  });
+
+  test("are all that a workspace needs, and follow its subject", async () => {
+    const workspaces = { beta: { path: "/beta" } };
+    const inputs = await checked({
+      ...derivation,
+      workspaces,
+      verificationKeys: {},
+      subjects: { beta: "acme" },
+    });
+    expect(inputs.verificationKeys).toEqual({ beta: derived });
+  });
+
+  test.each([
+    { derivedFrom: UNKNOWN, verificationKeys: { acme: UNKNOWN } },
+    { rotations: UNKNOWN },
+    { rotations: [UNKNOWN] },
+    { subjects: { acme: UNKNOWN } },
+  ])("are unknown where a preview does not know %j", async (more) => {
+    expect((await checked({ ...derivation, ...more })).verificationKeys).toEqual({ acme: UNKNOWN });
+  });
+
+  test.each([
+    [{ derivedFrom: undefined }, "derivedFrom: is missing"],
+    [{ rotations: undefined }, "rotations: must be a list"],
+    [{ derivedFrom: "short-seed" }, "derivedFrom: must hold at least 32 random bytes"],
+    [{ subjects: { acme: "" } }, "workspaces.acme.subject: must be"],
+  ])("are refused for %j, and no seed is shown", async (more, reason) => {
+    const failure = await failureWith({ ...derivation, ...more });
+    expect(failure).toEqual({ property: "", reason: expect.stringContaining(reason) as string });
+    expect(failure.reason).not.toMatch(/short-seed|a9Zt0/);
   });
 });
