@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   checkUrl,
   fail,
+  isUnknown,
   kindOf,
   type CheckFailure,
   type CheckResult,
@@ -107,9 +108,6 @@ interface Derivation {
   rotations: unknown;
   subjects: unknown;
 }
-
-/** Whether a preview does not know a value, or an item of it. */
-const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
 
 function problemsOfDerivation({ derivedFrom, rotations, subjects }: Derivation): CheckFailure[] {
   if (derivedFrom === undefined && rotations === undefined) return [];
@@ -235,7 +233,6 @@ export function diff(id: string, state: ProcessState, inputs: ProcessInputs): Di
 function printChangedKeys(state: ProcessState, { name, verificationKeys }: ProcessInputs): void {
   for (const [workspace, keys] of Object.entries(verificationKeys)) {
     if (isDeepStrictEqual(state.verificationKeys[workspace], keys)) continue;
-    const isUnknown = (keys as unknown) === UNKNOWN;
-    printLine(name, `verificationKeys of ${workspace} ${isUnknown ? "may change" : "change"}`);
+    printLine(name, `verificationKeys of ${workspace} ${isUnknown(keys) ? "may change" : "change"}`);
   }
 }

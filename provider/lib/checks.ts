@@ -3,6 +3,9 @@ import { isLoopback, printUrl } from "./url.js";
 /** Stands in an input whose value a preview does not know yet. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
+/** Whether a preview does not know a value, or an item of it. */
+export const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
+
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
 export interface CheckFailure {
   property: string;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { UNKNOWN, warningOfKey, type CheckResult, type RawInputs } from "../lib/checks.js";
+import { isUnknown, UNKNOWN, warningOfKey, type CheckResult, type RawInputs } from "../lib/checks.js";
 import { expected, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
 import {
   deriveVerificationKeys,
@@ -76,9 +76,6 @@ const RANDOM = z.object({
   subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
-
-/** Whether a preview does not know a value, or an item of it. */
-const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
 
 const ofKnown = (problemsOfValue: (value: unknown) => readonly string[]): z.ZodType =>
   worded((value) => (isUnknown(value) ? undefined : problemsOfValue(value)));
