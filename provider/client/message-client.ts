@@ -200,11 +200,11 @@ function requireOptions({
 export type MessageRetry = "unsent" | "any";
 
 /** Whether an attempt is repeated. */
-export const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
+const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
   policy === "any" || !failure.mayBeTaken ? failure : { retry: false };
 
 /** What to do next. */
-export function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): Hint[] {
+function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): Hint[] {
   if (code === "timeout") {
     return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }

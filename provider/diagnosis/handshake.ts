@@ -142,7 +142,7 @@ const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
 /** What broke the rule of section 6.1 in an answer; undefined if its body is exactly the challenge. */
-export function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
+function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);
   if (body.length === challenge.length && body.toString("latin1") === challenge) return undefined;
@@ -223,7 +223,7 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
 ];
 
 /** Why there is no answer, told by the error of the connection. */
-export function causeOfConnectionError(error: unknown): HandshakeCause {
+function causeOfConnectionError(error: unknown): HandshakeCause {
   const code = connectionCode(error);
   const known = CODES.find(([pattern]) => pattern.test(code));
   if (known !== undefined) return known[1];
@@ -240,7 +240,7 @@ const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
 /** What an error of the connection says, with its code, and without what only its library's developers need. */
-export function describeConnectionError(error: unknown): string {
+function describeConnectionError(error: unknown): string {
   const code = connectionCode(error);
   if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
   const message = error instanceof Error ? error.message : String(error);
@@ -255,5 +255,4 @@ const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
 };
 
 /** Why there is no answer, told by how far the exchange had come when its time was over. */
-export const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } =>
-  TIMED_OUT[phase];
+const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } => TIMED_OUT[phase];

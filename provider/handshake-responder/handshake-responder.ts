@@ -24,7 +24,7 @@ export interface ResponderWorkspaceArgs {
 }
 
 /** What both forms have. */
-export interface ProcessArgs {
+interface ProcessArgs {
   /**
    * The seed from which the keys of all workspaces are derived, or a list of them, as `VerificationKey` has it. Needs `rotations`.
    * It does not enter the state.
@@ -126,7 +126,7 @@ function refuseUrl(): never {
 }
 
 /** A workspace with its path. */
-export interface ResolvedWorkspace extends ResponderWorkspaceArgs {
+interface ResolvedWorkspace extends ResponderWorkspaceArgs {
   path: pulumi.Input<string>;
 }
 
@@ -134,10 +134,7 @@ export interface ResolvedWorkspace extends ResponderWorkspaceArgs {
 const DEFAULT_WORKSPACE = "default";
 
 /** Both forms as one, with the default paths. Throws `invalid_config` for a misspelt argument, and for a mix of both. */
-export function resolveWorkspaces(
-  name: string,
-  args: HandshakeResponderArgs,
-): Record<string, ResolvedWorkspace> {
+function resolveWorkspaces(name: string, args: HandshakeResponderArgs): Record<string, ResolvedWorkspace> {
   if (!("workspaces" in args)) {
     refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, ...KNOWN_WORKSPACE_ARGS });
     const { verificationKeys, subject, path, forwardTo } = args;

@@ -47,8 +47,8 @@ export default program;
 const isHeld = ({ status, fault }: { status?: number | undefined; fault: string }): boolean =>
   status === undefined && fault !== "";
 
-const doneIn = ({ output }: Command): string[] =>
-  STACKS.filter((stack) => new RegExp(`^${stack}: done in`, "m").test(output()));
+const doneIn = (command: Command): string[] =>
+  STACKS.filter((stack) => new RegExp(`^${stack}: done in`, "m").test(command.output()));
 
 describe("a user's fleet.ts, whose runs end in the middle", () => {
   let scene: Scene;
@@ -187,7 +187,7 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
     expect(JSON.parse(await run(0, "bot-urls", "--json"))).toEqual(
       Object.fromEntries(names.map((name) => [name, scene.emulator.workspace(name).botUrl])),
     );
-    const printed = commands.map(({ output }) => output()).join("\n");
+    const printed = commands.map((one) => one.output()).join("\n");
     expect(findSecrets(printed, [API_KEY, VERIFICATION_KEY])).toEqual([]);
   });
 });

@@ -96,32 +96,28 @@ describe.each(managers)("The packed tarball, installed with %s outside the repos
       WEBHOOK_URL: `${endpoint.url}/${workspace.name}`,
       VERIFICATION_KEY,
     };
-    const { run, printed } = openProgramFolder(
-      backend,
-      await writeProgram(project, program, manager),
-      environment,
-    );
-    await run("stack", "init", "dev");
+    const folder = openProgramFolder(backend, await writeProgram(project, program, manager), environment);
+    await folder.run("stack", "init", "dev");
 
-    await run("up", "--yes", "--skip-preview");
+    await folder.run("up", "--yes", "--skip-preview");
     expect(workspace.registration).toMatchObject({
       webhook_url: environment.WEBHOOK_URL,
       webhook_verification_key: VERIFICATION_KEY,
       webhook_status: "verified",
     });
-    expect(JSON.parse(await run("stack", "output", "--json"))).toEqual({
+    expect(JSON.parse(await folder.run("stack", "output", "--json"))).toEqual({
       bot_url: workspace.botUrl,
       status: "verified",
     });
 
     workspace.change({ webhook_url: `${endpoint.url}/other` });
-    expect(await run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");
+    expect(await folder.run("refresh", "--yes", "--skip-preview")).toContain("[diff: ~webhookUrl]");
     workspace.change({ webhook_url: environment.WEBHOOK_URL });
 
-    await run("destroy", "--yes", "--skip-preview");
+    await folder.run("destroy", "--yes", "--skip-preview");
     expect(workspace.registration).toBeUndefined();
-    expect(printed()).not.toMatch(/warning/i);
-    expect(findSecrets(printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+    expect(folder.printed()).not.toMatch(/warning/i);
+    expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
   });
 });
 

@@ -116,7 +116,7 @@ export const textsOf = (error: ApiChatError): string =>
 
 // By the names that the tests of other rooms still use.
 export { afterTests, freePort as closedPort, startDeafListener } from "../../support/http.js";
-export { startTcpServer, type Answer, type Received } from "../../support/http.js";
+export type { Answer, Received } from "../../support/http.js";
 export async function startServer(answer: Answer): Promise<{ origin: string; received: Received[] }> {
   const { url: origin, requests: received } = await startHttpServer(answer);
   return { origin, received };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageClient } from "../../../provider/client/index.js";
-import { inboundMessage, type InboundMessage } from "../../../schema/inbound.js";
+import { inboundMessage } from "../../../schema/inbound.js";
 import { startServer, type TestServer } from "../../support/http.js";
 import { createTestMessageClient, failureOf, FLOW_KEY, textOf, TO } from "./harness.js";
 
@@ -96,11 +96,11 @@ test.each<[string, number, string, unknown]>([
 const wire =
   (changes: object): Send =>
   (client) =>
-    client.send({ ...textOf(7, "private"), ...changes } as InboundMessage);
+    client.send({ ...textOf(7, "private"), ...changes });
 const text =
   (changes: object): Send =>
   (client) =>
-    client.sendText({ ...TO, text: "private", ...changes } as never);
+    client.sendText({ ...TO, text: "private", ...changes });
 
 /** What is wrong, and the problems by the names that the caller knows. */
 const WRONG: [string, Send, [field: string, text?: string][]][] = [

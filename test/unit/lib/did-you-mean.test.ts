@@ -11,5 +11,5 @@ test.each([
   ...["", "url", "help", "retries", "x".repeat(10_000)].map((word) => [word]),
 ])("the misspelt name %.10s is taken for %s", (word, name?: string) => {
   const names = ["webhookUrl", "webhookVerificationKey", "baseUrl", "keep"];
-  expect(didYouMean(String(word), names)).toBe(name === undefined ? "" : ` (did you mean ${name}?)`);
+  expect(didYouMean(word, names)).toBe(name === undefined ? "" : ` (did you mean ${name}?)`);
 });

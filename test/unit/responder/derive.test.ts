@@ -62,7 +62,12 @@ it.each([
   ["a list without a seed", [], {}, `seed: must be a text or a list of 1 to ${MOST_SEEDS}, got a list of 0`],
   ["too many seeds", Array<string>(MOST_SEEDS + 1).fill(SEED), {}, `got a list of ${MOST_SEEDS + 1}`],
   ["a bad seed in a list", [SEED, "short"], {}, "seed: [1] must hold"],
-  ["no rotation", SEED, { rotations: [] }, `rotations: must be a list of 1 to ${MOST_ROTATIONS} names, got 0`],
+  [
+    "no rotation",
+    SEED,
+    { rotations: [] },
+    `rotations: must be a list of 1 to ${MOST_ROTATIONS} names, got 0`,
+  ],
   ["too many rotations", SEED, { rotations: text(MOST_ROTATIONS + 1) }, `got ${MOST_ROTATIONS + 1}`],
   ["a rotation twice", SEED, { rotations: ["1", "1"] }, "rotations: must name each rotation once"],
   ["an empty rotation", SEED, { rotations: ["1", ""] }, "rotations: [1] must be a non-empty text"],

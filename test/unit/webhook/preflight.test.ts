@@ -45,7 +45,7 @@ test("the handshake is posted as form and as JSON, each with a challenge of its 
   const { origin, received } = await startServer(answerHandshake());
   await run(`${origin}/hook?tenant=a%20b`);
   const sent = new Map(received.map((one) => [one.headers["content-type"], one]));
-  expect([...sent.keys()].toSorted()).toEqual(["application/json", "application/x-www-form-urlencoded"]);
+  expect(new Set(sent.keys())).toEqual(new Set(["application/json", "application/x-www-form-urlencoded"]));
   for (const one of received) {
     expect([one.method, one.path]).toEqual(["POST", "/hook?tenant=a%20b"]);
     expect(parametersOf(one)).toMatchObject({ hub_mode: "subscribe", hub_verify_token: VERIFICATION_KEY });

@@ -68,10 +68,10 @@ describe("a gate over several connections", () => {
     const entered = () => asked.filter(({ isIn }) => isIn()).length;
     for (const [index, { place }] of asked.entries()) {
       expect(entered()).toBe(Math.min(index + 2, asked.length));
-      const { leave } = await place;
-      leave();
+      const entry = await place;
+      entry.leave();
       // A place is taken back once, however often it is left.
-      leave();
+      entry.leave();
       for (const one of [first, second]) await roundTrip(one);
     }
     expect(gate.calls()).toMatchObject({ "get-webhook": 5 });
