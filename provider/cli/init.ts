@@ -232,8 +232,8 @@ config:
 `;
 
 const EXPORTS = `
-const bot_url = webhook.botUrl; // where messages of your contacts are posted
-const status = webhook.status; // "verified"
+export const bot_url = webhook.botUrl; // where messages of your contacts are posted
+export const status = webhook.status; // "verified"
 `;
 
 const WITH_RESPONDER = `import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";

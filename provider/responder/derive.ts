@@ -10,6 +10,9 @@ export interface DerivationOptions {
 export const MOST_SEEDS = 3;
 export const MOST_ROTATIONS = 10;
 
+/** Of a subject and of a rotation, in characters. */
+const LONGEST_LINE = 128;
+
 const LEAST_SEED_BYTES = 32;
 const LEAST_DISTINCT = 10;
 const DERIVED_BYTES = 32;
@@ -17,7 +20,7 @@ const DERIVED_BYTES = 32;
 /** The first line of the info string (RFC 5869, section 3.2). A change of the derivation needs another one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
-/** How many subjects' keys are kept; past it those derived first are dropped. */
+/** How many subjects' keys are kept; past it those used longest ago are dropped. */
 const SUBJECTS_KEPT = 16_384;
 
 /**
@@ -28,15 +31,13 @@ const SUBJECTS_KEPT = 16_384;
  * string has three lines: `pulumi-apichat verification key 1`, the subject and the rotation, joined by line feeds.
  *
  * Of a list of seeds the first derives the current key, and the keys of the others verify too: so a seed is rotated. Results are
- * cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject or rotation that is empty
- * or has control characters.
+ * cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject or rotation that is empty,
+ * has control characters or more than 128 characters.
  *
  * @example
- * const responder = createResponder({
- *   verificationKeys: ({ url }) =>
- *     deriveVerificationKeys(seed, { subject: workspaceOf(url), rotations: ["2026-12", "2026-09"] }),
- *   onDelivery,
- * });
+ * if (!workspaces.has(name)) return new Response(null, { status: 404 });
+ * const verificationKeys = await deriveVerificationKeys(seed, { subject: name, rotations: ["2026-12", "2026-09"] });
+ * return createResponder({ verificationKeys, onDelivery })(request);
  */
 export async function deriveVerificationKeys(
   seed: string | readonly string[],
@@ -44,7 +45,7 @@ export async function deriveVerificationKeys(
 ): Promise<string[]> {
   const cacheKey = JSON.stringify([seed, subject, rotations]);
   const known = derived.get(cacheKey);
-  if (known !== undefined) return [...known];
+  if (known !== undefined) return [...keep(cacheKey, known)];
   const problems = [
     ...problemsOfSeed(seed).map((problem) => `seed: ${problem}`),
     ...[problemOfLine(subject) ?? []].flat().map((problem) => `subject: ${problem}`),
@@ -58,17 +59,18 @@ export async function deriveVerificationKeys(
       return toBase64Url(await hkdf({ secret: encoder.encode(secret), info: encoder.encode(info) }));
     }),
   );
-  derived.set(cacheKey, keys);
-  dropOldest();
-  return [...keys];
+  return [...keep(cacheKey, keys)];
 }
 
 const derived = new Map<string, readonly string[]>();
 
-function dropOldest(): void {
-  if (derived.size <= SUBJECTS_KEPT) return;
+/** Keeps what was used last: whoever asks for many other subjects cannot fill the memory, nor push out the busy ones. */
+function keep(cacheKey: string, keys: readonly string[]): readonly string[] {
+  derived.delete(cacheKey);
+  derived.set(cacheKey, keys);
   const [oldest] = derived.keys();
-  if (oldest !== undefined) derived.delete(oldest);
+  if (derived.size > SUBJECTS_KEPT && oldest !== undefined) derived.delete(oldest);
+  return keys;
 }
 
 const encoder = new TextEncoder();
@@ -146,5 +148,6 @@ export function problemsOfRotations(rotations: unknown): string[] {
 /** What is wrong with a text that is to be one line of the info string. */
 export function problemOfLine(text: unknown): string | undefined {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
-  return isLine ? undefined : "must be a non-empty text without control characters";
+  if (isLine && text.length <= LONGEST_LINE) return undefined;
+  return `must be a text of 1 to ${LONGEST_LINE} characters without control characters`;
 }

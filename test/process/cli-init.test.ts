@@ -38,6 +38,9 @@ describe("apichat init", () => {
     expect(await init(project, ...parameters)).toMatchObject({ folder: project, files: FILES });
     expect(await readdir(project)).toEqual(FILES.toSorted());
     expect(await readFile(join(project, "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
+    expect(await readFile(join(project, "index.ts"), "utf8")).toMatch(
+      /^export const bot_url = .*\n^export const status = /m,
+    );
     await symlink(join(repository, "node_modules"), join(project, "node_modules"));
     const tsc = join(repository, "node_modules/.bin/tsc");
     expect((await execa(tsc, ["-p", "."], { cwd: project, reject: false })).stdout).toBe("");

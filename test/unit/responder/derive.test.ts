@@ -28,12 +28,23 @@ it("derives once, and gives each caller a list of its own", async () => {
   deriveBits.mockRestore();
 });
 
-it("gives 10,000 subjects different keys", async () => {
-  const subjects = Array.from({ length: 10_000 }, (_, index) => `workspace-${index}`);
-  const lists = await Promise.all(
-    subjects.map((subject) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] })),
-  );
-  expect(new Set(lists.flat()).size).toBe(10_000);
+it("gives 20,000 subjects different keys, keeps the busy ones, and not all", async () => {
+  const rotations = ["1"];
+  const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations });
+  await derive("idle");
+  await derive("busy");
+  const keys = new Set<string>();
+  for (let index = 0; index < 20_000; index++) {
+    for (const key of await derive(`workspace-${index}`)) keys.add(key);
+    if (index % 1000 === 0) await derive("busy");
+  }
+  expect(keys.size).toBe(20_000);
+  const deriveBits = vi.spyOn(crypto.subtle, "deriveBits");
+  await derive("busy");
+  expect(deriveBits).not.toHaveBeenCalled();
+  await derive("idle");
+  expect(deriveBits).toHaveBeenCalledOnce();
+  deriveBits.mockRestore();
 });
 
 const text = (count: number) => Array.from({ length: count }, (_, index) => `${index}`);
@@ -70,14 +81,15 @@ it.each([
   ],
   ["too many rotations", SEED, { rotations: text(MOST_ROTATIONS + 1) }, `got ${MOST_ROTATIONS + 1}`],
   ["a rotation twice", SEED, { rotations: ["1", "1"] }, "rotations: must name each rotation once"],
-  ["an empty rotation", SEED, { rotations: ["1", ""] }, "rotations: [1] must be a non-empty text"],
-  ["an empty subject", SEED, { subject: "" }, "subject: must be a non-empty text"],
+  ["an empty rotation", SEED, { rotations: ["1", ""] }, "rotations: [1] must be a text of 1 to 128"],
+  ["an empty subject", SEED, { subject: "" }, "subject: must be a text of 1 to 128"],
   [
     "a subject of two lines",
     SEED,
     { subject: "a\nb" },
-    "subject: must be a non-empty text without control characters",
+    "subject: must be a text of 1 to 128 characters without control characters",
   ],
+  ["a subject of a hostile length", SEED, { subject: "a".repeat(129) }, "subject: must be"],
   ["half of a character", SEED, { subject: "\ud800" }, "subject: must be"],
 ])("refuses %s, and quotes no seed", async (_name, seed, given, problem) => {
   const failing = deriveVerificationKeys(seed, { subject: "acme", rotations: ["1"], ...given });

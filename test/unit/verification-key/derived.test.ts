@@ -115,7 +115,7 @@ test.each<[Args, string, string]>([
   [{ ...NOW, derivedFrom: [SEED, 7] }, "", "derivedFrom: [1] must be a text"],
   [{ derivedFrom: SEED }, "rotations", "rotations: must be a list of 1 to 10 names"],
   [{ ...NOW, rotations: ["1", "1"] }, "rotations", 'rotations: must name each rotation once, got "1" twice'],
-  [{ ...NOW, subject: "" }, "subject", "subject: must be a non-empty text"],
+  [{ ...NOW, subject: "" }, "subject", "subject: must be a text of 1 to 128"],
   [{ ...NOW, rotation: "1" }, "rotation", "rotation: is for random keys"],
   [{ ...NOW, bytes: 32 }, "bytes", "bytes: is for random keys"],
   [{ ...NOW, initial: LIVE_KEY }, "", "initial: is for random keys"],
