@@ -103,7 +103,7 @@ describe("npm start ends cleanly", () => {
     expectInOrder(all, [
       "$ pulumi stack init dev",
       "  no space left",
-      /^pulumi stack init dev: .*exit code 3$/,
+      /^pulumi ended with exit code 3$/,
     ]);
   });
 
