@@ -1,12 +1,15 @@
+import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 import type { FleetProgram, FleetStack } from "pulumi-apichat/fleet";
+
+/** All keys are derived from this secret: `openssl rand -base64 32` makes one. */
+const derivedFrom = pulumi.secret(process.env["KEY_SEED"] ?? "");
 
 /** One stack of the fleet: what each workspace gets is up to you. The resources have the workspace's name. */
 const declareStack: FleetProgram = (stack) => {
   const workspaces = stack.workspaces.map((workspace) => ({
     ...workspace,
-    // Given while keys are rotated only. Not protected, because a workspace that leaves the list takes its key along.
-    key: new VerificationKey(workspace.name, { rotation: stack.rotation }),
+    key: new VerificationKey(workspace.name, { derivedFrom, rotations: stack.rotations }),
   }));
   const urlOf = answerHandshakes(workspaces);
 

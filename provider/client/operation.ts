@@ -1,20 +1,12 @@
 import { ApiChatError, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
-import {
-  CALL_GATE_VARIABLE,
-  CallRefusedError,
-  gateOf,
-  type Answer429,
-  type SharedGate,
-} from "./origin-gate.js";
+import { gateOf } from "./origin-gate.js";
 
 /** One call of a client, with all its attempts. */
 export interface Operation<Result> {
   name: ApiChatOperation;
   origin: string;
-  /** Asked for a permit beside this process's own gate. Default: the one that the environment names, if it does. */
-  gate?: SharedGate | undefined;
   /** The address as its error shows it. */
   at: () => string;
   /** The time for all attempts and the pauses between them, in milliseconds. Waiting for a permit does not count. */
@@ -40,21 +32,23 @@ export async function runOperation<Result>(
   operation: Operation<Result>,
 ): Promise<{ result: Result; attempts: number }> {
   const { limitMs, signal, beforeRepeat, send, judge = (failure) => failure, onRetry } = operation;
+  const gate = gateOf(operation.origin);
   let attempts = 0;
   try {
     return await withRetries(
       async (number, budget) => {
         const ended = number > 1 && beforeRepeat ? await budget.uncounted(beforeRepeat) : undefined;
         if (ended) return { ...ended, attempts };
-        const permit = await budget.uncounted(() => enterGates(operation));
+        const release = await budget.uncounted(() => gate.acquire(signal));
         attempts = number;
         try {
           return { result: await send(budget.leftMs), attempts };
         } catch (error) {
-          permit.note(error);
+          const pauseMs = pauseOf(error, limitMs);
+          if (pauseMs > 0) gate.pause(pauseMs);
           throw error;
         } finally {
-          permit.release();
+          release();
         }
       },
       {
@@ -70,56 +64,11 @@ export async function runOperation<Result>(
   }
 }
 
-/** The right to send one request. */
-interface Permit {
-  /** Notes a failure: HTTP 429 pauses the origin, in this process and in those that share the gate. */
-  note(error: unknown): void;
-  release(): void;
-}
-
-/** Waits for the turn of one attempt: first at this process's own gate, then at the shared one. */
-async function enterGates({ name, origin, signal, limitMs, gate }: Operation<unknown>): Promise<Permit> {
-  const own = gateOf(origin);
-  const release = await own.acquire(signal);
-  try {
-    const place = await (gate ?? (await environmentGate()))?.enter({ origin, operation: name }, signal);
-    let answer429: Answer429 | undefined;
-    return {
-      note: (error) => {
-        answer429 = toAnswer429(error, limitMs);
-        if (answer429) own.pause(answer429.pauseMs);
-      },
-      release: () => {
-        place?.leave(answer429);
-        release();
-      },
-    };
-  } catch (error) {
-    release();
-    throw error;
-  }
-}
-
-let opened: { path: string; gate: Promise<SharedGate> } | undefined;
-
-/** The gate that the environment names, if it names one: one connection a process, made on the first use. */
-async function environmentGate(): Promise<SharedGate | undefined> {
-  const path = process.env[CALL_GATE_VARIABLE];
-  if (!path) return undefined;
-  if (opened?.path !== path) opened = { path, gate: connectToGate(path) };
-  return opened.gate;
-}
-
-/** Loaded here: few processes share a gate. */
-async function connectToGate(path: string): Promise<SharedGate> {
-  const { GateConnection } = await import("./shared-gate.js");
-  return new GateConnection(path);
-}
-
-function toAnswer429(error: unknown, limitMs: number): Answer429 | undefined {
-  if (!(error instanceof AttemptError) || error.failure.httpStatus !== 429) return undefined;
+/** How long a failure holds back every further call to the origin, in milliseconds: after HTTP 429, as the answer says. */
+function pauseOf(error: unknown, limitMs: number): number {
+  if (!(error instanceof AttemptError) || error.failure.httpStatus !== 429) return 0;
   // Not longer than a call may take, so that no answer stops the process for good.
-  return { pauseMs: Math.min(error.failure.retryAfterMs ?? 0, limitMs) };
+  return Math.min(error.failure.retryAfterMs ?? 0, limitMs);
 }
 
 function explain(
@@ -129,9 +78,6 @@ function explain(
 ): unknown {
   const what = `${operation} ${operation === "message" ? "to" : "at"} ${at()}`;
   const facts = { at: at() };
-  if (error instanceof CallRefusedError) {
-    return new ApiChatError("unavailable", `${what}: ${error.message}`, { operation, attempts, facts });
-  }
   if (!(error instanceof AttemptError)) return error;
   const { failure, message, cause } = error;
   const { code, httpStatus, connection } = failure;

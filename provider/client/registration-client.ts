@@ -26,7 +26,6 @@ import {
   type ApiKeyAs,
 } from "./options.js";
 import { runOperation } from "./operation.js";
-import type { SharedGate } from "./origin-gate.js";
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
 export interface Registration {
@@ -51,8 +50,6 @@ export interface RegistrationClientOptions {
   signal?: AbortSignal;
   /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
   dispatcher?: Dispatcher;
-  /** Bounds the calls together with those of other processes. Default: the gate of the run that started this process, if one did. */
-  gate?: SharedGate;
   /** Told of each failed attempt that will be repeated. */
   onRetry?: (retry: Retry & { operation: RegistrationAction }) => void;
 }
@@ -123,7 +120,7 @@ export class RegistrationClient {
     body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
     { signal, beforeRepeat }: CallOptions,
   ): Promise<Registration | undefined> {
-    const { baseUrl, dispatcher, gate, onRetry } = this.#options;
+    const { baseUrl, dispatcher, onRetry } = this.#options;
     const url = this.#urlOf(operation);
     const secrets = [
       body.ChaveApi,
@@ -135,7 +132,6 @@ export class RegistrationClient {
     const { result } = await runOperation<Registration | undefined>({
       name: operation,
       origin: url.origin,
-      gate,
       at: () => printUrl(baseUrl),
       limitMs: this.#requestMs,
       signal: ending,

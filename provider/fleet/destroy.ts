@@ -1,34 +1,40 @@
-import { existingTasks, listExisting } from "./existing-stacks.js";
-import { failureOf, readIndex, updateIndex } from "./index-stack.js";
-import { removeJournal } from "./journal.js";
-import type { Failure, FleetReport } from "./reports.js";
-import { withRun, type FleetContext, type RunContext } from "./run-context.js";
-import type { RunOptions } from "./run-options.js";
-import { toReport } from "./run-report.js";
-import { runStacks, tellStart, type StacksRun } from "./run-stacks.js";
+import { failureOf } from "./failures.js";
+import { readIndex, updateIndex } from "./index-stack.js";
+import type { RunOptions } from "./options.js";
+import { indexStackName } from "./placement.js";
+import type { FleetReport } from "./reports.js";
+import { announce, beginRun, runStacks, toReport, type FleetContext } from "./run.js";
 
-/** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others went. */
-export function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
-  return withRun(context, { action: "destroy", options }, async (run) => {
-    const existing = await listExisting(run);
-    const hasIndex = existing.has(context.fleet.indexStack);
-    const before = hasIndex ? await readIndex(run) : undefined;
-    const tasks = existingTasks(context.fleet, existing, "destroy");
-    tellStart(run, tasks, options);
-    const stacks = await runStacks(run, tasks, options);
-    return toReport(run, stacks, await settleIndex(run, { stacks, before }));
-  });
+/** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others were removed. */
+export async function destroyFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
+  const run = await beginRun(context, "destroy", options);
+  const before = await readIndex(run);
+  const stacks = run.stacks.filter(({ name }) => run.existing.has(name));
+  announce(run, stacks);
+  const ran = await runStacks(
+    run,
+    stacks.map((stack) => ({ action: "destroy", stack })),
+  );
+  const index = indexStackName(run.fleet.name);
+  // Shares leave it to the report that joins theirs.
+  if (!run.existing.has(index) || options.shard !== undefined) return toReport(run, ran);
+  const failure =
+    ran.outcome === "done"
+      ? await failureOf(index, () => run.engine.removeStack(index))
+      : await updateIndex(run, before, ran.stacks);
+  return toReport(run, ran, failure);
 }
 
-/** Without the index stack there is nothing of the fleet left, nor of a run of it that did not end. */
-async function settleIndex(
-  run: RunContext,
-  { stacks, before }: { stacks: StacksRun; before: Awaited<ReturnType<typeof readIndex>> | undefined },
-): Promise<Failure | undefined> {
-  const { fleet, workers } = run;
-  if (stacks.outcome !== "done") return before && updateIndex(run, { before, run: stacks });
-  const { indexStack: stack, project } = fleet;
-  const failure = before && (await failureOf(stack, () => workers.removeIndex({ stack, project })));
-  if (!failure) await removeJournal(fleet);
-  return failure;
+/** Records in every stack that exists what the service shows. The index stack stays: it has what `up` has registered. */
+export async function refreshFleet(context: FleetContext, options: RunOptions): Promise<FleetReport> {
+  const run = await beginRun(context, "refresh", options);
+  const stacks = run.stacks.filter(({ name }) => run.existing.has(name));
+  announce(run, stacks);
+  return toReport(
+    run,
+    await runStacks(
+      run,
+      stacks.map((stack) => ({ action: "refresh", stack })),
+    ),
+  );
 }

@@ -1,18 +1,19 @@
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
-import type { FleetDefinition } from "./definition.js";
-import { destroyFleet } from "./destroy.js";
-import { createWorkers } from "./engine/workers.js";
-import { readIndex } from "./index-stack.js";
-import { MOST_STACKS_AT_ONCE } from "./limits.js";
+import { resolveFleet, type FleetDefinition } from "./definition.js";
+import { destroyFleet, refreshFleet } from "./destroy.js";
+import { Engine } from "./engine.js";
+import { readIndex, updateIndex } from "./index-stack.js";
+import type { PlanOptions, RotateOptions, RunOptions, UpOptions, WatchOptions } from "./options.js";
+import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
-import { refreshFleet } from "./refresh.js";
 import type { FleetReport } from "./reports.js";
-import { resolveFleet, type ResolvedStack } from "./resolve.js";
-import { rotateFleet, type RotationReport } from "./rotation.js";
-import type { FleetContext } from "./run-context.js";
-import type { PlanOptions, RotateOptions, RunOptions, UpOptions } from "./run-options.js";
+import { rotateFleet, type RotationReport } from "./rotate.js";
+import { addFailure, type FleetContext } from "./run.js";
 import { upFleet } from "./up.js";
-import { watchFleet, type DriftReport, type WatchOptions } from "./watch.js";
+import { watchFleet, type DriftReport } from "./watch.js";
+
+/** How many workspaces a stack of a new fleet has, where the definition does not give the number of stacks: see docs/figures.md. */
+const WORKSPACES_PER_STACK = 500;
 
 /**
  * A fleet that can be run. What goes wrong with a stack or a webhook is in the report; a run rejects with an `ApiChatError`
@@ -25,8 +26,8 @@ export interface Fleet {
   readonly indexStack: string;
   readonly workspaces: readonly ListedWorkspace[];
   /** All of them, also those without workspaces. */
-  readonly stacks: readonly ResolvedStack[];
-  /** Tells what `up` would do. Changes nothing. */
+  readonly stacks: readonly PlacedStack[];
+  /** Reports what `up` would do. Changes nothing. */
   plan(options?: PlanOptions): Promise<FleetPlan>;
   /** Brings every stack to what the list says, and then the index stack. */
   up(options?: UpOptions): Promise<FleetReport>;
@@ -36,15 +37,12 @@ export interface Fleet {
   destroy(options?: RunOptions): Promise<FleetReport>;
   /** Gives each workspace a new verification key, wave by wave; each wave is verified before the next. */
   rotate(options?: RotateOptions): Promise<RotationReport>;
-  /** Tells what differs between the stacks and the service. Changes nothing. */
+  /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: WatchOptions): Promise<DriftReport>;
+  /** Writes what a report of `up` or `destroy` has to the index stack: for shares, which do not write it. Gives the report, with a failure of that. */
+  recordIndex(report: FleetReport): Promise<FleetReport>;
   /** The bot URLs of the index stack, by workspace; empty before the first `up`. */
   botUrls(): Promise<Record<string, string>>;
-  /**
-   * Ends the processes of the fleet. A second call does nothing more, but with `kill` they end at once: what is under way is
-   * lost, and the locks of its stacks stay until the next run.
-   */
-  close(options?: { kill?: boolean }): Promise<void>;
 }
 
 export interface OpenFleetOptions {
@@ -53,35 +51,46 @@ export interface OpenFleetOptions {
 }
 
 /**
- * Reads the list of workspaces and splits it over the stacks. Whoever opens a fleet closes it. Throws `invalid_config` with
- * everything that is wrong with the definition or the list.
+ * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the
+ * definition or the list.
  */
 export async function openFleet(
   definition: FleetDefinition,
   { environment = {} }: OpenFleetOptions = {},
 ): Promise<Fleet> {
   const fleet = await resolveFleet(definition);
-  const workers = createWorkers({ size: MOST_STACKS_AT_ONCE, environment });
-  return toFleet({ fleet, workers, environment });
-}
-
-/** The runs of a fleet. */
-export function toFleet(context: FleetContext): Fleet {
-  const { fleet, workers } = context;
-  let closed: Promise<void> | undefined;
+  const engine = new Engine(fleet, environment);
+  await engine.prepare();
+  const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
+  const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
+  const context: FleetContext = { fleet, stacks, engine, environment };
   return {
     name: fleet.name,
     project: fleet.project,
-    indexStack: fleet.indexStack,
+    indexStack: indexStackName(fleet.name),
     workspaces: fleet.workspaces,
-    stacks: fleet.stacks,
+    stacks,
     plan: (options = {}) => planFleet(context, options),
     up: (options = {}) => upFleet(context, options),
     refresh: (options = {}) => refreshFleet(context, options),
     destroy: (options = {}) => destroyFleet(context, options),
     rotate: (options = {}) => rotateFleet(context, options),
     watch: (options = {}) => watchFleet(context, options),
-    botUrls: async () => (await readIndex(context)).botUrls,
-    close: ({ kill = false } = {}) => (kill ? workers.close({ kill }) : (closed ??= workers.close())),
+    recordIndex: async (report) => {
+      const place = { fleet, engine, existing: new Set(await engine.listStacks()) };
+      return addFailure(report, await updateIndex(place, await readIndex(place), report.stacks));
+    },
+    botUrls: async () => {
+      const existing = new Set(await engine.listStacks());
+      return (await readIndex({ fleet, engine, existing })).botUrls;
+    },
   };
+}
+
+/** A deployed fleet keeps its number of stacks, also when its list grows. */
+async function countStacks(name: string, workspaces: number, engine: Engine): Promise<number> {
+  const counts = (await engine.listStacks()).map((stack) => countInName(name, stack));
+  return (
+    counts.find((count) => count !== undefined) ?? Math.max(1, Math.ceil(workspaces / WORKSPACES_PER_STACK))
+  );
 }

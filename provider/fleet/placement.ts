@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 
 /**
  * Which stack of `count` holds a workspace, from 0. Only its name and the count decide, so that a workspace that comes or
@@ -26,4 +27,26 @@ export const indexStackName = (fleet: string): string => `${fleet}-index`;
 export function countInName(fleet: string, stack: string): number | undefined {
   const [, count] = new RegExp(`^${fleet}-\\d+-of-(\\d+)$`).exec(stack) ?? [];
   return count === undefined ? undefined : Number(count);
+}
+
+/** One stack of a fleet. */
+export interface PlacedStack {
+  name: string;
+  /** From 0. */
+  index: number;
+  workspaces: ListedWorkspace[];
+}
+
+/** All stacks of a split, also those without a workspace. */
+export function placeWorkspaces(
+  fleet: string,
+  workspaces: readonly ListedWorkspace[],
+  count: number,
+): PlacedStack[] {
+  const byStack = Map.groupBy(workspaces, ({ name }) => stackOf(name, count));
+  return Array.from({ length: count }, (_, index) => ({
+    name: stackName(fleet, index, count),
+    index,
+    workspaces: byStack.get(index) ?? [],
+  }));
 }

@@ -1,19 +1,31 @@
-import { findDeployable, listExisting, programTask, requireKnownStacks } from "./existing-stacks.js";
-import { isStale } from "./index-entries.js";
-import { readIndex } from "./index-stack.js";
+import { RegistrationClient, type Registration } from "../client/registration-client.js";
+import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { isSameUrl, printUrl } from "../lib/url.js";
+import { observeFirst } from "../webhook/observe.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
+import { toFailure } from "./failures.js";
+import { findRemovals, isStale, readIndex, requireKnownStacks } from "./index-stack.js";
+import type { PlanOptions } from "./options.js";
+import type {
+  Failure,
+  FleetReport,
+  OtherChange,
+  Outcome,
+  StackReport,
+  WebhookChange,
+  WebhookReport,
+} from "./reports.js";
 import {
-  countUnseen,
-  lookAtCreates,
-  type CreateCounts,
-  type Looked,
-  type UnknownReason,
-} from "./plan-creates.js";
-import { findRemovals } from "./removals.js";
-import type { Failure, FleetReport, OtherChange, Outcome, StackReport, WebhookChange } from "./reports.js";
-import { withRun, type FleetContext } from "./run-context.js";
-import type { PlanOptions } from "./run-options.js";
-import { secondsSince } from "./run-report.js";
-import { runStacks, tellStart } from "./run-stacks.js";
+  announce,
+  beginRun,
+  describeTooMany,
+  limitsOf,
+  runStacks,
+  secondsSince,
+  type FleetContext,
+  type Run,
+} from "./run.js";
+import { findDeployable } from "./up.js";
 
 /** How many webhooks get which change. */
 export type ChangeCounts = Record<WebhookChange, number>;
@@ -30,14 +42,28 @@ export interface PlannedStack extends ChangeCounts {
   outcome: Outcome;
   /** How many resources that are no webhooks change. */
   others: number;
+  /** How many random keys it would make: then the state is written after each resource, because a killed run would lose them. */
+  randomKeys: number;
   failures: Failure[];
 }
 
+/**
+ * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, so that `up` takes it as it is.
+ * `taken`: another URL, so that `up` fails there or takes over, as the program says. `unknown`: the service did not answer, or the
+ * API key is known to the program alone.
+ */
+export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
+
+/** Why it is unknown what is registered at so many workspaces. No URL and no name is in it. */
+export interface UnknownReason {
+  reason: string;
+  /** Of the failed call; absent where nobody asked. */
+  code?: ApiChatErrorCode;
+  count: number;
+}
+
 /** What an `up` would do. */
-export interface FleetPlan extends Pick<
-  FleetReport,
-  "failures" | "skipped" | "stoppedBy" | "calls" | "answers429"
-> {
+export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "stoppedBy"> {
   fleet: string;
   /** `failed` if the preview of a stack failed, or the service refuses an API key. */
   outcome: Outcome;
@@ -46,75 +72,61 @@ export interface FleetPlan extends Pick<
   totals: ChangeCounts;
   /** Which resources that are no webhooks change. */
   others: OtherCount[];
-  /** What stands at the service where a webhook would be created. */
   creates: CreateCounts;
-  /** How many workspaces somebody else has taken over, as a look with `refresh` shows: `up` fails there. */
-  takenOver: number;
-  /** Why some of those are unknown, by how many. */
+  /** The most frequent first. */
   unknownReasons: UnknownReason[];
+  /** How many workspaces somebody else has taken over, as a plan with `refresh` shows: `up` fails there. */
+  takenOver: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
   /** `stale`: the index stack lacks what the stacks hold, or has more: a run was killed before it wrote it. `up` writes it. */
   index: "current" | "stale";
 }
 
-/** Previews every stack that `up` would run, and looks at each workspace where a webhook would be created. Changes nothing. */
-export function planFleet(context: FleetContext, options: PlanOptions): Promise<FleetPlan> {
-  const { fleet } = context;
+/** Previews every stack that `up` would run, and asks the service where a webhook would be created. Changes nothing. */
+export async function planFleet(context: FleetContext, options: PlanOptions): Promise<FleetPlan> {
+  const run = await beginRun(context, "plan", options);
+  const index = await readIndex(run);
+  requireKnownStacks(run, index);
+  const deployable = findDeployable(run);
+  announce(run, deployable);
   const { refresh = false } = options;
-  return withRun(context, { action: "plan", options }, async (run) => {
-    const existing = await listExisting(run);
-    const index = await readIndex(run);
-    requireKnownStacks(fleet, { existing, index });
-    const gone = await findRemovals(fleet, index);
-    const tasks = findDeployable(fleet, existing).map((stack) =>
-      programTask(fleet, stack, { action: "preview", refresh }),
-    );
-    tellStart(run, tasks, options);
-    const previewed = await runStacks(run, tasks, options);
-    const webhooks = previewed.stacks.flatMap((stack) => stack.webhooks);
-    // Whatever stopped the previews stops the looks.
-    const looked =
-      previewed.outcome === "stopped"
-        ? countUnseen(previewed.stacks)
-        : await lookAtCreates(run, previewed.stacks, options);
-    const stacks = previewed.stacks.map((report) => toPlannedStack(report, looked.failures));
-    const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
-    return {
-      ...previewed,
-      ...looked,
-      outcome: judge(previewed.outcome, looked),
-      failures: [...previewed.failures, ...looked.failures],
-      fleet: fleet.name,
-      seconds: secondsSince(run.startedAt),
-      stacks,
-      totals: countChanges(webhooks),
-      takenOver: webhooks.filter(({ drift }) => drift?.kind === "taken-over").length,
-      others: countOthers(previewed.stacks.flatMap(({ others = [] }) => others)),
-      removals: [...new Set([...gone, ...deleted])].toSorted(),
-      index: isStale(index, previewed.stacks) ? "stale" : "current",
-      calls: run.gate.calls(),
-      answers429: run.gate.answers429(),
-    };
-  });
+  const ran = await runStacks(
+    run,
+    deployable.map((stack) => ({ action: "preview", stack, refresh })),
+  );
+  const seen = await observeCreates(run, ran.stacks);
+  const webhooks = ran.stacks.flatMap((stack) => stack.webhooks);
+  const deleted = webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace);
+  const stoppedBy = run.stop.why;
+  return {
+    fleet: run.fleet.name,
+    // A refused key wins over the stop that follows from it.
+    outcome: seen.failures.length > 0 ? "failed" : stoppedBy === undefined ? ran.outcome : "stopped",
+    seconds: secondsSince(run.startedAt),
+    stacks: ran.stacks.map((report) => toPlannedStack(report, seen.failures)),
+    skipped: ran.skipped,
+    failures: [...ran.failures, ...seen.failures],
+    ...(stoppedBy === undefined ? {} : { stoppedBy }),
+    totals: countChanges(webhooks),
+    others: countOthers(ran.stacks.flatMap(({ others = [] }) => others)),
+    creates: seen.creates,
+    unknownReasons: seen.unknownReasons,
+    takenOver: webhooks.filter(({ drift }) => drift?.kind === "taken-over").length,
+    removals: [...new Set([...findRemovals(run, index), ...deleted])].toSorted(),
+    index: isStale(index, ran.stacks) ? "stale" : "current",
+  };
 }
 
-/** A refused key wins over the stop that follows from it. */
-function judge(previewed: Outcome, { failures, stoppedBy }: Looked): Outcome {
-  if (failures.length > 0) return "failed";
-  return stoppedBy === undefined ? previewed : "stopped";
-}
-
-function toPlannedStack(
-  { stack, outcome, webhooks, others = [], failures }: StackReport,
-  seen: readonly Failure[],
-): PlannedStack {
+function toPlannedStack(report: StackReport, seen: readonly Failure[]): PlannedStack {
+  const { stack, outcome, webhooks, others = [], failures, randomKeys } = report;
   const own = seen.filter((failure) => failure.stack === stack);
   return {
     stack,
     outcome: own.length > 0 ? "failed" : outcome,
     ...countChanges(webhooks),
     others: others.length,
+    randomKeys,
     failures: [...failures, ...own],
   };
 }
@@ -131,12 +143,107 @@ const KINDS: Partial<Record<string, OtherCount["kind"]>> = {
   ResponderProcess: "responder",
 };
 
-function countOthers(others: readonly OtherChange[]): OtherCount[] {
-  const counts = new Map<string, OtherCount>();
-  for (const { type, change } of others) {
-    const kind = KINDS[type.split(":").at(-1) ?? ""] ?? "other resource";
-    const id = `${change} ${kind}`;
-    counts.set(id, { kind, change, count: (counts.get(id)?.count ?? 0) + 1 });
+const kindOf = ({ type }: OtherChange): OtherCount["kind"] =>
+  KINDS[type.split(":").at(-1) ?? ""] ?? "other resource";
+
+const countOthers = (others: readonly OtherChange[]): OtherCount[] =>
+  [...Map.groupBy(others, (other) => `${other.change} ${kindOf(other)}`)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, group]) =>
+      group.slice(0, 1).map((one) => ({ kind: kindOf(one), change: one.change, count: group.length })),
+    );
+
+/** A webhook that would be created, and its stack. */
+interface Create {
+  stack: string;
+  webhook: WebhookReport;
+}
+
+/** What one call showed. `failure`: the `up` would fail for the same reason. */
+type Seen =
+  | { state: Exclude<keyof CreateCounts, "unknown"> }
+  | { state: "unknown"; cause: Omit<UnknownReason, "count">; failure?: Failure };
+
+const unknown = (reason: string): Seen => ({ state: "unknown", cause: { reason } });
+const NOT_ASKED = unknown("not asked: the plan was stopped");
+const NO_KEY = unknown("no API key in the list or the environment: the program alone has it");
+const NO_URL = unknown("the webhook URL is not known before up");
+
+/**
+ * Asks for each workspace where a webhook would be created, and counts. Nobody's registration is named. Ends early when the
+ * failures are too many: a wrong key is wrong for all.
+ */
+async function observeCreates(
+  run: Run,
+  stacks: readonly StackReport[],
+): Promise<Pick<FleetPlan, "creates" | "unknownReasons" | "failures">> {
+  const failures: Failure[] = [];
+  const { stopAfterFailures } = limitsOf(run.options);
+  const creates = stacks.flatMap(({ stack, webhooks }) =>
+    webhooks.filter(({ change }) => change === "create").map((webhook) => ({ stack, webhook })),
+  );
+  const byName = new Map(run.fleet.workspaces.map((workspace) => [workspace.name, workspace]));
+  const all = await Promise.all(
+    creates.map(async (create) => {
+      const seen = await observeCreate(run, create, byName.get(create.webhook.workspace));
+      if (seen.state !== "unknown" || seen.failure === undefined) return seen;
+      failures.push(seen.failure);
+      run.stop.emit({ type: "failure", failure: seen.failure });
+      if (failures.length >= stopAfterFailures) run.stop.stop(describeTooMany(stopAfterFailures));
+      return seen;
+    }),
+  );
+  return { ...countSeen(all), failures };
+}
+
+function countSeen(all: readonly Seen[]): Pick<FleetPlan, "creates" | "unknownReasons"> {
+  const creates: CreateCounts = { free: 0, adopted: 0, taken: 0, unknown: 0 };
+  for (const { state } of all) creates[state] += 1;
+  const causes = all.flatMap((seen) => (seen.state === "unknown" ? [seen.cause] : []));
+  const reasons = [...Map.groupBy(causes, ({ reason }) => reason).values()].flatMap((group) =>
+    group.slice(0, 1).map((cause) => ({ ...cause, count: group.length })),
+  );
+  return { creates, unknownReasons: reasons.toSorted((a, b) => b.count - a.count) };
+}
+
+async function observeCreate(
+  { environment, stop }: Run,
+  { stack, webhook }: Create,
+  listed: ListedWorkspace | undefined,
+): Promise<Seen> {
+  // An empty variable counts as none, as everywhere.
+  const ofEnvironment = environment["APICHAT_API_KEY"] ?? process.env["APICHAT_API_KEY"];
+  const apiKey = listed?.apiKey ?? (ofEnvironment || undefined);
+  if (stop.signal.aborted) return NOT_ASKED;
+  if (listed === undefined || apiKey === undefined) return NO_KEY;
+  try {
+    const client = new RegistrationClient({ baseUrl: listed.baseUrl, apiKey, signal: stop.signal });
+    const registration = await observeFirst(client);
+    return registration === undefined ? { state: "free" } : judge(registration, webhook, listed.webhookUrl);
+  } catch (error) {
+    if (stop.signal.aborted) return NOT_ASKED;
+    if (!(error instanceof ApiChatError)) throw error;
+    return explain(error, { workspace: webhook.workspace, stack });
   }
-  return [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count);
+}
+
+/** A key that is refused now is refused by the `up` too; anything else may have passed by then. */
+function explain(error: ApiChatError, where: { workspace: string; stack: string }): Seen {
+  const { code, httpStatus } = error;
+  const cause = { reason: httpStatus === undefined ? code : `${code} (HTTP ${httpStatus})`, code };
+  const failure = code === "unauthorized" ? { failure: toFailure(error.toJSON(), where) } : {};
+  return { state: "unknown", cause, ...failure };
+}
+
+function judge({ webhookUrl: seen }: Registration, webhook: WebhookReport, listed: string | undefined): Seen {
+  const declared = webhook.webhookUrl ?? listed;
+  if (declared === undefined) return NO_URL;
+  return { state: isDeclared(seen, declared, listed) ? "adopted" : "taken" };
+}
+
+/** A report hides the values of a query: then the list's URL is compared, or else what both show. */
+function isDeclared(seen: string, declared: string, listed: string | undefined): boolean {
+  if (!declared.includes("?")) return isSameUrl(seen, declared);
+  const isListed = listed !== undefined && printUrl(listed) === printUrl(declared);
+  return isListed ? isSameUrl(seen, listed) : printUrl(seen) === printUrl(declared);
 }

@@ -66,6 +66,8 @@ export interface StackReport {
   others?: OtherChange[];
   /** Lines that the provider printed for people, such as warnings. */
   notes: string[];
+  /** How many random keys it makes or made: then the state is written after each resource. */
+  randomKeys: number;
 }
 
 /** A whole run over the stacks of a fleet. */
@@ -77,13 +79,9 @@ export interface FleetReport {
   startedAt: string;
   seconds: number;
   stacks: StackReport[];
-  /** Stacks that were not run, and why: done by the run that is resumed, or a limit was reached before. */
-  skipped: { stack: string; workspaces: number; why: "done-before" | "stopped" }[];
+  /** Stacks that were not run, and why: the last run did not fail there, or this one was stopped before. */
+  skipped: { stack: string; workspaces: number; why: "not-failed" | "stopped" }[];
   failures: Failure[];
   /** Why the run stopped early; left out if it did not. */
   stoppedBy?: string;
-  /** Calls that were sent to the service, by operation. */
-  calls: Record<string, number>;
-  /** How many of them were answered with HTTP 429. */
-  answers429: number;
 }

@@ -1,31 +1,75 @@
-import { findDeployable, listExisting, programTask, requireKnownStacks } from "./existing-stacks.js";
-import { readIndex, updateIndex } from "./index-stack.js";
-import { openJournal, removeJournal } from "./journal.js";
-import { findRemovals, requireFewRemovals } from "./removals.js";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
+import {
+  findRemovals,
+  readIndex,
+  requireFewRemovals,
+  requireKnownStacks,
+  updateIndex,
+} from "./index-stack.js";
+import type { FleetEvent, UpOptions } from "./options.js";
+import type { PlacedStack } from "./placement.js";
 import type { FleetReport } from "./reports.js";
-import { withRun, type FleetContext } from "./run-context.js";
-import type { UpOptions } from "./run-options.js";
-import { toReport } from "./run-report.js";
-import { runStacks, tellStart } from "./run-stacks.js";
+import {
+  announce,
+  beginRun,
+  requireRunOptions,
+  runStacks,
+  toReport,
+  type FleetContext,
+  type Run,
+} from "./run.js";
 
 /** Brings every stack to what the list says, and then the index stack to what they hold. */
-export function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
-  const { fleet } = context;
-  const { refresh = false, resume = false, mostRemovals } = options;
-  return withRun(context, { action: "up", options }, async (run) => {
-    const existing = await listExisting(run);
-    const before = await readIndex(run);
-    requireKnownStacks(fleet, { existing, index: before });
-    requireFewRemovals(await findRemovals(fleet, before), mostRemovals);
-    const journal = await openJournal(fleet, { action: "up", resume, refresh });
-    const tasks = findDeployable(fleet, existing).map((stack) =>
-      programTask(fleet, stack, { action: "up", refresh: journal.refresh }),
-    );
-    const left = tasks.filter((task) => !journal.isDone(task));
-    tellStart(run, left, options);
-    const stacks = await runStacks(run, tasks, { ...options, journal });
-    const report = toReport(run, stacks, await updateIndex(run, { before, run: stacks, journal }));
-    if (report.outcome === "done") await removeJournal(fleet);
-    return report;
+export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
+  requireRunOptions("up", options);
+  const { refresh = false, onlyFailed = false, mostRemovals } = options;
+  const file = join(context.fleet.folder, "last-up.txt");
+  const run = await beginRun(context, "up", {
+    ...options,
+    onEvent: (event) => noteDone(event, file, options),
   });
+  const before = await readIndex(run);
+  requireKnownStacks(run, before);
+  requireFewRemovals(findRemovals(run, before), mostRemovals);
+  const done = onlyFailed ? readDone(run, file) : new Set<string>();
+  await writePrivateFile(file, [...done].map((stack) => `${stack}\n`).join(""));
+  const all = findDeployable(run);
+  const stacks = all.filter(({ name }) => !done.has(name));
+  announce(run, stacks);
+  const ran = await runStacks(
+    run,
+    stacks.map((stack) => ({ action: "up", stack, refresh })),
+  );
+  const notFailed = all
+    .filter(({ name }) => done.has(name))
+    .map(({ name: stack, workspaces: { length } }) => ({
+      stack,
+      workspaces: length,
+      why: "not-failed" as const,
+    }));
+  const failure = options.shard === undefined ? await updateIndex(run, before, ran.stacks) : undefined;
+  return toReport(run, { ...ran, skipped: [...ran.skipped, ...notFailed] }, failure);
+}
+
+/** The stacks to run with the program: those with workspaces, and those that exist, whose workspaces may have left the list. */
+export const findDeployable = ({ stacks, existing }: Run): PlacedStack[] =>
+  stacks.filter(({ name, workspaces }) => workspaces.length > 0 || existing.has(name));
+
+/** Adds each stack that is done to the file, also of a run that is killed later. */
+function noteDone(event: FleetEvent, file: string, { onEvent }: UpOptions): void {
+  if (event.type === "stack-ended" && event.report.outcome === "done") {
+    appendFileSync(file, `${event.report.stack}\n`);
+  }
+  onEvent?.(event);
+}
+
+/** The stacks that the last `up` on this machine finished, and nobody has removed since. */
+function readDone({ existing }: Run, file: string): Set<string> {
+  const text = readIfThere(file);
+  if (text !== undefined) return new Set(text.split("\n").filter((name) => existing.has(name)));
+  throw invalidConfig([
+    "onlyFailed: no up has run on this machine, so nobody knows what failed; run up without --only-failed",
+  ]);
 }

@@ -1,24 +1,8 @@
-import { removalCommand } from "../errors/index.js";
-import { listExisting, programTask } from "./existing-stacks.js";
-import {
-  DEFAULT_COMMAND,
-  repairOf,
-  toHinted,
-  type DriftKind,
-  type HintedFailure,
-  type RepairKind,
-} from "./repair.js";
-import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
-import type { ResolvedFleet } from "./resolve.js";
-import { withRun, type FleetContext } from "./run-context.js";
-import type { RunOptions } from "./run-options.js";
-import { secondsSince } from "./run-report.js";
-import { runStacks, tellStart, type StacksRun } from "./run-stacks.js";
-
-export interface WatchOptions extends RunOptions {
-  /** How the fleet's command line is called, for what the report says to do. Default "node fleet.ts". */
-  command?: string;
-}
+import { removalCommand, type Failure as ErrorData } from "../errors/index.js";
+import type { WatchOptions } from "./options.js";
+import type { PlacedStack } from "./placement.js";
+import type { Drift, Failure, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
+import { announce, beginRun, runStacks, secondsSince, type FleetContext, type StacksRun } from "./run.js";
 
 /** One workspace that is not as the list, the program and the state have it. */
 export interface DriftedWorkspace {
@@ -40,10 +24,7 @@ export interface DriftedResource extends OtherChange {
 }
 
 /** What a watch saw. No secret is in it. */
-export interface DriftReport extends Pick<
-  FleetReport,
-  "fleet" | "seconds" | "skipped" | "stoppedBy" | "calls" | "answers429"
-> {
+export interface DriftReport extends Pick<FleetReport, "fleet" | "seconds" | "skipped" | "stoppedBy"> {
   /** When it began. ISO 8601, UTC. */
   checkedAt: string;
   /** `failed`: not everything could be looked at; there may be drift beside it. */
@@ -61,31 +42,29 @@ export interface DriftReport extends Pick<
  * Looks whether the service, the stacks and the list agree, and says what repairs where they do not. Changes nothing, neither
  * at the service nor in the stacks. Throws `invalid_config` if the backend has stacks of another split.
  */
-export function watchFleet(
+export async function watchFleet(
   context: FleetContext,
   { command = DEFAULT_COMMAND, ...options }: WatchOptions = {},
 ): Promise<DriftReport> {
-  const { fleet } = context;
-  return withRun(context, { action: "watch", options }, async (run) => {
-    // A preview makes a stack that is missing, so those that are not there yet are told without one.
-    const existing = await listExisting(run);
-    const tasks = fleet.stacks
-      .filter(({ name }) => existing.has(name))
-      .map((stack) => programTask(fleet, stack, { action: "preview", refresh: true, expectNoChanges: true }));
-    tellStart(run, tasks, options);
-    const stacks = await runStacks(run, tasks, options);
-    const found = [
-      ...stacks.stacks.flatMap((report) => findDrift(fleet, report)),
-      ...findUndeployed(fleet, existing),
-    ];
-    return { ...toDriftReport(stacks, found, command), fleet: fleet.name, ...timesOf(run.startedAt) };
-  });
+  const run = await beginRun(context, "watch", options);
+  // A preview makes a stack that is missing, so those that do not exist yet are reported without one.
+  const stacks = run.stacks.filter(({ name }) => run.existing.has(name));
+  announce(run, stacks);
+  const ran = await runStacks(
+    run,
+    stacks.map((stack) => ({ action: "preview", stack, refresh: true, expectNoChanges: true })),
+  );
+  const found = [
+    ...ran.stacks.flatMap((report) => findDrift(stacks, report)),
+    ...findUndeployed(run.stacks.filter(({ name }) => !run.existing.has(name))),
+  ];
+  return {
+    ...toDriftReport(ran, found, command),
+    fleet: run.fleet.name,
+    checkedAt: new Date(run.startedAt).toISOString(),
+    seconds: secondsSince(run.startedAt),
+  };
 }
-
-const timesOf = (startedAt: number): Pick<DriftReport, "checkedAt" | "seconds"> => ({
-  checkedAt: new Date(startedAt).toISOString(),
-  seconds: secondsSince(startedAt),
-});
 
 interface Found extends Omit<DriftedWorkspace, "repair"> {
   /** Removes what is registered there. */
@@ -97,7 +76,7 @@ function toDriftReport(
   found: readonly Found[],
   command: string,
 ): Omit<DriftReport, "fleet" | "checkedAt" | "seconds"> {
-  const { skipped, stoppedBy, calls, answers429 } = run;
+  const { skipped, stoppedBy } = run;
   const others = findOthers(run, found);
   return {
     outcome: judge(run, found.length + others.length),
@@ -112,8 +91,6 @@ function toDriftReport(
     failures: run.failures.map((failure) => toHinted(failure, command)),
     skipped,
     ...(stoppedBy === undefined ? {} : { stoppedBy }),
-    calls,
-    answers429,
   };
 }
 
@@ -129,15 +106,15 @@ const repairKindOf = ({ kind, stack }: Found, others: readonly { stack: string }
 
 /** The key of a workspace that is not deployed, and the like, comes with its webhook. */
 function findOthers({ stacks }: StacksRun, found: readonly Found[]): (OtherChange & { stack: string })[] {
-  const told = new Set(found.map(({ stack, workspace }) => `${stack} ${workspace}`));
+  const reported = new Set(found.map(({ stack, workspace }) => `${stack} ${workspace}`));
   return stacks
     .flatMap(({ stack, others = [] }) => others.map((one) => ({ ...one, stack })))
-    .filter(({ stack, name }) => !told.has(`${stack} ${name}`))
+    .filter(({ stack, name }) => !reported.has(`${stack} ${name}`))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function findDrift(fleet: ResolvedFleet, { stack, webhooks }: StackReport): Found[] {
-  const place = fleet.stacks.find(({ name }) => name === stack);
+function findDrift(stacks: readonly PlacedStack[], { stack, webhooks }: StackReport): Found[] {
+  const place = stacks.find(({ name }) => name === stack);
   const listed = new Map(place?.workspaces.map((listing) => [listing.name, listing]));
   return webhooks.flatMap((webhook) => {
     const { workspace, drift } = webhook;
@@ -162,12 +139,10 @@ function kindOf({ drift, change }: WebhookReport, isListed: boolean): DriftKind 
 }
 
 /** The workspaces of stacks that do not exist yet. */
-const findUndeployed = (fleet: ResolvedFleet, existing: ReadonlySet<string>): Found[] =>
-  fleet.stacks
-    .filter(({ name }) => !existing.has(name))
-    .flatMap(({ name: stack, workspaces }) =>
-      workspaces.map(({ name }) => ({ workspace: name, stack, kind: "not-deployed", properties: [] })),
-    );
+const findUndeployed = (stacks: readonly PlacedStack[]): Found[] =>
+  stacks.flatMap(({ name: stack, workspaces }) =>
+    workspaces.map(({ name }) => ({ workspace: name, stack, kind: "not-deployed", properties: [] })),
+  );
 
 /** A webhook that is to be created, and is not gone, does not stand in the state: there is nothing to look at. */
 function findChecked({ webhooks, failures }: StackReport): WebhookReport[] {
@@ -176,3 +151,72 @@ function findChecked({ webhooks, failures }: StackReport): WebhookReport[] {
     ({ workspace, change, drift }) => !failed.has(workspace) && (change !== "create" || drift !== undefined),
   );
 }
+
+/** How a workspace differs. Not the service but the list has gone on: `not-deployed`, `to-be-removed`. */
+export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
+
+/** `other`: a resource that is no webhook. */
+type RepairKind = DriftKind | "other";
+
+/** A failure, and what to do about it. */
+export interface HintedFailure extends Failure {
+  repair: string;
+}
+
+/** How the fleet's command line is called, unless somebody says otherwise. */
+const DEFAULT_COMMAND = "node fleet.ts";
+
+/**
+ * The command that repairs a difference. `command` is how the fleet's command line is called; `removal` removes the webhook of
+ * somebody else.
+ */
+const repairOf = (kind: RepairKind, command: string, removal = ""): string => REPAIRS[kind](command, removal);
+
+const REPAIRS: Record<RepairKind, (command: string, removal: string) => string> = {
+  changed: (command) => `${command} up --refresh`,
+  gone: (command) => `${command} up --refresh`,
+  "taken-over": (command, removal) =>
+    `find out whose the other webhook is; if it may go: ${removal}; then ${command} up --refresh`,
+  other: (command) => `${command} up --refresh`,
+  "not-deployed": (command) => `${command} up`,
+  "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,
+};
+
+/** Adds what to do about a failure of a watch. */
+const toHinted = (failure: Failure, command: string): HintedFailure => ({
+  ...failure,
+  repair: (failure.error ? hintOfError(failure.error) : hintOfEngine(failure.message))(command),
+});
+
+type Repair = (command: string) => string;
+
+const FIX_IT: Repair = (command) => `fix what the message says, then ${command} watch`;
+
+function hintOfError({ code, httpStatus, hints }: ErrorData): Repair {
+  if (hints.some(({ id }) => id === "other_workspace"))
+    return (command) => `fix baseUrl or API key of this workspace in the list, then ${command} watch`;
+  if (code === "unauthorized")
+    return (command) =>
+      `give the workspace's API key of today (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then ${command} up`;
+  if (httpStatus === 429)
+    return (command) => `the service asks for fewer calls: later ${command} watch --calls-per-origin 2`;
+  if (code === "unavailable" || code === "timeout")
+    return (command) => `the service could not be asked: ${command} watch, when it is up`;
+  return FIX_IT;
+}
+
+/** What the engine's own messages ask for: the first that fits. */
+const ENGINE_HINTS: readonly [RegExp, Repair][] = [
+  [
+    /passphrase/i,
+    (command) => `set PULUMI_CONFIG_PASSPHRASE to the passphrase of the stacks, then ${command} watch`,
+  ],
+  [
+    /PULUMI_ACCESS_TOKEN|pulumi login/,
+    (command) => `log in to the backend (PULUMI_ACCESS_TOKEN, or pulumi login), then ${command} watch`,
+  ],
+  [/Cannot find module|could not read plugin/, (command) => `npm ci, then ${command} watch`],
+];
+
+const hintOfEngine = (message: string): Repair =>
+  ENGINE_HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? FIX_IT;

@@ -169,8 +169,11 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** At most this many calls are in progress at once to one origin, over all clients of the process. */
-export const CALLS_PER_ORIGIN = 8;
+/** Sets how many calls are in progress at once to one origin, over all clients of a process. A fleet gives each stack its share. */
+export const CALLS_VARIABLE = "APICHAT_CALLS_PER_ORIGIN";
+
+/** The same, for this process. Default 8. */
+export const CALLS_PER_ORIGIN = Math.max(1, Math.floor(Number(process.env[CALLS_VARIABLE]))) || 8;
 
 const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 

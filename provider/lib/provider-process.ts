@@ -5,7 +5,11 @@ import type { CheckFailure } from "./checks.js";
 // What the lifecycles of all resources share in the engine's provider process.
 
 /** What the provider process reports to a program that started its engine: a failure, or a line for people. */
-type Wire = { failure: Failure } | { note: { subject: string; text: string } };
+type Wire =
+  | { failure: Failure }
+  | { note: { subject: string; text: string } }
+  /** The program of a fleet was about to make a random key. */
+  | { randomKey: string };
 
 /** Set to "json" by who reads the reports of the provider process, else they are text alone. */
 export const REPORT_VARIABLE = "APICHAT_REPORT";

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FleetReport } from "pulumi-apichat/fleet";
@@ -115,13 +114,12 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
   const states = async (): Promise<string[]> =>
     (await readdir(backend("stacks", "fleet-in-a-folder"))).filter((file) => file.endsWith(".json"));
 
-  /** Runs `up --resume`, which must do all that is left. */
-  const resume = async (): Promise<FleetReport> => {
+  /** Runs `up` again, which must do all that is left. */
+  const finish = async (...parameters: string[]): Promise<FleetReport> => {
     scene.emulator.clearFaults();
-    const report = JSON.parse(await run(0, ...up, "--resume", "--json")) as FleetReport;
+    const report = JSON.parse(await run(0, ...up, ...parameters, "--json")) as FleetReport;
     expect(report).toMatchObject({ outcome: "done", failures: [] });
     expect(registeredWorkspaces(scene)).toEqual(names);
-    expect(existsSync(join(folder, ".fleet", "held", "run.json"))).toBe(false);
     expect(await locks()).toEqual([]);
     for (const file of await states()) {
       const text = await readFile(backend("stacks", "fleet-in-a-folder", file), "utf8");
@@ -130,35 +128,19 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
     return report;
   };
 
-  test("--most-429 2: the run stops with the second answer, says so, and leaves no lock", async () => {
-    const fault = { status: 429, retryAfterSeconds: 0 };
-    scene.emulator.injectFault({ operation: "set-webhook", every: 2, fault });
-    const report = JSON.parse(
-      await run(1, ...up, "--skip-plan", "--yes", "--json", "--most-429", "2"),
-    ) as FleetReport;
-    scene.emulator.clearFaults();
-    expect(report).toMatchObject({
-      outcome: "stopped",
-      stoppedBy: expect.stringMatching(/--most-429.*up --resume/) as string,
-    });
-    expect(report.answers429).toBeGreaterThanOrEqual(2);
-    expect(registeredWorkspaces(scene).length).toBeLessThan(names.length);
-    expect(await locks()).toEqual([]);
-  });
-
-  test("Ctrl-C: what is in progress is stored, and --resume does the rest and nothing again", async () => {
-    const command = await startHeld(3000, "--resume");
+  test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and nothing again", async () => {
+    const command = await startHeld(3000, "--skip-plan", "--yes");
     command.interrupt();
     const { exitCode, stdout } = await command.done;
     expect(exitCode).toBe(130);
     expect(stdout).toContain("Fleet held, up: stopped");
-    expect(stdout).toContain("up --resume");
+    expect(stdout).toContain("up --only-failed");
     expect(await locks()).toEqual([]);
     expect(await command.processes()).toEqual([]);
 
-    const { skipped } = await resume();
+    const { skipped } = await finish("--only-failed");
     expect(skipped.map(({ stack }) => stack)).toEqual(expect.arrayContaining(doneIn(command)));
-    expect(new Set(skipped.map(({ why }) => why))).toEqual(new Set(["done-before"]));
+    expect(new Set(skipped.map(({ why }) => why))).toEqual(new Set(["not-failed"]));
     const accepted = names.map((name) => setsOf(name).filter(({ status }) => status === 200).length);
     expect(accepted).toEqual(names.map(() => 1));
   });
@@ -170,7 +152,7 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
     expect(await states()).toEqual([]);
   });
 
-  test("kill -9 of everything: --resume removes the locks, adopts what the service has done, and does the rest", async () => {
+  test("kill -9 of everything: the lock's owner is named, and after pulumi cancel up adopts what the service has done, and does the rest", async () => {
     const setsBefore = new Map(names.map((name) => [name, setsOf(name).length]));
     const command = await startHeld(HOUR_MS, "--skip-plan", "--yes");
     await command.killEverything();
@@ -178,8 +160,12 @@ describe("a user's fleet.ts, whose runs end in the middle", () => {
     expect(await locks()).not.toEqual([]);
     const adopted = registeredWorkspaces(scene);
 
-    const { skipped } = await resume();
-    expect(skipped.map(({ stack }) => stack)).toEqual(expect.arrayContaining(doneIn(command)));
+    scene.emulator.clearFaults();
+    const locked = await run(1, ...up, "--skip-plan", "--yes");
+    const [, cancel = ""] = /(pulumi cancel --stack \S+)/.exec(locked) ?? [];
+    expect(cancel).not.toBe("");
+    for (const file of await locks()) await rm(backend("locks", file));
+    await finish("--skip-plan", "--yes");
     const setsNow = (name: string): number => setsOf(name).length - (setsBefore.get(name) ?? 0);
     // What is registered there is not registered once more.
     expect(adopted.filter((name) => setsNow(name) !== 1)).toEqual([]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { readSeed, startEmulator, type Emulator } from "pulumi-apichat/emulator";
 import { beforeAll, describe, expect, test } from "vitest";
+import { SEED } from "../support/derived-keys.ts";
 import { afterTests } from "../support/http.ts";
 import { blocksOf, commandsIn } from "../support/pages.ts";
 import { processesNaming } from "../support/processes.ts";
@@ -76,6 +77,7 @@ async function follow(expected: string | RegExp, { typed = "", exitCode = 0 } = 
     env: {
       ...backend.environment,
       APICHAT_API_KEY: API_KEY,
+      KEY_SEED: SEED,
       XDG_STATE_HOME: join(backend.folder, "state-home"),
       CI: "false",
     },
@@ -95,7 +97,7 @@ describe("The example fleet, word by word as its README says", () => {
     expectNext("apichat emulator --seed emulator.yaml");
     expectNext(/^export PATH=/, "cd examples/fleet", "mkdir -p state");
     expectNext(/^export PULUMI_BACKEND_URL="file:\/\/\$PWD\/state" PULUMI_CONFIG_PASSPHRASE=/);
-    expectNext(`export APICHAT_API_KEY=${API_KEY}`);
+    expectNext(`export APICHAT_API_KEY=${API_KEY}`, 'export KEY_SEED="$(openssl rand -base64 32)"');
     expect(names).toHaveLength(12);
   });
 
@@ -146,6 +148,7 @@ describe("The example fleet, word by word as its README says", () => {
 
   test("rotate registers a new key everywhere", async () => {
     const before = names.map((name) => registrationOf(name)?.webhook_verification_key);
+    await follow(/^sed -i .* fleet\.ts$/);
     await follow("node fleet.ts rotate", { typed: "y" });
     expectAllVerified();
     const after = new Set(names.map((name) => registrationOf(name)?.webhook_verification_key));
@@ -160,6 +163,6 @@ describe("The example fleet, word by word as its README says", () => {
 
   test("has nothing else to do, and printed no secret", () => {
     expect(commands).toEqual([]);
-    expect(findSecrets(printed, [API_KEY, STRANGER.key, ...keys])).toEqual([]);
+    expect(findSecrets(printed, [API_KEY, SEED, STRANGER.key, ...keys])).toEqual([]);
   });
 });

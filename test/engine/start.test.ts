@@ -100,11 +100,7 @@ describe("npm start ends cleanly", () => {
     const engine = await createFakeEngine("echo 'no space left'; exit 3");
     const { exitCode, all } = await start([], { PULUMI_APICHAT_ENGINE: engine });
     expect({ exitCode, all }).toMatchObject({ exitCode: 1 });
-    expectInOrder(all, [
-      "$ pulumi stack init dev",
-      "  no space left",
-      /^pulumi ended with exit code 3$/,
-    ]);
+    expectInOrder(all, ["$ pulumi stack init dev", "  no space left", /^pulumi ended with exit code 3$/]);
   });
 
   test("when a command succeeds and did not do its work: exit code 1 with what should be so", async () => {

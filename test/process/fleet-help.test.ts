@@ -3,11 +3,10 @@ import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { LIST_PACKAGES, makeWriter } from "./cli-harness.ts";
 
-const moduleOf = (name: string): string =>
-  new URL(`../../dist/provider/fleet/${name}.js`, import.meta.url).href;
+const entry = new URL("../../dist/provider/cli/fleet/index.js", import.meta.url).href;
 
 const fleetOf = (workspaces: string): string => `
-import { runFleetCommand } from "${moduleOf("command")}";
+import { runFleetCommand } from "${entry}";
 await runFleetCommand({
   name: "production",
   stacks: 2,
@@ -27,7 +26,7 @@ beforeAll(async () => {
     "workspaces.csv": `name,baseUrl\n${rows.join("")}`,
     "broken.csv": "name,baseUrl\nacme,not a URL\n",
     "list-packages.mjs": LIST_PACKAGES,
-    "index.ts": `await import("${moduleOf("index")}");`,
+    "index.ts": `await import("${entry}");`,
   };
   const writeFile = await makeWriter();
   const paths = await Promise.all(Object.entries(files).map(([name, text]) => writeFile(name, text)));

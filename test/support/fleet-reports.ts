@@ -13,7 +13,7 @@ export function stackReport(
       change,
     })),
   );
-  return { stack, outcome: "done", seconds: 2.04, webhooks, failures: [], notes: [], ...more };
+  return { stack, outcome: "done", seconds: 2.04, webhooks, failures: [], notes: [], randomKeys: 0, ...more };
 }
 
 export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({
@@ -28,28 +28,18 @@ export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({
   ],
   skipped: [],
   failures: [],
-  calls: { "get-webhook": 12, "set-webhook": 5, "delete-webhook": 0 },
-  answers429: 1,
   ...more,
 });
 
-const NOTHING = { create: 0, update: 0, delete: 0, same: 0 };
+const NOTHING = { create: 0, update: 0, delete: 0, same: 0, others: 0, randomKeys: 0, failures: [] };
 
 export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   fleet: "production",
   outcome: "done",
   seconds: 3.21,
   stacks: [
-    { stack: "production-0-of-2", outcome: "done", ...NOTHING, create: 3, same: 1, others: 0, failures: [] },
-    {
-      stack: "production-1-of-2",
-      outcome: "done",
-      ...NOTHING,
-      update: 2,
-      delete: 1,
-      others: 0,
-      failures: [],
-    },
+    { ...NOTHING, stack: "production-0-of-2", outcome: "done", create: 3, same: 1 },
+    { ...NOTHING, stack: "production-1-of-2", outcome: "done", update: 2, delete: 1 },
   ],
   totals: { create: 3, update: 2, delete: 1, same: 1 },
   others: [],
@@ -60,7 +50,5 @@ export const fleetPlan = (more: Partial<FleetPlan> = {}): FleetPlan => ({
   index: "current",
   failures: [],
   skipped: [],
-  calls: { "get-webhook": 3 },
-  answers429: 0,
   ...more,
 });

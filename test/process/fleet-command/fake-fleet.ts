@@ -1,17 +1,25 @@
 // The command line of a fleet that is a fake: it notes in a file what it is asked for, and gives fixed reports.
 import { appendFileSync } from "node:fs";
 import { reportAsOthers, reportError } from "../../../dist/provider/cli/report-error.js";
-import { fleetProgram } from "../../../dist/provider/fleet/command/program.js";
-import { endProcess } from "../../../dist/provider/fleet/command/run-on-fleet.js";
+import { fleetProgram } from "../../../dist/provider/cli/fleet/index.js";
+import { endProcess } from "../../../dist/provider/cli/fleet/session.js";
 import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
 import type { FleetPlan } from "../../../dist/provider/fleet/plan.js";
-import type { RunOptions } from "../../../dist/provider/fleet/run-options.js";
+import type { RunOptions } from "../../../dist/provider/fleet/options.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.ts";
 
 /** What the test wants of it. */
 export interface Wishes {
-  /** What its plan has besides the usual. */
-  plan?: Partial<FleetPlan>;
+  /** Where each call is noted, one JSON line each. */
+  callsFile: string;
+  nothingToDo?: boolean;
+  /** A run was killed before it wrote the index stack. */
+  indexIsStale?: boolean;
+  /** What changes besides webhooks. */
+  others?: FleetPlan["others"];
+  planFails?: boolean;
+  /** The workspaces that left the list. */
+  removals?: string[];
   upFails?: boolean;
   /** `up` waits for the signal, or does not even end then. */
   up?: "until-stopped" | "for-ever";
@@ -22,19 +30,29 @@ export interface Wishes {
 const wishes = JSON.parse(process.env["WISHES"] ?? "{}") as Wishes;
 const NAMES = ["acme", "globex", "initech", "umbrella"];
 
-/** Where each call is noted, one JSON line each. */
-const note = (call: object): void =>
-  appendFileSync(process.env["CALLS_FILE"] ?? "", `${JSON.stringify(call)}\n`);
+function called(name: string, given: RunOptions = {}): void {
+  const { signal: _signal, onEvent: _onEvent, ...options } = given;
+  appendFileSync(wishes.callsFile, `${JSON.stringify({ name, options })}\n`);
+}
 
-function called(name: string, given: object = {}): void {
-  const { signal: _signal, onEvent: _onEvent, ...options } = given as RunOptions;
-  note({ name, options });
+function reply<Report>(name: string, options: RunOptions | undefined, report: Report): Promise<Report> {
+  called(name, options);
+  return Promise.resolve(report);
+}
+
+function planned(): Partial<FleetPlan> {
+  const { planFails, removals, nothingToDo, others = [], indexIsStale } = wishes;
+  if (planFails) return { outcome: "failed" };
+  if (removals) return { removals };
+  if (!nothingToDo) return {};
+  const totals = { create: 0, update: 0, delete: 0, same: 4 };
+  return { totals, removals: [], others, index: indexIsStale ? "stale" : "current" };
 }
 
 const list = (...names: string[]) =>
   names.map((name) => ({ name, baseUrl: `https://platform.example/${name}` }));
 
-function reportEvents({ onEvent }: RunOptions): void {
+function reportProgress({ onEvent }: RunOptions): void {
   onEvent?.({ type: "run-started", action: "up", stacks: 2, workspaces: 4 });
   onEvent?.({ type: "stack-started", stack: "production-0-of-2", workspaces: 2 });
   for (const workspace of NAMES) {
@@ -46,37 +64,31 @@ function reportEvents({ onEvent }: RunOptions): void {
 
 async function up(options: RunOptions = {}) {
   called("up", options);
-  reportEvents(options);
+  reportProgress(options);
+  const { signal } = options;
   if (wishes.up !== undefined) {
     // A promise alone does not keep a process alive, as the engine would.
     const alive = setInterval(() => undefined, 1_000);
     await new Promise<void>((resolve) => {
-      options.signal?.addEventListener("abort", () => {
+      signal?.addEventListener("abort", () => {
         if (wishes.up === "until-stopped") resolve();
-        else note({ name: "asked to stop" });
+        else appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "asked to stop" })}\n`);
       });
-      note({ name: "waiting" });
+      appendFileSync(wishes.callsFile, `${JSON.stringify({ name: "waiting" })}\n`);
     });
     clearInterval(alive);
     return fleetReport({ outcome: "stopped", stoppedBy: "interrupted" });
   }
   if (!wishes.upFails) return fleetReport();
-  const failures = ["acme", "globex"].map((workspace) => ({
-    workspace,
+  const failure = {
+    workspace: "acme",
     stack: "production-0-of-2",
     message: "no answer\u001b[2J\nmore of it",
-  }));
-  for (const failure of failures) options.onEvent?.({ type: "failure", failure });
-  return fleetReport({ outcome: "failed", failures });
-}
-
-/** A method that notes its call and gives this. */
-const giving =
-  <T>(name: string, given: T) =>
-  (options?: object) => {
-    called(name, options);
-    return Promise.resolve(given);
   };
+  const second = { ...failure, workspace: "globex" };
+  for (const one of [failure, second]) options.onEvent?.({ type: "failure", failure: one });
+  return fleetReport({ outcome: "failed", failures: [failure, second] });
+}
 
 const fleet: Fleet = {
   name: "production",
@@ -87,30 +99,40 @@ const fleet: Fleet = {
     { name: "production-0-of-2", index: 0, workspaces: list("acme", "globex") },
     { name: "production-1-of-2", index: 1, workspaces: list("initech", "umbrella") },
   ],
-  plan: giving("plan", fleetPlan(wishes.plan ?? {})),
+  plan: (options) => reply("plan", options, fleetPlan(planned())),
   up,
-  refresh: giving("refresh", fleetReport({ action: "refresh" })),
-  destroy: giving("destroy", fleetReport({ action: "destroy" })),
-  rotate: giving("rotate", {
-    ...fleetReport({ action: "rotate" }),
-    rotation: "2026-12",
-    waves: [],
-    keys: { new: NAMES, old: [], unsure: [] },
-  }),
-  watch: giving("watch", {
-    ...fleetReport(),
-    outcome: wishes.drift ?? "no-drift",
-    checkedAt: "2026-11-21T22:00:00.000Z",
-    workspaces: [],
-    others: [],
-    failures: [],
-    checked: 4,
-  }),
+  refresh: (options) => reply("refresh", options, fleetReport({ action: "refresh" })),
+  destroy: (options) => reply("destroy", options, fleetReport({ action: "destroy" })),
+  rotate: (options) => {
+    const keys = { new: NAMES, old: [], unsure: [] };
+    return reply("rotate", options, {
+      ...fleetReport({ action: "rotate" }),
+      rotation: "2026-12",
+      waves: [],
+      keys,
+    });
+  },
+  watch: (options) => {
+    const { drift: outcome = "no-drift" } = wishes;
+    const found = { workspaces: [], others: [], failures: [], checked: 4 };
+    return reply("watch", options, {
+      ...fleetReport(),
+      ...found,
+      outcome,
+      checkedAt: "2026-11-21T22:00:00.000Z",
+    });
+  },
   botUrls: () => Promise.resolve(wishes.botUrls ?? {}),
-  close: giving("close", undefined),
+  recordIndex: (report) => reply("recordIndex", {}, report),
 };
 
-const program = fleetProgram({ name: "node fleet.ts", open: giving("open", fleet) });
+const program = fleetProgram({
+  name: "node fleet.ts",
+  open: () => {
+    called("open");
+    return Promise.resolve(fleet);
+  },
+});
 reportAsOthers(program);
 try {
   await program.parseAsync();

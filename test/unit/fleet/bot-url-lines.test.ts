@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
-import { formatEnvironmentLines } from "../../../provider/fleet/bot-url-lines.js";
+import { formatEnvironmentLines } from "../../../provider/cli/fleet/bot-url-lines.js";
 import type { ApiChatError } from "../../../provider/errors/index.js";
 
 const BASE = "https://bots.example/api/apichat";

@@ -1,15 +1,27 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { expect } from "vitest";
-import { resolveFleet } from "../../../provider/fleet/resolve.ts";
-import type { FleetContext } from "../../../provider/fleet/run-context.ts";
-import type { FleetEvent } from "../../../provider/fleet/run-options.ts";
+import { afterAll } from "vitest";
+import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
+import type { Engine, StackTask, TaskOptions } from "../../../provider/fleet/engine.ts";
+import type { FleetIndex } from "../../../provider/fleet/index-stack.ts";
+import type { FleetEvent } from "../../../provider/fleet/options.ts";
+import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
+import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
+import type { FleetContext } from "../../../provider/fleet/run.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
-import { afterTests } from "../../support/http.ts";
-import { FakeWorkers } from "./fake-workers.ts";
+
+const folders: string[] = [];
+afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+
+/** A folder with the module of a program; gone after the tests of the file. */
+export async function makeFolder(): Promise<{ folder: string; program: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "fleet-"));
+  folders.push(folder);
+  const program = join(folder, "program.mjs");
+  await writeFile(program, "export default () => ({});\n");
+  return { folder, program };
+}
 
 /** Names that the hash spreads over every one of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
@@ -22,61 +34,144 @@ export const listOf = (names: readonly string[], fields: Partial<ListedWorkspace
     ...fields,
   }));
 
-export interface TestFleet {
-  context: FleetContext;
-  workers: FakeWorkers;
-  /** Everything that `onEvent` was told. */
-  events: FleetEvent[];
-  onEvent: (event: FleetEvent) => void;
-  programFile: string;
-  dataDir: string;
-  /** The same fleet, backend and folder with another list or another number of stacks, as the next command would open it. */
-  reopen(change?: { workspaces?: readonly ListedWorkspace[]; stacks?: number }): Promise<TestFleet>;
+/** What one task of one stack does instead of what the fake does by itself. */
+export type Script = (
+  task: StackTask,
+  options: TaskOptions,
+) => Partial<StackReport> | Promise<Partial<StackReport>>;
+
+export const botUrlOf = (workspace: string): string => `https://bots.example/api/apichat/${workspace}`;
+
+export const botUrlsOf = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.map((name) => [name, botUrlOf(name)]));
+
+/** Stands in for the engine: holds which workspaces each stack has, and reports what the engine would. */
+class FakeEngine implements Pick<
+  Engine,
+  "run" | "listStacks" | "readOutputs" | "writeOutputs" | "removeStack"
+> {
+  readonly backend = new Map<string, Set<string>>();
+  /** What was written to the index stack, in order. */
+  readonly indexes: FleetIndex[] = [];
+  readonly scripts = new Map<string, Script>();
+  #begun: { task: StackTask; callsPerOrigin: number }[] = [];
+  mostAtOnce = 0;
+  #atOnce = 0;
+
+  async run(task: StackTask, _: boolean, options: TaskOptions): Promise<StackReport> {
+    this.#begun.push({ task, callsPerOrigin: options.callsPerOrigin });
+    this.mostAtOnce = Math.max(this.mostAtOnce, (this.#atOnce += 1));
+    const { name } = task.stack;
+    const scripted = await this.scripts.get(name)?.(task, options);
+    const webhooks =
+      scripted?.webhooks ?? ((scripted?.outcome ?? "done") === "done" ? this.#apply(task) : []);
+    for (const webhook of webhooks) options.onEvent({ type: "webhook", webhook });
+    this.#atOnce -= 1;
+    const nothing = { failures: [], notes: [], randomKeys: 0 };
+    return { stack: name, outcome: "done", seconds: 0, ...nothing, ...scripted, webhooks };
+  }
+
+  listStacks = (): Promise<string[]> => Promise.resolve([...this.backend.keys()]);
+
+  readOutputs = (): Promise<Record<string, unknown>> => Promise.resolve({ ...this.indexes.at(-1) });
+
+  async writeOutputs(stack: string, outputs: Record<string, unknown>): Promise<void> {
+    this.backend.set(stack, new Set());
+    this.indexes.push(structuredClone(outputs) as unknown as FleetIndex);
+  }
+
+  async removeStack(stack: string): Promise<void> {
+    this.backend.delete(stack);
+  }
+
+  /** The tasks that were begun since the last call, such as "up test-0-of-4". */
+  takeBegun = (): string[] => this.takeTasks().map(({ task }) => `${task.action} ${task.stack.name}`);
+
+  takeTasks = (): { task: StackTask; callsPerOrigin: number }[] => this.#begun.splice(0);
+
+  #apply({ action, stack }: StackTask): WebhookReport[] {
+    const held = [...(this.backend.get(stack.name) ?? [])];
+    if (action === "destroy") this.backend.delete(stack.name);
+    if (action === "destroy" || action === "refresh") {
+      return held.map((name) => reportOf(name, action === "destroy" ? "delete" : "same"));
+    }
+    const wanted = stack.workspaces.map(({ name }) => name);
+    if (action === "up") this.backend.set(stack.name, new Set(wanted));
+    return [
+      ...held.filter((name) => !wanted.includes(name)).map((name) => reportOf(name, "delete")),
+      ...stack.workspaces.map(({ name, webhookUrl = "" }) => {
+        const { botUrl = "", ...report } = reportOf(name, held.includes(name) ? "same" : "create");
+        const isKnown = action === "up" || report.change === "same";
+        return { ...report, webhookUrl, ...(isKnown ? { botUrl } : {}) };
+      }),
+    ];
+  }
 }
 
-/** A fleet of four stacks, with a module of its own, on a fake of the worker processes. */
+const reportOf = (workspace: string, change: WebhookReport["change"]): WebhookReport => ({
+  workspace,
+  change,
+  botUrl: botUrlOf(workspace),
+  status: "verified",
+});
+
+export interface TestFleet {
+  context: FleetContext;
+  engine: FakeEngine;
+  /** What `onEvent` got. */
+  events: FleetEvent[];
+  onEvent: (event: FleetEvent) => void;
+  /** The same backend and folder with another definition, as the next command would open it. */
+  reopen(change: Partial<FleetDefinition>): Promise<TestFleet>;
+}
+
+/** A fleet of four stacks on a fake of the engine. */
 export async function openTestFleet(
   workspaces: readonly ListedWorkspace[] = listOf(NAMES),
 ): Promise<TestFleet> {
-  const folder = await mkdtemp(join(tmpdir(), "fleet-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, "program.ts"), "export default () => ({});\n");
-  return openIn({ folder, workspaces, stacks: 4, workers: new FakeWorkers() });
+  const { program } = await makeFolder();
+  return openIn({ name: "test", stacks: 4, workspaces, program }, new FakeEngine());
 }
 
-/** One whose workspaces are deployed; nothing of that is in `begun`. */
-export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet> {
-  const fleet = await openTestFleet(listOf(names));
-  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
-  fleet.workers.begun.length = 0;
-  return fleet;
-}
-
-async function openIn(place: {
-  folder: string;
-  workspaces: readonly ListedWorkspace[];
-  stacks: number;
-  workers: FakeWorkers;
-}): Promise<TestFleet> {
-  const { folder, workspaces, stacks, workers } = place;
-  const programFile = join(folder, "program.ts");
-  const program = pathToFileURL(programFile);
-  const fleet = await resolveFleet({ name: "test", stacks, workspaces, program });
+async function openIn(definition: FleetDefinition, engine: FakeEngine): Promise<TestFleet> {
+  const fleet = await resolveFleet(definition);
+  await mkdir(fleet.folder, { recursive: true });
+  const stacks = placeWorkspaces(fleet.name, fleet.workspaces, fleet.stacks ?? 4);
   const events: FleetEvent[] = [];
   return {
-    context: { fleet, workers, environment: {} },
-    workers,
+    context: { fleet, stacks, engine: engine as unknown as Engine, environment: {} },
+    engine,
     events,
     onEvent: (event) => void events.push(event),
-    programFile,
-    dataDir: fleet.dataDir,
-    reopen: (change = {}) => openIn({ ...place, ...change }),
+    reopen: (change) => openIn({ ...definition, ...change }, engine),
   };
 }
 
-/** The name of one of the four stacks. */
 export const stackAt = (index: number): string => `test-${index}-of-4`;
 
 /** The workspaces that the hash puts into a stack. */
-export const namesIn = ({ context: { fleet } }: TestFleet, index: number): string[] =>
-  (fleet.stacks[index]?.workspaces ?? []).map(({ name }) => name);
+export const namesIn = ({ context: { stacks } }: TestFleet, index: number): string[] =>
+  (stacks[index]?.workspaces ?? []).map(({ name }) => name);
+
+/** A script: reports so many failures as they come, and ends as failed with all of them. */
+export const failing =
+  (count: number): Script =>
+  ({ stack: { name: stack } }, { onEvent }) => {
+    const failures = NAMES.slice(0, count).map((workspace) => ({ stack, workspace, message: "refused" }));
+    for (const failure of failures) onEvent({ type: "failure", failure });
+    return { outcome: "failed", failures };
+  };
+
+/** A script: waits until the run ends it, as an engine that is asked to stop. */
+export const untilStopped: Script = async (_, { signal }) => {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  return { outcome: "stopped" };
+};
+
+/** What a preview with refresh finds where somebody changed the URL. */
+export const CHANGED: Drift = {
+  kind: "changed",
+  properties: [
+    { property: "webhookUrl", expected: "https://chat.example/a", actual: "https://other.example/" },
+  ],
+};

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { countInName, indexStackName, stackName, stackOf } from "../../../provider/fleet/placement.js";
+import {
+  countInName,
+  indexStackName,
+  placeWorkspaces,
+  stackName,
+  stackOf,
+} from "../../../provider/fleet/placement.js";
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
@@ -67,4 +73,15 @@ describe("the name of a stack", () => {
     ];
     expect(others.map((name) => countInName("production", name))).toEqual(others.map(() => undefined));
   });
+});
+
+test("all stacks of a split hold each workspace once, also with more stacks than workspaces", () => {
+  const workspaces = NAMES.slice(0, 60).map((name) => ({ name, baseUrl: "https://platform.example/" }));
+  const stacks = placeWorkspaces("production", workspaces, 100);
+  expect(stacks.map(({ name, index }) => [name, index])).toEqual(
+    stacks.map((_, index) => [stackName("production", index, 100), index]),
+  );
+  for (const { index, workspaces: own } of stacks) {
+    expect(own).toEqual(workspaces.filter(({ name }) => stackOf(name, 100) === index));
+  }
 });

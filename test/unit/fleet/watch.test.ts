@@ -1,178 +1,212 @@
 import { describe, expect, it } from "vitest";
-import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
+import { RegistrationClient } from "../../../provider/client/registration-client.ts";
+import { toFailure } from "../../../provider/fleet/failures.ts";
+import type { Drift, Failure, OtherChange, WebhookReport } from "../../../provider/fleet/reports.ts";
+import { upFleet } from "../../../provider/fleet/up.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
-import { CHANGED } from "./fake-keys.ts";
-import { failing } from "./fake-workers.ts";
-import { listOf, NAMES, namesIn, openDeployed, openTestFleet, stackAt, type TestFleet } from "./harness.ts";
+import type { WebhookState } from "../../../provider/webhook/contract.ts";
+import { requireSameWorkspace } from "../../../provider/webhook/observe.ts";
+import { failureOf, startServer } from "../client/harness.ts";
+import { freePort } from "../../support/http.ts";
+import {
+  CHANGED,
+  failing,
+  listOf,
+  NAMES,
+  namesIn,
+  openTestFleet,
+  stackAt,
+  type TestFleet,
+} from "./harness.ts";
 
-const same = (workspace: string): WebhookReport => ({ workspace, change: "same", status: "verified" });
+async function openDeployed(): Promise<TestFleet & { first: string }> {
+  const fleet = await openTestFleet();
+  await upFleet(fleet.context, {});
+  fleet.engine.takeTasks();
+  return { ...fleet, first: namesIn(fleet, 0)[0] ?? "" };
+}
 
-/** Has a look at the first stack see something else of its first workspace. */
-function see(fleet: TestFleet, seen: Partial<WebhookReport>): string {
-  const [first = "", ...others] = namesIn(fleet, 0);
-  fleet.workers.scripts.set(stackAt(0), () => ({
-    webhooks: [{ ...same(first), ...seen }, ...others.map(same)],
-  }));
-  return first;
+/** Lets a preview of the first stack see something else of its first workspace. */
+function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
+  const webhooks = namesIn(fleet, 0).map((workspace, index): WebhookReport => {
+    const same = { workspace, change: "same", status: "verified" } as const;
+    return index === 0 ? { ...same, ...seen } : same;
+  });
+  fleet.engine.scripts.set(stackAt(0), () => ({ webhooks, ...(others ? { others } : {}) }));
 }
 
 const gone: Drift = { kind: "gone", properties: [] };
 const takenOver: Drift = { ...CHANGED, kind: "taken-over" };
+const REMOVAL =
+  /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node prod\.ts up --refresh$/;
 
-describe("the watch of a fleet, on a fake of the worker processes", () => {
-  it("finds no drift where stacks, list and service agree, with previews alone, and writes nothing", async () => {
+describe("the watch of a fleet, on a fake engine", () => {
+  it("finds no drift where stacks, list and service agree, and changes nothing", async () => {
     const fleet = await openDeployed();
-    const before = structuredClone([fleet.workers.backend, fleet.workers.indexes]);
+    const before = structuredClone([fleet.engine.backend, fleet.engine.indexes]);
 
     const report = await watchFleet(fleet.context, { onEvent: fleet.onEvent });
 
-    expect(report).toMatchObject({
+    expect(report).toEqual({
       fleet: "test",
       outcome: "no-drift",
-      checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
       workspaces: [],
+      others: [],
       checked: NAMES.length,
       failures: [],
       skipped: [],
-      calls: {},
-      answers429: 0,
+      seconds: expect.any(Number),
+      checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     });
-    const started = { type: "run-started", action: "watch", stacks: 4, workspaces: NAMES.length };
-    expect(fleet.events[0]).toEqual(started);
-    const preview = { action: "preview", refresh: true, expectNoChanges: true };
-    expect(fleet.workers.begun).toMatchObject([preview, preview, preview, preview]);
-    expect([fleet.workers.backend, fleet.workers.indexes]).toEqual(before);
+    expect(fleet.events[0]).toMatchObject({ type: "run-started", action: "watch", stacks: 4 });
+    for (const { task } of fleet.engine.takeTasks()) {
+      expect(task).toMatchObject({ action: "preview", refresh: true, expectNoChanges: true });
+    }
+    expect([fleet.engine.backend, fleet.engine.indexes]).toEqual(before);
   });
 
-  const UP = "node prod.ts up";
-  // With onExisting the program, which is one for all, would take over every foreign webhook.
-  const FREE =
-    /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node prod\.ts up --refresh$/;
   it.each([
-    ["changed", { change: "update", drift: CHANGED }, `${UP} --refresh`],
-    ["gone", { change: "create", drift: gone }, `${UP} --refresh`],
-    ["taken-over", { change: "update", drift: takenOver }, expect.stringMatching(FREE)],
-    ["not-deployed", { change: "create" }, UP],
-    ["not-deployed", { change: "update" }, UP],
-    ["to-be-removed", { change: "delete" }, expect.stringContaining(UP)],
-  ] as const)(
-    "names what is %s, with the properties and the command that repairs it",
-    async (kind, seen, repair) => {
-      const fleet = await openDeployed();
-      const workspace = see(fleet, seen);
-
-      const report = await watchFleet(fleet.context, { command: "node prod.ts" });
-
-      expect(report.outcome).toBe("drift");
-      const properties = "drift" in seen ? seen.drift.properties : [];
-      expect(report.workspaces).toEqual([{ workspace, stack: stackAt(0), kind, properties, repair }]);
-    },
-  );
-
-  it.each([
-    ["names a resource that is no webhook: that is drift too", undefined, "responder", []],
-    [
-      "repairs with up --refresh what a responder that is gone changes in webhooks",
-      { change: "update" },
-      "responder",
-      [{ kind: "not-deployed", repair: "node fleet.ts up --refresh" }],
-    ],
-    [
-      "does not name a workspace twice that is not deployed, whose key is missing too",
-      { change: "create" },
-      "its own",
-      [{ kind: "not-deployed" }],
-    ],
-  ] as const)("%s", async (_, seen, named, workspaces) => {
+    ["changed", { change: "update", drift: CHANGED }, /^node prod\.ts up --refresh$/],
+    ["gone", { change: "create", drift: gone }, /^node prod\.ts up --refresh$/],
+    // The program is one for all: it would take over every foreign webhook.
+    ["taken-over", { change: "update", drift: takenOver }, REMOVAL],
+    ["not-deployed", { change: "create" }, /^node prod\.ts up$/],
+    ["not-deployed", { change: "update" }, /^node prod\.ts up$/],
+    ["to-be-removed", { change: "delete" }, /^node prod\.ts up, or /],
+  ] as const)("reports what is %s, with the properties and what repairs it", async (kind, seen, repair) => {
     const fleet = await openDeployed();
-    const workspace = see(fleet, seen ?? {});
-    const webhooks = fleet.workers.scripts.get(stackAt(0));
-    const name = named === "its own" ? workspace : named;
-    const other = { name, type: "pulumi-nodejs:dynamic/apichat:X", change: "create" } as const;
-    fleet.workers.scripts.set(stackAt(0), async (options, task) => ({
-      ...(await webhooks?.(options, task)),
-      others: [other],
-    }));
+    see(fleet, seen);
+    const report = await watchFleet(fleet.context, { command: "node prod.ts" });
+    const properties = "drift" in seen ? seen.drift.properties : [];
+    expect(report).toMatchObject({
+      outcome: "drift",
+      workspaces: [
+        {
+          workspace: fleet.first,
+          stack: stackAt(0),
+          kind,
+          properties,
+          repair: expect.stringMatching(repair),
+        },
+      ],
+    });
+  });
 
+  it("reports a resource that is no webhook, and repairs with it what it changes in webhooks", async () => {
+    const fleet = await openDeployed();
+    const other = { name: "responder", type: "pulumi-nodejs:dynamic/apichat:ResponderProcess" } as const;
+    see(fleet, { change: "update" }, [{ ...other, change: "create" }]);
     const report = await watchFleet(fleet.context);
+    const repair = "node fleet.ts up --refresh";
+    expect(report.others).toEqual([{ ...other, change: "create", stack: stackAt(0), kind: "other", repair }]);
+    expect(report.workspaces).toMatchObject([{ kind: "not-deployed", repair }]);
+  });
 
-    expect(report).toMatchObject({ outcome: "drift", workspaces });
-    const found = { ...other, stack: stackAt(0), kind: "other", repair: "node fleet.ts up --refresh" };
-    expect(report.others).toEqual(named === "its own" ? [] : [found]);
+  it("reports a workspace once that is not deployed and whose key is missing too", async () => {
+    const fleet = await openDeployed();
+    see(fleet, { change: "create" }, [{ name: fleet.first, type: "VerificationKey", change: "create" }]);
+    expect(await watchFleet(fleet.context)).toMatchObject({
+      workspaces: [{ workspace: fleet.first, kind: "not-deployed" }],
+      others: [],
+      checked: NAMES.length - 1,
+    });
   });
 
   it("makes no stack that does not exist: its workspaces are not deployed", async () => {
     const fleet = await openTestFleet();
-
     const report = await watchFleet(fleet.context);
-
-    expect(fleet.workers.begun).toEqual([]);
-    expect(fleet.workers.backend.size).toBe(0);
+    expect(fleet.engine.takeBegun()).toEqual([]);
     expect(report).toMatchObject({ outcome: "drift", checked: 0 });
     expect(report.workspaces.map(({ workspace, kind }) => [workspace, kind])).toEqual(
       NAMES.toSorted().map((name) => [name, "not-deployed"]),
     );
   });
 
-  it("looks at a stack whose workspaces have all left the list", async () => {
+  it("checks a stack whose workspaces have all left the list", async () => {
     const deployed = await openDeployed();
     const left = namesIn(deployed, 2);
-    const fleet = await deployed.reopen({ workspaces: listOf(NAMES.filter((name) => !left.includes(name))) });
-
-    const report = await watchFleet(fleet.context);
-
-    expect(report.workspaces).toEqual(
-      left.toSorted().map((workspace) => ({
-        workspace,
-        stack: stackAt(2),
-        kind: "to-be-removed",
-        properties: [],
-        repair: expect.stringContaining("node fleet.ts up"),
-      })),
+    const { context } = await deployed.reopen({
+      workspaces: listOf(NAMES.filter((name) => !left.includes(name))),
+    });
+    const { workspaces } = await watchFleet(context);
+    expect(workspaces.map(({ workspace, kind }) => [workspace, kind])).toEqual(
+      left.toSorted().map((name) => [name, "to-be-removed"]),
     );
   });
 
-  it("lets a failure win over drift, and tells both", async () => {
+  it("fails where a stack failed or was not begun, and reports the drift of the others", async () => {
     const fleet = await openDeployed();
-    const drifted = see(fleet, { change: "update", drift: CHANGED });
-    fleet.workers.scripts.set(stackAt(1), failing(1));
-
-    const report = await watchFleet(fleet.context);
-
-    expect(report.outcome).toBe("failed");
-    expect(report.workspaces).toMatchObject([{ workspace: drifted, kind: "changed" }]);
-    expect(report.failures).toHaveLength(1);
-    expect(report.checked).toBe(NAMES.length - namesIn(fleet, 1).length);
+    see(fleet, { change: "update", drift: CHANGED });
+    fleet.engine.scripts.set(stackAt(1), failing(1));
+    expect(await watchFleet(fleet.context)).toMatchObject({
+      outcome: "failed",
+      workspaces: [{ workspace: fleet.first, kind: "changed" }],
+      failures: [{ stack: stackAt(1) }],
+      checked: NAMES.length - namesIn(fleet, 1).length,
+    });
+    const stopped = await watchFleet(fleet.context, { signal: AbortSignal.abort() });
+    expect(stopped).toMatchObject({ outcome: "failed", checked: 0 });
+    expect(stopped.skipped).toHaveLength(4);
+    expect(stopped.stoppedBy).toContain("watch again");
   });
+});
 
-  it("fails when it is interrupted, and says which stacks it did not look at", async () => {
-    const fleet = await openDeployed();
+/** What a watch adds to a failure. */
+async function repairOf(failure: Partial<Failure> & { message: string }): Promise<string | undefined> {
+  const fleet = await openDeployed();
+  const failures = [{ stack: stackAt(0), workspace: fleet.first, ...failure }];
+  fleet.engine.scripts.set(stackAt(0), () => ({ outcome: "failed", failures }));
+  const report = await watchFleet(fleet.context, { command: "node prod.ts" });
+  expect(report.failures).toMatchObject(failures);
+  return report.failures[0]?.repair;
+}
 
-    const report = await watchFleet(fleet.context, { signal: AbortSignal.abort() });
+/** How the real client fails. */
+async function repairOfClient(origin: string, requestSeconds = 2): Promise<string | undefined> {
+  const baseUrl = `${origin}/acme/apichat`;
+  const client = new RegistrationClient({ baseUrl, apiKey: "api-key-of-acme", requestSeconds });
+  const error = (await failureOf(client.getWebhook())).toJSON();
+  return repairOf(toFailure(error, { stack: stackAt(0) }));
+}
 
-    expect(report).toMatchObject({ outcome: "failed", checked: 0 });
-    expect(report.skipped).toHaveLength(4);
-    expect(report.stoppedBy).toContain("watch again");
-  });
-
-  // What the provider and this process report is data: test/unit/fleet/repair.test.ts.
+describe("what to do about a failure of a watch", () => {
   it.each([
     ["error: incorrect passphrase", "PULUMI_CONFIG_PASSPHRASE"],
     ["error: PULUMI_ACCESS_TOKEN must be set for login", "pulumi login"],
+    ["Cannot find module 'pulumi-apichat'", "npm ci"],
     ["something else", "fix what the message says"],
-  ])("says what to do about the failure %j", async (message, hint) => {
-    const fleet = await openDeployed();
-    const [workspace = ""] = namesIn(fleet, 0);
-    const failed = (): Partial<StackReport> => ({
-      outcome: "failed",
-      failures: [{ workspace, stack: stackAt(0), message }],
-    });
-    fleet.workers.scripts.set(stackAt(0), failed);
+  ])("follows from the engine's %j", async (message, hint) => {
+    expect(await repairOf({ message })).toContain(hint);
+  });
 
-    const { failures } = await watchFleet(fleet.context);
+  it.each([
+    [401, "APICHAT_API_KEY"],
+    [403, "APICHAT_API_KEY"],
+    [404, "fix what the message says"],
+    [429, "node prod.ts watch --calls-per-origin 2"],
+    [500, "when it is up"],
+  ])("follows from the client's HTTP %i", async (status, hint) => {
+    const { origin } = await startServer((_, response) => void response.writeHead(status).end());
+    expect(await repairOfClient(origin)).toContain(hint);
+  });
 
-    expect(failures).toEqual([
-      { workspace, stack: stackAt(0), message, repair: expect.stringContaining(hint) },
-    ]);
+  it("follows from the client's failure of a service that does not answer, or is not there", async () => {
+    const { origin } = await startServer(() => {});
+    expect(await repairOfClient(origin, 0.3)).toContain("when it is up");
+    expect(await repairOfClient(`http://127.0.0.1:${await freePort()}`)).toContain("when it is up");
+  });
+
+  it("follows from the provider's failure of a workspace that has become another", async () => {
+    const state = { applied: { botUrl: "https://bots.example/api/apichat/f1" } } as WebhookState;
+    const seen = {
+      webhookUrl: "https://chat.example/",
+      webhookVerificationKey: "key",
+      status: "verified",
+      botUrl: "https://bots.example/api/apichat/f12",
+    };
+    const at = { baseUrl: "https://platform.example/acme/apichat", operation: "get-webhook" } as const;
+    const check = async (): Promise<void> => requireSameWorkspace({ seen, apiKey: "key" }, state, at);
+    const error = (await failureOf(check())).toJSON();
+    expect(await repairOf(toFailure(error, { stack: stackAt(0) }))).toContain("fix baseUrl or API key");
   });
 });

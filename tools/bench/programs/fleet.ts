@@ -1,5 +1,4 @@
 /** The same webhooks as a fleet: its program, and the file that a user runs: `fleet.ts <number of stacks> <command>`. */
-import { join } from "node:path";
 import { ApiChatWebhook } from "pulumi-apichat";
 import type { FleetProgram } from "pulumi-apichat/fleet";
 
@@ -29,6 +28,5 @@ if (import.meta.main) {
       webhookUrl,
     })),
     program: import.meta.url,
-    dataDir: join(process.cwd(), "data"),
   });
 }

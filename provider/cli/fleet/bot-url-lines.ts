@@ -1,0 +1,36 @@
+import { invalidConfig } from "../../lib/files.js";
+
+const PREFIX = "APICHAT_BOT_URL_";
+
+/**
+ * The bot URLs of workspaces as lines `APICHAT_BOT_URL_ACME=https://…` that shells and readers of `.env` files take alike,
+ * in the order of the names and without a line break at the end. Throws `invalid_config` if two names give one variable.
+ */
+export function formatEnvironmentLines(botUrls: Readonly<Record<string, string>>): string {
+  const names = Object.keys(botUrls).toSorted();
+  refuseSameVariables(names);
+  return names.map((name) => `${variableOf(name)}=${quoteValue(botUrls[name] ?? "")}`).join("\n");
+}
+
+const variableOf = (name: string): string => PREFIX + name.replace(/[^A-Za-z0-9]/g, "_").toUpperCase();
+
+function refuseSameVariables(names: readonly string[]): void {
+  const problems = [...Map.groupBy(names, variableOf)]
+    .filter(([, same]) => same.length > 1)
+    .map(([variable, same]) => {
+      const list = same.map((name) => JSON.stringify(name)).join(", ");
+      return `names: must give a variable each, and ${list} all give ${variable}; read them as JSON, which keeps the names`;
+    });
+  if (problems.length > 0) throw invalidConfig(problems);
+}
+
+/** What no shell takes for something else. */
+const PLAIN = /^[\w/:.,@%+-]*$/;
+
+/** Single quotes mean the same to shells and to readers of `.env` files; of one within them each has another idea. */
+function quoteValue(url: string): string {
+  const safe = url.toWellFormed().replace(/[\p{Cc}\s']/gu, encodeCharacter);
+  return PLAIN.test(safe) ? safe : `'${safe}'`;
+}
+
+const encodeCharacter = (char: string): string => (char === "'" ? "%27" : encodeURIComponent(char));

@@ -1,0 +1,137 @@
+import { styleText } from "node:util";
+import { toJsonText } from "../output.js";
+import { toPlainText } from "../plain-text.js";
+import { formatTable, type TableOptions } from "../table.js";
+
+/** A piece of a line or of a table. Whatever others may have written, and every command, is `code`: it is shown as it stands. */
+export type Piece = string | { code: string };
+
+export interface Table {
+  type: "table";
+  /** In small letters. */
+  head: readonly string[];
+  rows: readonly (readonly Piece[])[];
+  /** Stands below the rows, however many of those are left out. */
+  totals?: readonly Piece[];
+  /** What the rows are, in the plural: "and 5 more failures". */
+  of: string;
+}
+
+/** What a report says, without saying how it looks. */
+export type Block = { type: "heading"; text: string } | { type: "line"; pieces: readonly Piece[] } | Table;
+
+export const heading = (text: string): Block => ({ type: "heading", text });
+
+export const line = (...pieces: readonly Piece[]): Block => ({ type: "line", pieces });
+
+/** A table, or nothing if it has no rows. */
+export const tableOf = (table: Omit<Table, "type">): Block[] =>
+  table.rows.length === 0 ? [] : [{ type: "table", ...table }];
+
+export const code = (text: string): Piece => ({ code: text });
+
+const textOf = (piece: Piece): string => (typeof piece === "string" ? piece : piece.code);
+
+/** Rows of a table in text and Markdown. */
+export const MOST_ROWS = 100;
+
+/** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
+export type Format = "text" | "markdown" | "json";
+
+export interface RenderOptions {
+  /** What the terminal can show, for `text`. Default: no terminal. */
+  table?: TableOptions;
+  /** How the command line is called, in what it says to do next. Default "node fleet.ts". */
+  program?: string;
+}
+
+/** Shows a report. JSON has all of it; the others leave out what is too long, and say how much. */
+export function renderAs<Report>(
+  report: Report,
+  format: Format,
+  describe: (report: Report, program: string) => readonly Block[],
+  { table = NO_TERMINAL, program = "node fleet.ts" }: RenderOptions = {},
+): string {
+  if (format === "json") return toJsonText(report);
+  const blocks = describe(report, program);
+  return format === "text" ? toText(blocks, table) : toMarkdown(blocks);
+}
+
+const NO_TERMINAL: TableOptions = { width: undefined, isColoured: false };
+
+/** For a terminal. Foreign texts cannot drive it. */
+const toText = (blocks: readonly Block[], options: TableOptions): string =>
+  blocks.map((block, index) => gapBefore(block, blocks[index - 1]) + toTextBlock(block, options)).join("");
+
+/** Lines stand together, everything else apart. */
+const gapBefore = (block: Block, before: Block | undefined): string =>
+  before === undefined || (block.type === "line" && before.type === "line") ? "" : "\n";
+
+function toTextBlock(block: Block, options: TableOptions): string {
+  if (block.type === "table") return toTextTable(block, options);
+  if (block.type === "line") return `${toPlainText(block.pieces.map(textOf).join(""))}\n`;
+  const text = toPlainText(block.text);
+  return `${options.isColoured ? styleText("bold", text, { validateStream: false }) : text}\n`;
+}
+
+function toTextTable({ head, rows, totals, of }: Table, options: TableOptions): string {
+  const shown = [...rows.slice(0, MOST_ROWS), ...(totals === undefined ? [] : [totals])];
+  const table = formatTable(
+    head.map((word) => word.toUpperCase()),
+    shown.map((row) => row.map(textOf)),
+    options,
+  );
+  const more = rows.length - MOST_ROWS;
+  return more > 0 ? `${table}and ${more} more ${of}\n` : table;
+}
+
+/** For a page such as the summary of a job. Foreign texts stand in it as they are: no markup of theirs, link or mention works. */
+const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
+
+function toMarkdownBlock(block: Block): string {
+  if (block.type === "heading") return `## ${escapeText(block.text)}\n`;
+  if (block.type === "line") return `${block.pieces.map(toMarkdownPiece).join("")}\n`;
+  return toMarkdownTable(block);
+}
+
+function toMarkdownTable({ head, rows, totals, of }: Table): string {
+  const shown = [...rows.slice(0, MOST_ROWS), ...(totals === undefined ? [] : [totals])];
+  const lines = [
+    head.map(capitalize),
+    head.map(() => "---"),
+    ...shown.map((row) => row.map(toMarkdownPiece)),
+  ];
+  const more = rows.length - MOST_ROWS;
+  const table = lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
+  return more > 0 ? `${table}\nand ${more} more ${of}\n` : table;
+}
+
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+const toMarkdownPiece = (piece: Piece): string =>
+  typeof piece === "string" ? escapeText(piece) : showCode(toPlainText(piece.code));
+
+const escapeText = (text: string): string => toPlainText(text).replace(/[\\`*_[\]<>&|~!#$@]/g, "\\$&");
+
+/** A bar ends the cell of a table even within code, and a backtick ends the code: text with either is written as HTML. */
+function showCode(text: string): string {
+  if (text.trim() === "") return "";
+  return /[`|]/.test(text) ? `<code>${toEntities(text)}</code>` : `\`${text}\``;
+}
+
+const toEntities = (text: string): string =>
+  text.replace(/[!-/:-@[-`{-~]/g, (char) => `&#${char.charCodeAt(0)};`);
+
+/** "1 stack", "4 stacks". */
+export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+/** "0.4 s", "12 s", "2 min 5 s", "1 h 2 min". */
+export function duration(seconds: number): string {
+  if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  return minutes < 60
+    ? `${minutes} min ${whole % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,131 @@
+import "../../lib/require-node.js";
+import { basename } from "node:path";
+import { Command } from "commander";
+import type { FleetDefinition } from "../../fleet/definition.js";
+import type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
+import type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
+import { ENDINGS } from "../output.js";
+import { reportAsOthers, reportError } from "../report-error.js";
+import { destroyCommand, refreshCommand } from "./destroy.js";
+import { planCommand } from "./plan.js";
+import { reportCommand } from "./report.js";
+import { rotateCommand } from "./rotate.js";
+import { endProcess, type FleetSource } from "./session.js";
+import { botUrlsCommand, stacksCommand } from "./stacks.js";
+import { upCommand } from "./up.js";
+import { watchCommand } from "./watch.js";
+
+// The entry `pulumi-apichat/fleet`. What `node fleet.ts --help` does not need is loaded when it is called.
+
+export type { DeclaredWebhook, FleetDefinition, FleetProgram, FleetStack } from "../../fleet/definition.js";
+export type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
+export type {
+  FleetEvent,
+  FleetLimits,
+  PlanOptions,
+  RotateOptions,
+  RunOptions,
+  UpOptions,
+  WatchOptions,
+} from "../../fleet/options.js";
+export type { PlacedStack } from "../../fleet/placement.js";
+export type {
+  ChangeCounts,
+  CreateCounts,
+  FleetPlan,
+  OtherCount,
+  PlannedStack,
+  UnknownReason,
+} from "../../fleet/plan.js";
+export type {
+  Drift,
+  DriftedProperty,
+  Failure,
+  FleetAction,
+  FleetReport,
+  OtherChange,
+  Outcome,
+  StackReport,
+  WebhookChange,
+  WebhookReport,
+} from "../../fleet/reports.js";
+export type { KeysByWorkspace, RotationReport, RotationWave } from "../../fleet/rotate.js";
+export type {
+  DriftedResource,
+  DriftedWorkspace,
+  DriftKind,
+  DriftReport,
+  HintedFailure,
+} from "../../fleet/watch.js";
+export { formatEnvironmentLines } from "./bot-url-lines.js";
+export type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
+export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";
+export type { Format, RenderOptions } from "./document.js";
+export { renderDrift, renderPlan, renderReport, renderRotation } from "./render.js";
+
+/**
+ * Reads the list of workspaces and splits it over the stacks. Throws `invalid_config` with everything that is wrong with the
+ * definition or the list.
+ */
+export async function openFleet(definition: FleetDefinition, options?: OpenFleetOptions): Promise<Fleet> {
+  const fleet = await import("../../fleet/fleet.js");
+  return fleet.openFleet(definition, options);
+}
+
+/**
+ * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with
+ * everything that is wrong with it, each with file, line and field, and none of its values.
+ */
+export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]> {
+  const list = await import("../../workspace-list/read.js");
+  return list.readWorkspaceList(path);
+}
+
+/**
+ * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`, `refresh`, `rotate`,
+ * `watch`, `bot-urls`, `stacks` and `destroy`. `--help` describes each.
+ *
+ * @example
+ * ```ts
+ * // fleet.ts: node fleet.ts plan
+ * await runFleetCommand({
+ *   name: "production",
+ *   workspaces: "workspaces.yaml",
+ *   program: new URL("./program.ts", import.meta.url),
+ * });
+ * ```
+ */
+export async function runFleetCommand(definition: FleetDefinition): Promise<void> {
+  const name = `node ${basename(process.argv[1] ?? "fleet.ts")}`;
+  const program = fleetProgram({ name, open: () => openFleet(definition) });
+  reportAsOthers(program);
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    await endProcess(reportError(error));
+  }
+}
+
+/** The commands of a fleet. */
+export const fleetProgram = (source: FleetSource): Command =>
+  new Command(source.name)
+    .description("Webhooks of many workspaces, split over Pulumi stacks")
+    .addHelpText("after", helpOf(source.name))
+    .addCommand(planCommand(source))
+    .addCommand(upCommand(source))
+    .addCommand(refreshCommand(source))
+    .addCommand(rotateCommand(source))
+    .addCommand(watchCommand(source))
+    .addCommand(botUrlsCommand(source))
+    .addCommand(stacksCommand(source))
+    .addCommand(reportCommand(source))
+    .addCommand(destroyCommand(source));
+
+const helpOf = (name: string): string => `
+Examples:
+  $ ${name} plan
+  $ ${name} up
+  $ ${name} watch --markdown-file drift.md
+  $ ${name} bot-urls --env > bots.env
+${ENDINGS}
+watch has exit codes of its own: see ${name} watch --help.`;

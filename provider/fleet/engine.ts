@@ -1,0 +1,321 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { makeFolders, writePrivateFile } from "../lib/files.js";
+import { createRedactor, type Redact } from "../lib/redact.js";
+import { REPORT_VARIABLE } from "../lib/provider-process.js";
+import { CALLS_VARIABLE } from "../lib/post.js";
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import type { ResolvedFleet } from "./definition.js";
+import { EventReader, type StackEvent } from "./events.js";
+import type { PlacedStack } from "./placement.js";
+import { PROGRAM_FILE_VARIABLE, type ProgramFile } from "./program.js";
+import { askPulumi, callPulumi, reasonOf, type PulumiEnd } from "./pulumi.js";
+import { failureOf } from "./failures.js";
+import type { Failure, StackReport } from "./reports.js";
+
+/** One command of the engine for one stack of a fleet. */
+export interface StackTask {
+  action: "preview" | "up" | "refresh" | "destroy";
+  stack: PlacedStack;
+  rotation?: string;
+  /** Asks the service first. */
+  refresh?: boolean;
+  /** For `preview`: a change is no failure, and in the report. */
+  expectNoChanges?: boolean;
+}
+
+export interface TaskOptions {
+  signal: AbortSignal;
+  onEvent: (event: StackEvent) => void;
+  /** How many calls to one origin the stack may have in progress. */
+  callsPerOrigin: number;
+}
+
+/** For language hosts that do not know the option `typescript` of Pulumi.yaml: Node itself runs the program. */
+const WITHOUT_TS_NODE = "--import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT";
+
+/** What `preview --expect-no-changes` ends with if there are changes. */
+const CHANGES_FOUND = 7;
+
+/** The stacks of a fleet, as the engine holds them. It works in the fleet's folder, where only running programs have files. */
+export class Engine {
+  readonly #fleet: ResolvedFleet;
+  readonly #environment: Readonly<Record<string, string>>;
+  /** Whether states are written after each resource: only then a killed run keeps its random keys. Set where such a key is made. */
+  #checkpoints: boolean;
+  /** Takes the API keys out of what a program or the engine prints. */
+  readonly #redact: Redact;
+
+  constructor(fleet: ResolvedFleet, environment: Readonly<Record<string, string>>) {
+    this.#fleet = fleet;
+    this.#environment = environment;
+    const listed = fleet.workspaces.flatMap(({ apiKey }) => apiKey ?? []);
+    const named = [environment["APICHAT_API_KEY"], process.env["APICHAT_API_KEY"]].flatMap(
+      (key) => key || [],
+    );
+    this.#redact = createRedactor([...listed, ...named]);
+    const own = environment["PULUMI_SKIP_CHECKPOINTS"] ?? process.env["PULUMI_SKIP_CHECKPOINTS"];
+    this.#checkpoints = own !== undefined && own !== "true" && own !== "1";
+  }
+
+  /** Writes the project that the engine runs: a program of one line. */
+  async prepare(): Promise<void> {
+    const { folder, project } = this.#fleet;
+    makeFolders(folder);
+    const settings = {
+      name: project,
+      runtime: { name: "nodejs", options: { typescript: false } },
+      main: "index.mjs",
+    };
+    const program = new URL("./program.js", import.meta.url).href;
+    const files = {
+      "Pulumi.yaml": JSON.stringify(settings),
+      // Without one, Pulumi does not call the function that a program exports.
+      "package.json": JSON.stringify({ private: true, type: "module" }),
+      // It declares the webhooks while it is loaded: a program that is loaded and not called would have all of them deleted.
+      "index.mjs": `import { runFleetProgram } from ${JSON.stringify(program)};\nconst outputs = await runFleetProgram();\nexport default () => outputs;`,
+      ".gitignore": "*",
+    };
+    // Each as a whole: an engine of another command may read them at this moment.
+    await Promise.all(
+      Object.entries(files).map(([name, text]) => writePrivateFile(join(folder, name), `${text}\n`)),
+    );
+    await removeStale(folder);
+  }
+
+  /** The names of the project's stacks in the backend. */
+  async listStacks(): Promise<string[]> {
+    const stacks = JSON.parse(await this.#ask("stack", "ls", "--json")) as { name: string }[];
+    // Some backends give organization/project/name.
+    return stacks.map(({ name }) => name.split("/").at(-1) ?? name).toSorted();
+  }
+
+  /** The outputs of a stack that exists. */
+  async readOutputs(stack: string): Promise<Record<string, unknown>> {
+    return JSON.parse(
+      await this.#ask("stack", "output", "--json", "--show-secrets", "--stack", stack),
+    ) as Record<string, unknown>;
+  }
+
+  /** Gives a stack without resources other outputs; makes it if it does not exist. */
+  async writeOutputs(stack: string, outputs: Record<string, unknown>, exists: boolean): Promise<void> {
+    if (!exists) await this.#init(stack);
+    await this.#withProgram({ outputs }, async (variables) => {
+      const args = ["up", "--yes", "--skip-preview", "--stack", stack];
+      const environment = { ...this.#environment, ...variables };
+      await askPulumi({ args, folder: this.#fleet.folder, environment });
+    });
+  }
+
+  /** Removes a stack with all that it holds. */
+  async removeStack(stack: string): Promise<void> {
+    await this.#ask("destroy", "--yes", "--skip-preview", "--remove", "--stack", stack);
+  }
+
+  /** Runs one task to its report: what goes wrong is in it. */
+  async run(task: StackTask, exists: boolean, options: TaskOptions): Promise<StackReport> {
+    const started = performance.now();
+    const { name } = task.stack;
+    let ran: Ran | undefined;
+    const failure = await failureOf(name, async () => {
+      await this.#begin(task, exists);
+      ran = await this.#command(task, options);
+      if (ran.reader.refusedRandomKey && !options.signal.aborted) {
+        this.#checkpoints = true;
+        ran = await this.#command(task, options);
+      }
+      await this.#finish(task, exists, ran);
+    });
+    const isStopped = options.signal.aborted && !isComplete(ran);
+    const report = toReport(task, ran, { failure, isStopped, redact: this.#redact });
+    return { ...report, seconds: (performance.now() - started) / 1000 };
+  }
+
+  async #begin({ action, stack: { name } }: StackTask, exists: boolean): Promise<void> {
+    if (action === "destroy") await this.#requireNoneForgotten(name);
+    if (!exists) await this.#init(name);
+  }
+
+  async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: Ran): Promise<void> {
+    if (action === "up" && ran.end.code === 0) await this.#forgetPending(name, refresh, ran.reader);
+    // A preview needs a stack, and is to leave none behind.
+    if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
+  }
+
+  async #command(task: StackTask, options: TaskOptions): Promise<Ran> {
+    const { action, stack, rotation } = task;
+    const { signal, onEvent, callsPerOrigin } = options;
+    const asked = rotation === undefined ? {} : { rotation };
+    const reader = new EventReader({ stack: stack.name, isRefresh: action === "refresh", ...asked, onEvent });
+    const { program, rotations } = this.#fleet;
+    const skipsCheckpoints = action !== "preview" && !this.#checkpoints;
+    const refuseRandomKeys = action === "up" && skipsCheckpoints;
+    const file = { program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
+    const call = (variables: Record<string, string>): Promise<PulumiEnd> =>
+      callPulumi({
+        args: argsOf(task),
+        folder: this.#fleet.folder,
+        environment: {
+          ...this.#environment,
+          ...variables,
+          [REPORT_VARIABLE]: "json",
+          [CALLS_VARIABLE]: String(callsPerOrigin),
+          PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
+          NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} ${WITHOUT_TS_NODE}`,
+          PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
+        },
+        signal,
+        onEvent: (event) => reader.read(this.#withoutKeys(event)),
+      });
+    // The engine refreshes and destroys without the program.
+    if (action === "refresh" || action === "destroy") return { end: await call({}), reader };
+    const run = (): Promise<PulumiEnd> => this.#withProgram(file, call);
+    return { end: await (action === "up" ? this.#marked(stack.name, run) : run()), reader };
+  }
+
+  #withoutKeys(event: EngineEvent): EngineEvent {
+    const { diagnosticEvent } = event;
+    if (diagnosticEvent === undefined) return event;
+    return {
+      ...event,
+      diagnosticEvent: { ...diagnosticEvent, message: this.#redact(diagnosticEvent.message) },
+    };
+  }
+
+  #ask(...args: string[]): Promise<string> {
+    return askPulumi({ args, folder: this.#fleet.folder, environment: this.#environment });
+  }
+
+  async #init(stack: string): Promise<void> {
+    const { secretsProvider } = this.#fleet;
+    const provider = secretsProvider === undefined ? [] : ["--secrets-provider", secretsProvider];
+    await this.#ask("stack", "init", "--no-select", ...provider, "--stack", stack);
+  }
+
+  /** Gives `work` the variable that names a program file. The program removes it when it has read it. */
+  async #withProgram<T>(
+    file: ProgramFile,
+    work: (variables: Record<string, string>) => Promise<T>,
+  ): Promise<T> {
+    const path = join(this.#fleet.folder, `${randomUUID()}.json`);
+    await writePrivateFile(path, JSON.stringify(file));
+    try {
+      return await work({ [PROGRAM_FILE_VARIABLE]: path });
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  /** There while an `up` of the stack runs, and after one that was killed. */
+  #markOf(stack: string): string {
+    return join(this.#fleet.folder, `${stack}.unfinished`);
+  }
+
+  /** Runs an `up`. Its mark stays if the engine was killed, or if an earlier mark is there and nothing was adopted. */
+  async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
+    const mark = this.#markOf(stack);
+    const wasKilled = existsSync(mark);
+    await writePrivateFile(mark, "");
+    const end = await up();
+    if (end.code === 0 || (end.code !== null && !wasKilled)) await rm(mark, { force: true });
+    return end;
+  }
+
+  /** What a killed run was creating is in the state by now; without this, every later run warns of it. */
+  async #forgetPending(stack: string, refresh = false, { hasPending }: EventReader): Promise<void> {
+    // The engine warns of it, but not if it refreshes first.
+    if (!hasPending && !(refresh && (await this.#findPending(stack)).length > 0)) return;
+    await this.#ask("refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", stack);
+  }
+
+  /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
+  async #requireNoneForgotten(stack: string): Promise<void> {
+    const pending = await this.#findPending(stack);
+    if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
+    const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "here, or still runs";
+    throw new Error(
+      `an earlier up was killed ${what}, so nothing was removed: run up first, which adopts what was created`,
+    );
+  }
+
+  async #findPending(stack: string): Promise<string[]> {
+    const { deployment } = JSON.parse(await this.#ask("stack", "export", "--stack", stack)) as {
+      deployment: { pending_operations?: { type: string; resource: { urn: string } }[] };
+    };
+    const creating = (deployment.pending_operations ?? []).filter(({ type }) => type === "creating");
+    return [...new Set(creating.map(({ resource }) => resource.urn.split("::").slice(3).join("::")))];
+  }
+}
+
+/** No program waits so long for its file: its run was killed. In milliseconds. */
+const STALE_MS = 60 * 60 * 1000;
+
+/** Removes the program files that killed runs have left: API keys may be in them. */
+async function removeStale(folder: string): Promise<void> {
+  const files = (await readdir(folder)).filter((name) => /^[0-9a-f-]{36}\.json$/.test(name));
+  for (const file of files.map((name) => join(folder, name))) {
+    // One of another command may be gone by now.
+    const written = await stat(file).catch(() => undefined);
+    if (written && Date.now() - written.mtimeMs > STALE_MS) await rm(file, { force: true });
+  }
+}
+
+function argsOf({ action, stack, refresh = false, expectNoChanges = false }: StackTask): string[] {
+  const yes = ["--yes", "--skip-preview"];
+  const options = {
+    preview: [`--refresh=${refresh}`, ...(expectNoChanges ? ["--expect-no-changes"] : [])],
+    up: [...yes, `--refresh=${refresh}`, "--continue-on-error"],
+    refresh: yes,
+    destroy: [...yes, "--remove", "--continue-on-error"],
+  };
+  return [action, "--json", "--stack", stack.name, ...options[action]];
+}
+
+/** What the engine says of a lock names its owner, on lines of its own. */
+const addUnlock = (reason: string, stack: string): string =>
+  /currently locked|\[409\]|already in progress/.test(reason)
+    ? `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: pulumi cancel --stack ${stack}`
+    : reason;
+
+/** One command of the engine, and what it reported. */
+interface Ran {
+  end: PulumiEnd;
+  reader: EventReader;
+}
+
+const isComplete = (ran: Ran | undefined): boolean => ran?.end.code === 0 || ran?.end.code === CHANGES_FOUND;
+
+function toReport(
+  { stack: { name } }: StackTask,
+  ran: Ran | undefined,
+  { failure, isStopped, redact }: { failure: Failure | undefined; isStopped: boolean; redact: Redact },
+): StackReport {
+  const read = ran?.reader.result() ?? { webhooks: [], notes: [], randomKeys: 0, failures: [] };
+  const all = [...failuresOf(name, ran, read.failures), ...(failure === undefined ? [] : [failure])].map(
+    (one) => ({ ...one, message: redact(one.message) }),
+  );
+  const failures = isStopped ? all.filter(({ workspace }) => workspace !== undefined) : all;
+  const outcome = isStopped ? "stopped" : failures.length > 0 ? "failed" : "done";
+  return { ...read, ...findUnseen(name, ran, read), stack: name, outcome, seconds: 0, failures };
+}
+
+/** What concerns the whole run is no news beside a failure of one workspace. */
+function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failure[] {
+  if (read.some(({ workspace }) => workspace !== undefined)) return read;
+  if (ran === undefined || isComplete(ran)) return [];
+  return read.length > 0 ? read : [{ stack, message: addUnlock(reasonOf(ran.end), stack) }];
+}
+
+/** The engine counts changes that no webhook and no other resource shows, such as of a provider: then the stack has changed. */
+function findUnseen(
+  stack: string,
+  ran: Ran | undefined,
+  { webhooks, others }: Pick<StackReport, "webhooks" | "others">,
+): Pick<StackReport, "others"> {
+  const isSeen =
+    others !== undefined || webhooks.some(({ change, drift }) => change !== "same" || drift !== undefined);
+  if (isSeen || ran?.end.code !== CHANGES_FOUND) return {};
+  return { others: [{ name: stack, type: "pulumi:pulumi:Stack", change: "update" }] };
+}

@@ -1,0 +1,88 @@
+import { availableParallelism } from "node:os";
+import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";
+
+/** How much a run may do at once, and when it stops. */
+export interface FleetLimits {
+  /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
+  stacksAtOnce?: number;
+  /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 8. */
+  callsPerOrigin?: number;
+  /** After so many failures no further stack begins, and running ones finish their current steps. Default 10. */
+  stopAfterFailures?: number;
+  /** Runs one share of the stacks, such as "2/4": so several machines share a fleet. Default: all. */
+  shard?: string;
+}
+
+/** What every run takes. */
+export interface RunOptions extends FleetLimits {
+  /** Ends the run: no further stack begins, and the engine finishes and stores its current steps. */
+  signal?: AbortSignal;
+  /** Called for everything that happens. What it throws ends the run and rejects it. */
+  onEvent?: (event: FleetEvent) => void;
+}
+
+export interface PlanOptions extends RunOptions {
+  /** Asks the service first, so that the plan shows drift too. */
+  refresh?: boolean;
+}
+
+export interface UpOptions extends RunOptions {
+  /** Asks the service first, so that drift is repaired too. */
+  refresh?: boolean;
+  /** Runs only the stacks that the last `up` on this machine did not finish. */
+  onlyFailed?: boolean;
+  /** How many workspaces that left the list may be removed. Default 10. */
+  mostRemovals?: number;
+}
+
+export interface RotateOptions extends RunOptions {
+  /** The name of the rotation. Default: the first of the definition's `rotations`, or today, such as "2026-11-21" (UTC). */
+  rotation?: string;
+  /** How many stacks are in each wave after the first, which is one stack alone. Default: `stacksAtOnce`. */
+  waveSize?: number;
+}
+
+export interface WatchOptions extends RunOptions {
+  /** How the fleet's command line is called, for what the report says to do. Default "node fleet.ts". */
+  command?: string;
+}
+
+/** What happens during a run. No secret is in it. */
+export type FleetEvent =
+  | { type: "run-started"; action: FleetAction; stacks: number; workspaces: number }
+  | { type: "stack-started"; stack: string; workspaces: number }
+  | { type: "stack-ended"; report: StackReport }
+  | { type: "webhook"; stack: string; webhook: WebhookReport }
+  | { type: "failure"; failure: Failure }
+  | {
+      type: "note";
+      stack: string;
+      line: string;
+      /** The line without the name of its resource, where the provider has printed it. */
+      text?: string;
+    }
+  | { type: "wave-started"; wave: number; waves: number; stacks: string[] }
+  | { type: "wave-ended"; wave: number; waves: number; outcome: Outcome }
+  | { type: "stopping"; why: string };
+
+// The command line loads this file for its help: no zod here.
+
+/** Each running stack is an engine with two Node processes: more of them need too much memory on any machine. */
+export const MOST_STACKS_AT_ONCE = 32;
+
+export const DEFAULT_LIMITS = {
+  stacksAtOnce: Math.min(8, Math.max(2, availableParallelism())),
+  callsPerOrigin: 8,
+  stopAfterFailures: 10,
+};
+
+/** How many workspaces an `up` removes by default: a list that was cut short removes customers' webhooks. */
+export const DEFAULT_MOST_REMOVALS = 10;
+
+const SHARD = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/;
+
+/** The two numbers of a shard such as "2/4"; undefined if it is none. */
+export function parseShard(text: string): { shard: number; shards: number } | undefined {
+  const [, shard, shards] = (SHARD.exec(text) ?? []).map(Number);
+  return shard !== undefined && shards !== undefined && shard <= shards ? { shard, shards } : undefined;
+}

@@ -1,0 +1,149 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { text as readText } from "node:stream/consumers";
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { NEVER } from "../lib/abort.js";
+
+/** One call of the command `pulumi`. */
+export interface PulumiCall {
+  args: readonly string[];
+  /** The project's folder. */
+  folder: string;
+  /** Over what this process has. */
+  environment: Readonly<Record<string, string>>;
+  /** Asks the engine once to stop: it finishes its current steps, and writes the state. */
+  signal?: AbortSignal;
+  /** With `--json`: every event, as it comes. */
+  onEvent?: (event: EngineEvent) => void;
+}
+
+export interface PulumiEnd {
+  /** null: a signal ended it. */
+  code: number | null;
+  /** What it printed to stdout, but the events. */
+  output: string;
+  /** What it printed to stderr. */
+  errors: string;
+}
+
+const running = new Set<ChildProcess>();
+
+/** Ends every running engine at once. Locks of their stacks may stay. */
+export function killEngines(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** Runs the `pulumi` on PATH to its end. Rejects if there is none, with how to get one. */
+export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
+  const { args, folder, environment, signal = NEVER } = call;
+  const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
+    cwd: folder,
+    env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: the second one would end the engine at once.
+    detached: true,
+  });
+  running.add(child);
+  const interrupt = interruptOnce(child, signal);
+  try {
+    const [output, errors, [code]] = await Promise.all([
+      readOutput(child, call, interrupt.begin),
+      readText(child.stderr),
+      once(child, "close") as Promise<[number | null]>,
+    ]);
+    return { code, output, errors };
+  } catch (error) {
+    throw explainMissing(error);
+  } finally {
+    running.delete(child);
+    interrupt.end();
+  }
+}
+
+async function readOutput(
+  { stdout }: ChildProcess & { stdout: NodeJS.ReadableStream },
+  { onEvent }: PulumiCall,
+  begin: () => void,
+): Promise<string> {
+  const rest: string[] = [];
+  for await (const line of createInterface({ input: stdout })) {
+    begin();
+    const event = onEvent && parseEvent(line);
+    if (event) onEvent(event);
+    else rest.push(line);
+  }
+  return rest.join("\n");
+}
+
+function parseEvent(line: string): EngineEvent | undefined {
+  if (!line.startsWith('{"sequence":')) return undefined;
+  try {
+    return JSON.parse(line) as EngineEvent;
+  } catch {
+    // The last line of an engine that was killed.
+    return undefined;
+  }
+}
+
+/** How long an engine may take until it prints its first event, in milliseconds. */
+const START_MS = 5_000;
+
+/** Sends SIGINT once, when the engine listens for it: one that comes earlier would kill it. */
+function interruptOnce(child: ChildProcess, signal: AbortSignal): { begin: () => void; end: () => void } {
+  let hasBegun = false;
+  let timer: NodeJS.Timeout | undefined;
+  const send = (): void => void child.kill("SIGINT");
+  const onAbort = (): void => {
+    if (hasBegun) send();
+    else timer = setTimeout(send, START_MS);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  return {
+    begin: () => {
+      if (hasBegun) return;
+      hasBegun = true;
+      clearTimeout(timer);
+      if (signal.aborted) send();
+    },
+    end: () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
+const explainMissing = (error: unknown): Error =>
+  (error as NodeJS.ErrnoException).code === "ENOENT"
+    ? new Error("the command pulumi is not on PATH: install it (https://www.pulumi.com/docs/install/)", {
+        cause: error,
+      })
+    : new Error(`the command pulumi cannot be run: ${String(error)}`, { cause: error });
+
+/** Calls `pulumi` for its output. Throws with its own reason if it fails. */
+export async function askPulumi(call: PulumiCall): Promise<string> {
+  const end = await callPulumi(call);
+  if (end.code === 0) return end.output;
+  throw new Error(reasonOf(end));
+}
+
+/** Why a command failed, as it printed that itself: from its first error on, if it names one. */
+export function reasonOf({ code, errors, output }: PulumiEnd): string {
+  const lines = `${errors}\n${output}`.split("\n").map((line) => line.trim());
+  const first = Math.max(
+    0,
+    lines.findIndex((line) => line.startsWith("error: ")),
+  );
+  const texts = lines.slice(first).map((line) => line.replace(/^error: /, ""));
+  const text = [...new Set(texts.filter((line) => line !== ""))].join("\n");
+  return addLogin(
+    text === "" ? `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}` : text,
+  );
+}
+
+/** What the engine says of a missing login speaks of one backend only. */
+const addLogin = (reason: string): string =>
+  reason.includes("PULUMI_ACCESS_TOKEN must be set")
+    ? `${reason}; for another backend than Pulumi Cloud set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login`
+    : reason;

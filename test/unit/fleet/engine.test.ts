@@ -1,0 +1,288 @@
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
+import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
+import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
+import type { StackReport } from "../../../provider/fleet/reports.ts";
+import { toWireLine } from "../../../provider/lib/provider-process.ts";
+import { answer, definitionOf, folder, STACK, takeCalls, type Answer } from "./fake-pulumi.ts";
+
+async function openEngine(
+  changes: Partial<FleetDefinition> = {},
+  environment: Record<string, string> = {},
+): Promise<{
+  engine: Engine;
+  work: string;
+  run: (
+    task: Omit<StackTask, "stack">,
+    options?: { exists?: boolean; signal?: AbortSignal },
+  ) => Promise<StackReport>;
+}> {
+  const fleet = await resolveFleet(definitionOf(changes));
+  const engine = new Engine(fleet, environment);
+  await engine.prepare();
+  const stack = { name: STACK, index: 0, workspaces: [...fleet.workspaces] };
+  return {
+    engine,
+    work: fleet.folder,
+    run: (task, { exists = true, signal = new AbortController().signal } = {}) =>
+      engine.run({ ...task, stack }, exists, { signal, onEvent: () => undefined, callsPerOrigin: 3 }),
+  };
+}
+
+const eventLine = (content: object): string => JSON.stringify({ sequence: 1, timestamp: 1, ...content });
+const printed = (message: string, severity = "info"): string =>
+  eventLine({ diagnosticEvent: { severity, message, color: "never" } });
+const EXPORTED = { lines: ['{"deployment":{}}'] };
+const PENDING = {
+  lines: [
+    JSON.stringify({
+      deployment: {
+        pending_operations: [{ type: "creating", resource: { urn: "urn:pulumi:s::p::t::acme" } }],
+      },
+    }),
+  ],
+};
+
+describe("the engine's command for a stack", () => {
+  it.each([
+    [
+      { action: "up" },
+      "up --json --stack S --yes --skip-preview --refresh=false --continue-on-error",
+      "true",
+    ],
+    [
+      { action: "up", refresh: true },
+      "up --json --stack S --yes --skip-preview --refresh=true --continue-on-error",
+      "true",
+    ],
+    [{ action: "preview" }, "preview --json --stack S --refresh=false", "false"],
+    [
+      { action: "preview", refresh: true, expectNoChanges: true },
+      "preview --json --stack S --refresh=true --expect-no-changes",
+      "false",
+    ],
+    [{ action: "refresh" }, "refresh --json --stack S --yes --skip-preview", "true"],
+    [
+      { action: "destroy" },
+      "destroy --json --stack S --yes --skip-preview --remove --continue-on-error",
+      "true",
+    ],
+  ] as const)("of %j", async (task, args, skipsCheckpoints) => {
+    await answer({ "stack export": EXPORTED });
+    const { run, work } = await openEngine({}, { PULUMI_BACKEND_URL: "file:///state" });
+
+    expect(await run({ ...task, rotation: "2026-12" })).toMatchObject({ stack: STACK, outcome: "done" });
+
+    const call = (await takeCalls()).find((one) => one.args.startsWith(task.action));
+    expect(call).toMatchObject({
+      args: args.replace("S", STACK),
+      cwd: work,
+      env: {
+        APICHAT_CALLS_PER_ORIGIN: "3",
+        APICHAT_REPORT: "json",
+        PULUMI_BACKEND_URL: "file:///state",
+        PULUMI_SKIP_CHECKPOINTS: skipsCheckpoints,
+      },
+    });
+    const stack = {
+      name: STACK,
+      rotation: "2026-12",
+      rotations: ["2026-12"],
+      workspaces: [{ name: "acme" }],
+    };
+    const given = { mode: "600", file: { stack, refuseRandomKeys: task.action === "up" } };
+    expect(call).toMatchObject(["up", "preview"].includes(task.action) ? given : {});
+    // The engine refreshes and destroys without the program.
+    expect(call && "file" in call).toBe(["up", "preview"].includes(task.action));
+    expect(JSON.stringify([call?.args, call?.env])).not.toContain("the-api-key-of-acme");
+    // Nothing with a key is left.
+    expect((await readdir(work)).toSorted()).toEqual([
+      ".gitignore",
+      "Pulumi.yaml",
+      "index.mjs",
+      "package.json",
+    ]);
+  });
+
+  it("removes the program files that killed runs have left, and none of a run of now", async () => {
+    const { engine, work } = await openEngine();
+    const [old, fresh] = ["00000000-0000-4000-8000-000000000000.json", "fresh.json"];
+    await Promise.all([old, fresh].map((name) => writeFile(join(work, name), "{}")));
+    await utimes(join(work, old), 0, 0);
+    await engine.prepare();
+    expect(await readdir(work)).toContain(fresh);
+    expect(await readdir(work)).not.toContain(old);
+  });
+
+  it("makes a stack that is missing, and leaves none behind after a preview", async () => {
+    const { run } = await openEngine({ secretsProvider: "awskms://alias/fleet" });
+    await run({ action: "preview" }, { exists: false });
+    expect((await takeCalls()).map(({ args }) => args)).toEqual([
+      `stack init --no-select --secrets-provider awskms://alias/fleet --stack ${STACK}`,
+      expect.stringMatching(/^preview/),
+      `stack rm --yes --stack ${STACK}`,
+    ]);
+  });
+
+  it.each([
+    ["a random key", {}, ["true", "false", "false"]],
+    ["checkpoints that are asked for", { PULUMI_SKIP_CHECKPOINTS: "false" }, ["false", "false"]],
+  ])("writes checkpoints for %s, also in later stacks", async (_, environment, skips) => {
+    await answer({
+      up: [{ lines: [printed(toWireLine({ randomKey: "acme" }))], code: skips.length === 3 ? 1 : 0 }, {}],
+    });
+    if (skips.length === 2) await answer({});
+    const { run } = await openEngine({}, environment);
+    expect(await run({ action: "up" })).toMatchObject({ outcome: "done" });
+    await run({ action: "up" });
+    expect((await takeCalls()).map(({ env }) => env["PULUMI_SKIP_CHECKPOINTS"])).toEqual(skips);
+  });
+
+  it("reads outputs, and writes them with a program that has no resources", async () => {
+    await answer({ "stack output": { lines: ['{"botUrls":{"acme":"https://bots.example/a"}}'] } });
+    const { engine } = await openEngine();
+    expect(await engine.readOutputs("test-index")).toEqual({ botUrls: { acme: "https://bots.example/a" } });
+    await engine.writeOutputs("test-index", { botUrls: {} }, false);
+    expect((await takeCalls()).slice(1)).toMatchObject([
+      { args: "stack init --no-select --stack test-index" },
+      { args: "up --yes --skip-preview --stack test-index", file: { outputs: { botUrls: {} } }, mode: "600" },
+    ]);
+  });
+});
+
+describe("a stack that fails", () => {
+  const LOCKED = `error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.
+  file:///state/locks/1.json: created by deploy@runner-7.example (pid 4711) at 2026-11-21T22:00:00Z
+`;
+
+  it.each([
+    [
+      "its lock's owner and the command, in one line",
+      { errors: LOCKED, code: 1 },
+      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --stack test-0-of-1$/,
+    ],
+    [
+      "a lock of Pulumi Cloud",
+      { errors: "error: [409] Conflict: Another update is currently in progress.\n", code: 1 },
+      /^another run .*pulumi cancel/,
+    ],
+    [
+      "what the engine prints",
+      { errors: "warning: old\nerror: no space left\n", code: 255 },
+      /^no space left$/,
+    ],
+    [
+      "how to log in",
+      { errors: "error: PULUMI_ACCESS_TOKEN must be set for login\n", code: 1 },
+      /set PULUMI_BACKEND_URL/,
+    ],
+    [
+      "what an event says",
+      { lines: [printed("the program threw", "error")], code: 1 },
+      /^the program threw$/,
+    ],
+    ["the exit code alone", { code: 3 }, /^pulumi ended with exit code 3$/],
+    ["the start of an event that was cut", { lines: ['{"sequence":7,"timest'], code: 1 }, /sequence/],
+  ])("reports %s", async (_, given, message) => {
+    await answer({ up: given });
+    const report = await (await openEngine()).run({ action: "up" });
+    expect(report).toMatchObject({
+      outcome: "failed",
+      failures: [{ stack: STACK, message: expect.stringMatching(message) }],
+    });
+  });
+
+  it("keeps what was done when the step after it fails", async () => {
+    const webhook = {
+      op: "create",
+      type: "pulumi-nodejs:dynamic/apichat:ApiChatWebhook",
+      urn: "urn:pulumi:s::p::t::acme",
+    };
+    const lines = [
+      eventLine({ resOutputsEvent: { metadata: webhook } }),
+      printed("1 pending operations", "warning"),
+    ];
+    await answer({ up: { lines }, refresh: { errors: "error: no answer\n", code: 1 } });
+    expect(await (await openEngine()).run({ action: "up" })).toMatchObject({
+      outcome: "failed",
+      webhooks: [{ workspace: "acme", change: "create" }],
+      failures: [{ message: "no answer" }],
+    });
+  });
+
+  it("is drift if a preview ends with changes that no event shows", async () => {
+    await answer({ preview: { code: 7 } });
+    const report = await (await openEngine()).run({ action: "preview", expectNoChanges: true });
+    expect(report).toMatchObject({ outcome: "done", others: [{ name: STACK, change: "update" }] });
+  });
+
+  it("says how to get an engine if there is none", async () => {
+    vi.stubEnv("PATH", folder);
+    const { failures } = await (await openEngine()).run({ action: "up" });
+    expect(failures[0]?.message).toContain("https://www.pulumi.com/docs/install/");
+  });
+});
+
+describe("after a killed up", () => {
+  it("destroy refuses until an up has adopted what was created", async () => {
+    await answer({ up: { interrupts: 0 }, "stack export": EXPORTED });
+    const { run, work } = await openEngine();
+    const killed = run({ action: "up" });
+    await vi.waitFor(async () => expect(await takeCalls()).toHaveLength(1), { timeout: 20_000 });
+    killEngines();
+    expect((await killed).failures[0]?.message).toBe("pulumi ended by a signal");
+
+    expect(await run({ action: "destroy" })).toMatchObject({
+      failures: [{ message: expect.stringContaining("run up first") }],
+    });
+    await answer({ up: [{ code: 1 }, {}], "stack export": EXPORTED });
+    await run({ action: "up" });
+    expect(await run({ action: "destroy" })).toMatchObject({ outcome: "failed" });
+    await run({ action: "up" });
+    expect(await run({ action: "destroy" })).toMatchObject({ outcome: "done" });
+    expect(await readdir(work)).toHaveLength(4);
+  });
+
+  it("destroy refuses what the state calls pending", async () => {
+    await answer({ "stack export": PENDING });
+    const { failures } = await (await openEngine()).run({ action: "destroy" });
+    expect(failures[0]?.message).toMatch(/while it created acme, .* run up first/);
+    expect((await takeCalls()).map(({ args }) => args)).toEqual([`stack export --stack ${STACK}`]);
+  });
+
+  it.each([
+    ["warns of it", { action: "up" }, { up: { lines: [printed("1 pending operations", "warning")] } }],
+    ["refreshes first", { action: "up", refresh: true }, { "stack export": PENDING }],
+  ] as const)("up forgets pending operations where the engine %s", async (_, task, answers) => {
+    await answer(answers as unknown as Record<string, Answer>);
+    await (await openEngine()).run(task);
+    expect((await takeCalls()).at(-1)?.args).toContain("--clear-pending-creates");
+  });
+});
+
+describe("an interruption", () => {
+  it("reaches the engine once, and a stack that ends with it is stopped", async () => {
+    await answer({ up: { interrupts: 1, code: 1 } });
+    const controller = new AbortController();
+    const { run } = await openEngine();
+    const stopped = run({ action: "up" }, { signal: controller.signal });
+    await vi.waitFor(async () => expect(await takeCalls()).toHaveLength(1), { timeout: 20_000 });
+    controller.abort();
+    expect(await stopped).toMatchObject({ outcome: "stopped", failures: [] });
+    expect(await readFile(join(folder, "interrupts"), "utf8")).toBe("x");
+  });
+
+  it("before the engine listens waits for its first event", async () => {
+    await answer({ up: { interrupts: 1 } });
+    const end = await callPulumi({ args: ["up"], folder, environment: {}, signal: AbortSignal.abort() });
+    expect(end).toMatchObject({ code: 0 });
+    expect(await readFile(join(folder, "interrupts"), "utf8")).toBe("x");
+  });
+});
+
+it("a reason has each line once, without the engine's own mark", () => {
+  const end = { code: 1, output: "", errors: "error: a\n  b\nerror: a\n" };
+  expect(reasonOf(end)).toBe("a\nb");
+});

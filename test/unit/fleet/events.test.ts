@@ -1,0 +1,241 @@
+import { readFileSync } from "node:fs";
+import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
+import { describe, expect, test } from "vitest";
+import { renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
+import { toWireLine } from "../../../provider/lib/provider-process.ts";
+import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
+import { KEY_TYPE } from "../../../provider/fleet/program.ts";
+
+/** Events of engine 3.259.0, recorded, without what nobody reads. */
+const recorded = (name: "up" | "watch"): EngineEvent[] => {
+  const file = new URL(`../../fixtures/fleet/${name}-events.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, "utf8")) as EngineEvent[];
+};
+
+/** Reads the events of a command: what came as it was read, and in the end. */
+function read(
+  events: readonly EngineEvent[],
+  { isRefresh = false, rotation }: { isRefresh?: boolean; rotation?: string } = {},
+) {
+  const came: StackEvent[] = [];
+  const asked = rotation === undefined ? {} : { rotation };
+  const reader = new EventReader({ stack: "s1", isRefresh, ...asked, onEvent: (one) => void came.push(one) });
+  for (const one of events) reader.read(one);
+  const { refusedRandomKey, hasPending } = reader;
+  return { ...reader.result(), came, refusedRandomKey, hasPending };
+}
+
+const event = (content: Record<string, unknown>): EngineEvent => ({ sequence: 1, timestamp: 1, ...content });
+
+const diagnostic = (severity: string, message: string, urn?: string): EngineEvent =>
+  event({ diagnosticEvent: { severity, message, urn, color: "never" } });
+
+const WEBHOOK = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+const urnOf = (name: string, type = WEBHOOK): string => `urn:pulumi:s1::exp::${type}::${name}`;
+const SECRET = {
+  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+  ciphertext: "[secret]",
+};
+
+/** A webhook whose URL has a query: URL and record are secret. */
+const secretWebhook = {
+  id: "https://bots.example/acme",
+  inputs: { webhookUrl: SECRET },
+  outputs: { webhookUrl: SECRET, applied: SECRET, status: "verified", botUrl: "https://bots.example/acme" },
+};
+const step = (
+  op: string,
+  name: string,
+  states: { old?: unknown; new?: unknown },
+  planning = true,
+): EngineEvent =>
+  event({
+    resOutputsEvent: {
+      metadata: { op, urn: urnOf(name), type: WEBHOOK, old: null, new: null, ...states },
+      planning,
+    },
+  });
+
+test("an up reports each webhook as it is done, all of them by name, and what else changes", () => {
+  const { came, webhooks, others, failures, notes, randomKeys } = read(recorded("up"), {
+    rotation: "2026-12",
+  });
+  expect(came.map(({ type }) => type)).toEqual(Array.from({ length: 5 }, () => "webhook"));
+  expect(webhooks.map(({ workspace }) => workspace)).toEqual(["a", "b", "c", "d", "e"]);
+  expect(webhooks[0]).toEqual({
+    workspace: "a",
+    change: "create",
+    botUrl: "http://127.0.0.1:42865/api/apichat/f9403f88d7c46c9b7904d42e",
+    status: "verified",
+    baseUrl: "http://127.0.0.1:37603/a/apichat",
+    webhookUrl: "http://127.0.0.1:34737/a",
+    isRotated: false,
+  });
+  // What the engine prints for those who debug it is no note.
+  expect({ others, failures, notes, randomKeys }).toEqual({
+    others: [{ name: "a", type: KEY_TYPE, change: "create" }],
+    failures: [],
+    notes: [],
+    randomKeys: 1,
+  });
+});
+
+test("a preview with refresh reports every kind of drift beside what the next up would do", () => {
+  const { webhooks, notes } = read(recorded("watch"));
+  expect(webhooks.map(({ workspace, change, drift }) => [workspace, change, drift?.kind])).toEqual([
+    ["a", "update", "changed"],
+    ["b", "update", "taken-over"],
+    ["c", "update", "changed"],
+    ["d", "create", "gone"],
+    ["e", "same", undefined],
+  ]);
+  const [expected, actual] = ["http://127.0.0.1:34737/a", "http://127.0.0.1:34737/other"];
+  expect(webhooks[0]?.drift?.properties).toEqual([{ property: "webhookUrl", expected, actual }]);
+  // What would be created has neither yet.
+  expect(webhooks[3]).not.toHaveProperty("botUrl");
+  expect(webhooks[3]).not.toHaveProperty("status");
+  // The provider prints it twice.
+  expect(notes.filter((line) => line.startsWith("b: webhookUrl changes"))).toHaveLength(1);
+});
+
+test("a refresh reports what it records, and a webhook that is gone as deleted", () => {
+  const { webhooks } = read(recorded("watch"), { isRefresh: true });
+  expect(
+    read([step("refresh", "acme", { old: secretWebhook, new: null })], { isRefresh: true }).webhooks,
+  ).toEqual([
+    {
+      workspace: "acme",
+      change: "delete",
+      botUrl: secretWebhook.id,
+      status: "verified",
+      drift: {
+        kind: "gone",
+        properties: [{ property: "webhookUrl", expected: "[secret]", actual: "(nothing is registered)" }],
+      },
+    },
+  ]);
+  expect(webhooks).toHaveLength(5);
+});
+
+test.each([
+  ["a random key of this rotation", { rotation: "2026-12" }, true, 1],
+  ["a random key of another one", { rotation: "2026-09" }, false, 1],
+  ["a derived key of this rotation", { rotations: ["2026-12", "2026-09"] }, true, 0],
+  ["a derived key of another one", { rotations: ["2026-09"] }, false, 0],
+])("a webhook with %s", (_, inputs, isRotated, randomKeys) => {
+  const metadata = { op: "update", type: KEY_TYPE, urn: urnOf("acme", KEY_TYPE), old: null, new: { inputs } };
+  const events = [
+    event({ resOutputsEvent: { metadata } }),
+    step("update", "acme", { new: secretWebhook }, false),
+  ];
+  const found = read(events, { rotation: "2026-12" });
+  expect(found.webhooks).toMatchObject([{ workspace: "acme", isRotated }]);
+  expect(found.randomKeys).toBe(randomKeys);
+});
+
+const ofType = (type: string, op: string, name: string): EngineEvent => {
+  const urn = urnOf(name, type);
+  return event({ resOutputsEvent: { metadata: { op, urn, type, old: null, new: null }, planning: true } });
+};
+
+describe("other resources", () => {
+  const RESPONDER = "pulumi-nodejs:dynamic/apichat:ResponderProcess";
+
+  test("are reported if they change; the stack and its providers are the engine's, and a responder is its process", () => {
+    const events = [
+      ofType("pulumi:pulumi:Stack", "create", "exp-s1"),
+      ofType("pulumi:providers:pulumi-nodejs", "create", "default"),
+      ofType("apichat:index:HandshakeResponder", "create", "responder"),
+      ofType(RESPONDER, "refresh", "responder"),
+      ofType(RESPONDER, "create", "responder"),
+      ofType(RESPONDER, "same", "another"),
+    ];
+    expect(read(events).others).toEqual([{ name: "responder", type: RESPONDER, change: "create" }]);
+  });
+
+  test("are left out if none changes", () => {
+    expect(read([ofType(RESPONDER, "same", "another")])).not.toHaveProperty("others");
+  });
+});
+
+test("a URL that is secret has drifted as the refresh found it", () => {
+  const properties = [
+    {
+      property: "webhookUrl",
+      expected: "https://a.example/acme?token=***",
+      actual: "https://a.example/x?token=***",
+    },
+  ];
+  const drifted = { ...secretWebhook, outputs: { ...secretWebhook.outputs, drift: properties } };
+  const events = [
+    step("refresh", "acme", { old: secretWebhook, new: drifted }),
+    step("update", "acme", { old: drifted, new: secretWebhook }),
+  ];
+  const drift = { kind: "changed", properties };
+  expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
+});
+
+describe("what the provider reports as data", () => {
+  test("is a failure without the name of its resource, and with its data", () => {
+    const error: ErrorData = {
+      code: "unauthorized",
+      operation: "get-webhook",
+      subject: "acme",
+      summary: "get-webhook at https://platform.example/acme: HTTP 401",
+      facts: { at: "https://platform.example/acme" },
+      hints: [{ id: "give_api_key" }],
+      attempts: 1,
+      httpStatus: 401,
+    };
+    const text = `<{%reset%}>acme: refused\n${toWireLine({ failure: error })}<{%reset%}>\n\n`;
+    const { subject: _, ...bare } = error;
+    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toEqual([
+      { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },
+    ]);
+  });
+
+  test("is a line with its text beside it", () => {
+    const line = toWireLine({ note: { subject: "acme", text: "the key is short" } });
+    expect(read([diagnostic("info", `${line}\n`)])).toMatchObject({
+      came: [{ type: "note", line: "acme: the key is short", text: "the key is short" }],
+      notes: ["acme: the key is short"],
+    });
+  });
+
+  test("is a random key that must not be made without checkpoints, and no note", () => {
+    const line = toWireLine({ randomKey: "acme" });
+    expect(read([diagnostic("info", line)])).toMatchObject({ refusedRandomKey: true, notes: [], came: [] });
+  });
+});
+
+describe("failures", () => {
+  test("the failure of a webhook names its workspace, once", () => {
+    const failed = diagnostic("error", "acme: the service refused the API key\n", urnOf("acme"));
+    expect(read([failed, failed, diagnostic("error", "update failed")]).failures).toEqual([
+      { workspace: "acme", stack: "s1", message: "acme: the service refused the API key" },
+    ]);
+  });
+
+  test("what concerns the whole run counts only if nothing else does", () => {
+    expect(
+      read([diagnostic("error", "no space left\n"), diagnostic("error", "update failed")]).failures,
+    ).toEqual([{ stack: "s1", message: "no space left" }]);
+    expect(read([diagnostic("error", "update failed")]).failures).toEqual([
+      { stack: "s1", message: "update failed" },
+    ]);
+  });
+
+  test("the message of a check stands alone", () => {
+    const text = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;
+    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toMatchObject([
+      { message: "webhookUrl: must be an absolute URL" },
+    ]);
+  });
+});
+
+test("the warning of operations that were ended in the middle is no note", () => {
+  const warning =
+    "Attempting to deploy or update resources with 1 pending operations from previous deployment.\n  * urn, interrupted while creating";
+  expect(read([])).toMatchObject({ hasPending: false });
+  expect(read([diagnostic("warning", warning)])).toMatchObject({ hasPending: true, notes: [] });
+});

@@ -1,0 +1,86 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { LiveLine } from "../../../provider/cli/fleet/live-line.js";
+import { mergeReports } from "../../../provider/cli/fleet/merge.js";
+import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
+import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+
+describe("the reports of shares, joined", () => {
+  test("follow each other, with the sums, the worst outcome and the longest time", () => {
+    const failure = { stack: "s", message: "m" };
+    const failed = fleetReport({
+      outcome: "failed",
+      seconds: 30,
+      startedAt: "2026-11-21T21:00:00.000Z",
+      failures: [failure],
+    });
+    const [one, other] = [fleetReport(), failed];
+    expect(mergeReports([one, other, one])).toEqual({
+      ...failed,
+      stacks: [...one.stacks, ...other.stacks, ...one.stacks],
+    });
+  });
+
+  test("of a plan add up what is counted", () => {
+    const plan = fleetPlan({
+      others: [{ kind: "key", change: "create", count: 3 }],
+      unknownReasons: [{ reason: "timeout", code: "timeout", count: 1 }],
+    });
+    const stale = fleetPlan({ index: "stale", others: [{ kind: "key", change: "create", count: 4 }] });
+    expect(mergeReports([plan, stale])).toMatchObject({
+      totals: { create: 6, update: 4, delete: 2, same: 2 },
+      creates: { free: 2, adopted: 2, taken: 2, unknown: 0 },
+      others: [{ kind: "key", change: "create", count: 7 }],
+      unknownReasons: [{ reason: "timeout", code: "timeout", count: 1 }],
+      removals: ["initech", "initech"],
+      index: "stale",
+    });
+  });
+});
+
+function openScreen(isTTY: boolean) {
+  const stream = Object.assign(new PassThrough(), { isTTY, columns: 60 });
+  const screen = new LiveLine(stream as unknown as NodeJS.WriteStream);
+  return { screen, shown: () => String(stream.read() ?? "") };
+}
+
+describe("the progress of a run", () => {
+  const REMOVED = "\u001b[2K\u001b[1G";
+
+  test("is a line that is replaced on a terminal, cut to its width, below what is printed", () => {
+    const { screen, shown } = openScreen(true);
+    screen.show("first");
+    screen.say("a note");
+    screen.show("x".repeat(70));
+    screen.show("");
+    expect(shown()).toBe(`first${REMOVED}a note\nfirst${REMOVED}${"x".repeat(59)}${REMOVED}`);
+  });
+
+  test("has no such line elsewhere, and nothing printed can drive a terminal later", () => {
+    const { screen, shown } = openScreen(false);
+    screen.show("first");
+    screen.say("a\u001b[2Jb\nc");
+    expect(shown()).toBe("a\\u001b[2Jb\\u000ac\n");
+  });
+
+  test("has stacks, workspaces and failures, and a note of many workspaces once", () => {
+    const { screen, shown } = openScreen(true);
+    const progress = new FleetProgress(screen, new AbortController().signal);
+    const text = "the certificate ends soon";
+    progress.take({ type: "run-started", action: "rotate", stacks: 2, workspaces: 5 });
+    progress.take({ type: "wave-started", wave: 1, waves: 2, stacks: ["a"] });
+    progress.take({ type: "stack-started", stack: "a", workspaces: 3 });
+    progress.take({ type: "webhook", stack: "a", webhook: { workspace: "acme", change: "update" } });
+    for (const name of ["acme", "globex"])
+      progress.take({ type: "note", stack: "a", line: `${name}: ${text}`, text });
+    progress.take({ type: "failure", failure: { stack: "a", workspace: "globex", message: "no answer" } });
+    progress.take({ type: "stack-ended", report: stackReport("a", { update: 1 }) });
+    progress.end();
+    const lines = shown().replaceAll(REMOVED, "\n").split("\n");
+    expect(lines).toContain("failed: globex (a): no answer");
+    expect(lines.filter((line) => line.includes(text))).toEqual([`acme: ${text}`, `1 more time: ${text}`]);
+    expect(lines.filter((line) => line.startsWith("rotate, wave 1 of 2: ")).at(-1)).toBe(
+      "rotate, wave 1 of 2: 1 of 2 stacks done, 0 in progress; 1 o",
+    );
+  });
+});

@@ -1,0 +1,244 @@
+import { expect, describe, it } from "vitest";
+import type { FleetEvent } from "../../../provider/fleet/options.ts";
+import type { Drift, WebhookReport } from "../../../provider/fleet/reports.ts";
+import { rotateFleet } from "../../../provider/fleet/rotate.ts";
+import { upFleet } from "../../../provider/fleet/up.ts";
+import { failureOf } from "../client/harness.ts";
+import {
+  CHANGED,
+  listOf,
+  NAMES,
+  namesIn,
+  openTestFleet,
+  stackAt,
+  type Script,
+  type TestFleet,
+} from "./harness.ts";
+
+/** What an engine reports of a program with one `VerificationKey` for each workspace, and what the service shows afterwards. */
+class FakeKeys {
+  readonly rotationOf = new Map<string, string | undefined>();
+  readonly driftOf = new Map<string, Drift>();
+  readonly statusOf = new Map<string, string>();
+  /** What the next up would do still. */
+  readonly changeOf = new Map<string, WebhookReport["change"]>();
+  /** Workspaces whose `up` fails. */
+  readonly broken = new Set<string>();
+  /** Workspaces that the program declares no webhook for. */
+  readonly undeclared = new Set<string>();
+  passesRotation = true;
+
+  readonly script: Script = ({ action, stack, rotation }) => {
+    const names = stack.workspaces.map(({ name }) => name).filter((name) => !this.undeclared.has(name));
+    const broken = names.filter((name) => action === "up" && this.broken.has(name));
+    const failures = broken.map((workspace) => ({ workspace, stack: stack.name, message: "HTTP 500" }));
+    const sound = names.filter((name) => !broken.includes(name));
+    const webhooks = sound.map((name) => (action === "up" ? this.#rotate(name, rotation) : this.#see(name)));
+    return { outcome: failures.length > 0 ? "failed" : "done", webhooks, failures };
+  };
+
+  #rotate(workspace: string, rotation: string | undefined): WebhookReport {
+    const isRotated = this.passesRotation;
+    const isNew = isRotated && this.rotationOf.get(workspace) !== rotation;
+    if (isNew) this.rotationOf.set(workspace, rotation);
+    return { workspace, change: isNew ? "update" : "same", isRotated, status: "verified" };
+  }
+
+  /** A preview does not show the status of a webhook that it leaves as it is, unless the service shows another. */
+  #see(workspace: string): WebhookReport {
+    const [drift, status] = [this.driftOf.get(workspace), this.statusOf.get(workspace)];
+    const change = this.changeOf.get(workspace) ?? (drift ? "update" : "same");
+    return { workspace, change, ...(drift ? { drift } : {}), ...(status === undefined ? {} : { status }) };
+  }
+}
+
+/** A fleet of four stacks that is deployed. */
+async function openDeployed(): Promise<{ fleet: TestFleet; keys: FakeKeys; first: string }> {
+  const fleet = await openTestFleet();
+  await upFleet(fleet.context, {});
+  fleet.engine.takeTasks();
+  const keys = new FakeKeys();
+  for (const index of [0, 1, 2, 3]) fleet.engine.scripts.set(stackAt(index), keys.script);
+  return { fleet, keys, first: namesIn(fleet, 0)[0] ?? "" };
+}
+
+const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
+
+describe("the rotation of a fleet, on a fake engine", () => {
+  it("rotates one stack alone and then waves, and verifies each wave before the next", async () => {
+    const { fleet, keys } = await openDeployed();
+
+    const report = await rotateFleet(fleet.context, { ...options, onEvent: fleet.onEvent });
+
+    const count = (index: number): number => namesIn(fleet, index).length;
+    expect(report).toMatchObject({
+      action: "rotate",
+      rotation: "2026-12",
+      outcome: "done",
+      failures: [],
+      waves: [
+        { stacks: [stackAt(0)], outcome: "done", rotated: count(0) },
+        { stacks: [stackAt(1), stackAt(2)], outcome: "done", rotated: count(1) + count(2) },
+        { stacks: [stackAt(3)], outcome: "done", rotated: count(3) },
+      ],
+      keys: { new: NAMES.toSorted(), old: [], unsure: [] },
+    });
+    expect(report).not.toHaveProperty("note");
+    expect([...keys.rotationOf.values()]).toEqual(NAMES.map(() => "2026-12"));
+    const tasks = fleet.engine.takeTasks().map(({ task }) => task);
+    expect(tasks.map(({ stack, action }) => `${action} ${stack.name}`)).toEqual(
+      [[0], [1, 2], [3]].flatMap((wave) =>
+        ["up", "preview"].flatMap((action) => wave.map((index) => `${action} ${stackAt(index)}`)),
+      ),
+    );
+    // Only the verification asks the service.
+    expect(tasks.map(({ refresh = false }) => refresh)).toEqual(
+      tasks.map(({ action }) => action === "preview"),
+    );
+    expect(fleet.events.filter(({ type }) => type.startsWith("wave"))).toEqual(
+      [[0], [1, 2], [3]].flatMap((wave, index) => [
+        { type: "wave-started", wave: index + 1, waves: 3, stacks: wave.map(stackAt) },
+        { type: "wave-ended", wave: index + 1, waves: 3, outcome: "done" },
+      ]),
+    );
+  });
+
+  it("stops after a wave in which one up fails, reports who has which key, and continues", async () => {
+    const { fleet, keys } = await openDeployed();
+    const [broken = ""] = namesIn(fleet, 1);
+    keys.broken.add(broken);
+
+    const report = await rotateFleet(fleet.context, options);
+
+    expect(report).toMatchObject({
+      outcome: "failed",
+      failures: [{ workspace: broken, stack: stackAt(1) }],
+      skipped: [{ stack: stackAt(3), workspaces: namesIn(fleet, 3).length, why: "stopped" }],
+      stoppedBy: expect.stringMatching(/^wave 2 of 3 failed/),
+      keys: { old: namesIn(fleet, 3).toSorted(), unsure: [broken] },
+    });
+    expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "failed", "stopped"]);
+    expect(report.keys.new).toHaveLength(NAMES.length - namesIn(fleet, 3).length - 1);
+    expect(fleet.engine.takeBegun().join()).not.toContain(stackAt(3));
+
+    // Another rotation would leave webhooks with a key that their program accepts no longer.
+    keys.broken.clear();
+    const refused = await failureOf(rotateFleet(fleet.context, { rotation: "2027-01" }));
+    expect(refused.code).toBe("invalid_config");
+    expect(refused.message).toContain("rotate --rotation 2026-12");
+    expect(fleet.engine.takeBegun()).toEqual([]);
+    const { rotation: _, ...unnamed } = options;
+    const next = await rotateFleet(fleet.context, unnamed);
+    expect(next).toMatchObject({ outcome: "done", rotation: "2026-12" });
+    expect(next.waves.map(({ rotated }) => rotated)).toEqual([0, 1, namesIn(fleet, 3).length]);
+    expect(await rotateFleet(fleet.context, { rotation: "2027-01" })).toMatchObject({ outcome: "done" });
+  });
+
+  it.each([
+    [
+      "drift",
+      (keys: FakeKeys, name: string) => keys.driftOf.set(name, CHANGED),
+      /something else.*webhookUrl/,
+    ],
+    [
+      "a takeover",
+      (keys: FakeKeys, name: string) => keys.driftOf.set(name, { ...CHANGED, kind: "taken-over" }),
+      /somebody else/,
+    ],
+    [
+      "nothing",
+      (keys: FakeKeys, name: string) => keys.driftOf.set(name, { kind: "gone", properties: [] }),
+      /nothing is registered/,
+    ],
+    ["a status", (keys: FakeKeys, name: string) => keys.statusOf.set(name, "failed"), /status is "failed"/],
+    [
+      "a change to come",
+      (keys: FakeKeys, name: string) => keys.changeOf.set(name, "update"),
+      /does not come to rest/,
+    ],
+  ])("stops after the first stack where the verification sees %s", async (_, spoil, message) => {
+    const { fleet, keys, first } = await openDeployed();
+    spoil(keys, first);
+
+    const report = await rotateFleet(fleet.context, { ...options, onEvent: fleet.onEvent });
+
+    const failure = {
+      workspace: first,
+      stack: stackAt(0),
+      message: expect.stringMatching(message) as string,
+    };
+    expect(report).toMatchObject({ outcome: "failed", failures: [failure] });
+    expect(fleet.events.filter(({ type }) => type === "failure")).toEqual([{ type: "failure", failure }]);
+    expect(report.waves.map(({ outcome }) => outcome)).toEqual(["failed", "stopped", "stopped"]);
+    expect(report.keys.new).toEqual(namesIn(fleet, 0).toSorted());
+  });
+
+  it.each([
+    [
+      "does not pass the rotation on",
+      (keys: FakeKeys) => void (keys.passesRotation = false),
+      /rotation: stack\.rotation/,
+    ],
+    [
+      "declares no webhook of a name",
+      (keys: FakeKeys, name: string) => void keys.undeclared.add(name),
+      /no webhook/,
+    ],
+  ])("reports a program that %s before it touches a second stack", async (_, spoil, message) => {
+    const { fleet, keys, first } = await openDeployed();
+    spoil(keys, first);
+    const { failures } = await rotateFleet(fleet.context, options);
+    expect(failures[0]).toMatchObject({ workspace: first, message: expect.stringMatching(message) });
+    expect(fleet.engine.takeBegun()).toEqual([`up ${stackAt(0)}`]);
+  });
+
+  it("ends after what is in progress when it is interrupted, and names no wave as failed", async () => {
+    const { fleet } = await openDeployed();
+    const interrupt = new AbortController();
+    const onEvent = ({ type }: FleetEvent): void => {
+      if (type === "wave-ended") interrupt.abort();
+    };
+    const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
+    expect(report).toMatchObject({
+      outcome: "stopped",
+      stoppedBy: expect.stringMatching(/^interrupted/),
+      keys: { unsure: [] },
+    });
+    expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "stopped", "stopped"]);
+    expect(report.keys.old).toHaveLength(NAMES.length - namesIn(fleet, 0).length);
+  });
+
+  it.each([
+    ["a workspace that is not deployed", [...NAMES, "new"], /not deployed yet: new\b/],
+    ["a workspace that left the list", NAMES.slice(1), /not in the list any more: w0\b/],
+  ])("refuses to run over %s", async (_, names, message) => {
+    const { fleet } = await openDeployed();
+    const { context, engine } = await fleet.reopen({ workspaces: listOf(names) });
+    const error = await failureOf(rotateFleet(context, options));
+    expect(error).toMatchObject({ code: "invalid_config", message: expect.stringMatching(message) });
+    expect(engine.takeBegun()).toEqual([]);
+  });
+});
+
+describe("the name of a rotation", () => {
+  it("is the day, or what is given; given again it changes nothing", async () => {
+    const { fleet } = await openDeployed();
+    expect((await rotateFleet(fleet.context, {})).rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(await rotateFleet(fleet.context, options)).not.toHaveProperty("note");
+    const again = await rotateFleet(fleet.context, options);
+    expect(again).toMatchObject({ outcome: "done", note: expect.stringContaining("nothing was changed") });
+    expect(again.waves.map(({ rotated }) => rotated)).toEqual([0, 0, 0]);
+  });
+
+  it("is the first of the definition, and no other", async () => {
+    const { fleet, keys, first } = await openDeployed();
+    const { context } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
+    const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));
+    expect(refused).toMatchObject({ code: "invalid_config", message: expect.stringContaining('"2026-12"') });
+    keys.broken.add(first);
+    expect(await rotateFleet(context, {})).toMatchObject({ rotation: "2026-12", outcome: "failed" });
+    const next = await fleet.reopen({ rotations: ["2027-01", "2026-12"] });
+    const { message } = await failureOf(rotateFleet(next.context, {}));
+    expect(message).toContain('rotations that begin with "2026-12"');
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { upFleet } from "../../../provider/fleet/up.ts";
+import type { FleetReport } from "../../../provider/fleet/reports.ts";
+import { failureOf } from "../client/harness.ts";
+import { failing, NAMES, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";
+
+const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
+
+describe("a run over stacks, on a fake engine", () => {
+  it("has as many stacks in progress as it may, and divides the calls among them", async () => {
+    const { context, engine } = await openTestFleet();
+    const two = Promise.withResolvers<void>();
+    const waitForTwo: Script = async () => {
+      if (engine.mostAtOnce === 2) two.resolve();
+      await two.promise;
+      return {};
+    };
+    for (const index of [0, 1, 2, 3]) engine.scripts.set(stackAt(index), waitForTwo);
+
+    const report = await upFleet(context, { stacksAtOnce: 2, callsPerOrigin: 7 });
+
+    expect(report.stacks.map(({ stack }) => stack)).toEqual([0, 1, 2, 3].map(stackAt));
+    expect(engine.mostAtOnce).toBe(2);
+    expect(engine.takeTasks().map(({ callsPerOrigin }) => callsPerOrigin)).toEqual([3, 3, 3, 3]);
+  });
+
+  it("gives each stack one call at least, and all calls to a stack that runs alone", async () => {
+    const { context, engine } = await openTestFleet();
+    await upFleet(context, { stacksAtOnce: 4, callsPerOrigin: 2 });
+    await upFleet(context, { stacksAtOnce: 1, callsPerOrigin: 2 });
+    const shares = engine.takeTasks().map(({ callsPerOrigin }) => callsPerOrigin);
+    expect(shares).toEqual([1, 1, 1, 1, 2, 2, 2, 2]);
+  });
+
+  it("reports what happens, with the stack's name", async () => {
+    const fleet = await openTestFleet();
+    const failure = { stack: stackAt(0), message: "the stack is locked" };
+    fleet.engine.scripts.set(stackAt(0), (_, { onEvent }) => {
+      onEvent({ type: "note", line: "w1: the key is short" });
+      return { outcome: "failed", failures: [failure] };
+    });
+
+    const { stacks, failures } = await upFleet(fleet.context, { stacksAtOnce: 1, onEvent: fleet.onEvent });
+
+    expect(fleet.events.slice(0, 5)).toEqual([
+      { type: "run-started", action: "up", stacks: 4, workspaces: NAMES.length },
+      { type: "stack-started", stack: stackAt(0), workspaces: namesIn(fleet, 0).length },
+      { type: "note", stack: stackAt(0), line: "w1: the key is short" },
+      { type: "failure", failure },
+      { type: "stack-ended", report: stacks[0] },
+    ]);
+    expect(fleet.events).toContainEqual({
+      type: "webhook",
+      stack: stackAt(1),
+      webhook: stacks[1]?.webhooks[0],
+    });
+    expect(failures).toEqual([failure]);
+  });
+
+  it("counts failures while stacks run, ends those in progress at the most allowed, and begins no other", async () => {
+    const fleet = await openTestFleet();
+    const { scripts } = fleet.engine;
+    scripts.set(stackAt(0), untilStopped);
+    scripts.set(stackAt(1), async (task, options) => {
+      const report = failing(3)(task, options);
+      await untilStopped(task, options);
+      return report;
+    });
+
+    const report = await upFleet(fleet.context, {
+      stacksAtOnce: 2,
+      stopAfterFailures: 3,
+      onEvent: fleet.onEvent,
+    });
+
+    expect(report).toMatchObject({
+      outcome: "stopped",
+      stoppedBy: expect.stringMatching(/^3 failures.*--stop-after-failures.*up --only-failed$/),
+      skipped: [2, 3].map((index) => ({
+        stack: stackAt(index),
+        workspaces: namesIn(fleet, index).length,
+        why: "stopped",
+      })),
+    });
+    expect(outcomesOf(report)).toEqual(["stopped", "failed"]);
+    // Each of them came as an event, and again in the report of the stack.
+    expect(report.failures).toHaveLength(3);
+    expect(fleet.events.filter(({ type }) => type === "failure")).toHaveLength(3);
+    expect(fleet.events).toContainEqual({ type: "stopping", why: report.stoppedBy });
+  });
+
+  it.each([
+    ["before it begins", 0, "stopped", [], 4],
+    ["while the first stack ends", 1, "stopped", ["done"], 3],
+    ["while the last stack ends", 4, "done", ["done", "done", "done", "done"], 0],
+  ])("is interrupted %s", async (_, after, outcome, outcomes, skipped) => {
+    const { context } = await openTestFleet();
+    const interruption = new AbortController();
+    if (after === 0) interruption.abort();
+    let ended = 0;
+
+    const report = await upFleet(context, {
+      stacksAtOnce: 1,
+      signal: interruption.signal,
+      onEvent: ({ type }) => {
+        if (type === "stack-ended" && (ended += 1) === after) interruption.abort();
+      },
+    });
+
+    expect(report.outcome).toBe(outcome);
+    expect(outcomesOf(report)).toEqual(outcomes);
+    expect(report.skipped).toHaveLength(skipped);
+    expect(report.stoppedBy?.startsWith("interrupted: ") ?? false).toBe(outcome === "stopped");
+  });
+
+  it("ends the stacks in progress, and rejects, when onEvent throws", async () => {
+    const { context, engine } = await openTestFleet();
+    engine.scripts.set(stackAt(0), untilStopped);
+    const lost = new Error("the screen is gone");
+    const onEvent = (): never => {
+      throw lost;
+    };
+    await expect(upFleet(context, { stacksAtOnce: 1, onEvent })).rejects.toBe(lost);
+    expect(engine.takeBegun()).toEqual([]);
+  });
+
+  it("runs the stacks of its share, and leaves the index stack to the report that joins the shares", async () => {
+    const { context, engine } = await openTestFleet();
+    const shares = ["1/3", "2/3", "3/3"];
+    for (const shard of shares) expect(await upFleet(context, { shard })).toMatchObject({ outcome: "done" });
+    expect(engine.takeBegun()).toEqual([0, 3, 1, 2].map((index) => `up ${stackAt(index)}`));
+    expect(engine.indexes).toEqual([]);
+  });
+});
+
+describe("the options of a run", () => {
+  it.each([
+    [{ stacksAtOnce: 0 }, "stacksAtOnce", "must be a whole number from 1 to 32, got 0"],
+    [{ stacksAtOnce: 33 }, "stacksAtOnce", "must be a whole number from 1 to 32, got 33"],
+    [{ callsPerOrigin: "8" }, "callsPerOrigin", 'must be a whole number from 1, got "8"'],
+    [{ stopAfterFailures: 1.5 }, "stopAfterFailures", "must be a whole number from 1, got 1.5"],
+    [{ mostRemovals: -1 }, "mostRemovals", "must be a whole number from 0, got -1"],
+    [{ shard: "3/2" }, "shard", 'must be a share such as "2/4", got "3/2"'],
+    [{ shard: "0/2" }, "shard", 'must be a share such as "2/4", got "0/2"'],
+    [{ signal: {} }, "signal", "must be an AbortSignal"],
+    [{ onEvent: 1 }, "onEvent", "must be a function"],
+    [{ resume: true }, "resume", "is not a known field"],
+  ])("%j are refused before anything runs", async (options, field, text) => {
+    const { context, engine } = await openTestFleet();
+    const error = await failureOf(upFleet(context, options as object));
+    expect(error).toMatchObject({
+      code: "invalid_config",
+      problems: [{ field, text: expect.stringContaining(text) }],
+    });
+    expect(engine.takeBegun()).toEqual([]);
+  });
+});
