@@ -34,7 +34,9 @@ export interface TaskOptions {
 }
 
 /** For language hosts that do not know the option `typescript` of Pulumi.yaml: Node itself runs the program. */
-const WITHOUT_TS_NODE = "--import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT";
+const WITHOUT_TS_NODE = {
+  NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT`,
+};
 
 /** What `preview --expect-no-changes` ends with if there are changes. */
 const CHANGES_FOUND = 7;
@@ -104,7 +106,7 @@ export class Engine {
     if (!exists) await this.#init(stack);
     await this.#withProgram({ outputs }, async (variables) => {
       const args = ["up", "--yes", "--skip-preview", "--stack", stack];
-      const environment = { ...this.#environment, ...variables };
+      const environment = { ...this.#environment, ...variables, ...WITHOUT_TS_NODE };
       await askPulumi({ args, folder: this.#fleet.folder, environment });
     });
   }
@@ -163,7 +165,7 @@ export class Engine {
           [REPORT_VARIABLE]: "json",
           [CALLS_VARIABLE]: String(callsPerOrigin),
           PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
-          NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} ${WITHOUT_TS_NODE}`,
+          ...WITHOUT_TS_NODE,
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
         },
         signal,
