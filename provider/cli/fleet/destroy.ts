@@ -4,10 +4,10 @@ import { count } from "./document.js";
 import {
   addRunOptions,
   ask,
+  checkBeforeAsking,
   checkFolders,
   pickOptions,
   printReport,
-  requireConsent,
   runOnFleet,
   STOPPING,
   type FleetSource,
@@ -22,10 +22,7 @@ export const destroyCommand = (source: FleetSource): Command =>
     .addHelpText("after", helpOfDestroy(source.name))
     .action((options: RunCommandOptions) =>
       runOnFleet(source, {
-        check: async () => {
-          requireConsent("destroy", options.yes);
-          await checkFolders(options);
-        },
+        check: () => checkBeforeAsking("destroy", options, options.yes),
         work: async (session) => {
           if (!options.yes && !(await isConfirmed(session))) {
             note("nothing was removed");

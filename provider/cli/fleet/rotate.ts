@@ -4,12 +4,11 @@ import { ENDINGS, EXIT, note } from "../output.js";
 import { count } from "./document.js";
 import {
   addRunOptions,
-  checkFolders,
+  checkBeforeAsking,
   isAgreed,
   parseCount,
   pickOptions,
   printReport,
-  requireConsent,
   runOnFleet,
   STOPPING,
   type FleetSource,
@@ -33,10 +32,7 @@ export const rotateCommand = (source: FleetSource): Command =>
     .addHelpText("after", helpOf(source.name))
     .action((options: RotateCommandOptions) =>
       runOnFleet(source, {
-        check: async () => {
-          requireConsent("rotate", options.yes);
-          await checkFolders(options);
-        },
+        check: () => checkBeforeAsking("rotate", options, options.yes),
         work: (session) => rotateOnFleet(session, options),
       }),
     );

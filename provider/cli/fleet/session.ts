@@ -119,7 +119,7 @@ export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
 }
 
 /** Throws unless somebody can be asked, or has agreed already. */
-export function requireConsent(command: string, isGiven = false): void {
+function requireConsent(command: string, isGiven = false): void {
   if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
   throw new UsageError(
     `${command} asks before it changes anything, and there is no terminal to ask on; give --yes to run it without`,
@@ -140,6 +140,16 @@ export async function checkFolders({ markdownFile, jsonFile }: RunCommandOptions
       );
     });
   }
+}
+
+/** The checks of a command that asks before it changes anything, unless it is agreed already. */
+export async function checkBeforeAsking(
+  command: string,
+  options: RunCommandOptions,
+  isAgreedAlready: boolean | undefined,
+): Promise<void> {
+  requireConsent(command, isAgreedAlready);
+  await checkFolders(options);
 }
 
 /** Prints a report as the options say, and writes it into the files that they name. */

@@ -7,11 +7,10 @@ import { count } from "./document.js";
 import { MOST_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
 import {
   addRunOptions,
-  checkFolders,
+  checkBeforeAsking,
   isAgreed,
   pickOptions,
   printReport,
-  requireConsent,
   runOnFleet,
   STOPPING,
   type FleetSource,
@@ -37,10 +36,7 @@ export const upCommand = (source: FleetSource): Command =>
     .addHelpText("after", helpOf(source.name))
     .action((options: UpCommandOptions) =>
       runOnFleet(source, {
-        check: async () => {
-          requireConsent("up", options.onlyFailed ?? options.yes);
-          await checkFolders(options);
-        },
+        check: () => checkBeforeAsking("up", options, options.onlyFailed ?? options.yes),
         work: (session) => upOnFleet(session, options),
       }),
     );
