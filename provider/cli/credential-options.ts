@@ -1,42 +1,33 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
+import { UsageError } from "./usage-error.js";
 
-/** Where one secret comes from. The one table of all of them. */
-function secretSource<Option extends string>(source: {
-  label: string;
-  /** Name of the option, as commander gives it. */
-  option: Option;
-  flag: string;
-  variable: string;
-  /** How to fix a malformed one. */
-  hint: string;
-}) {
-  const fileOption: `${Option}File` = `${source.option}File`;
-  return { ...source, fileOption, fileFlag: `${source.flag}-file` };
-}
-
+/**
+ * Where one secret comes from: the option that names its file, as commander gives it and as it is typed, the variable, and how
+ * to fix a malformed one.
+ */
 export const SECRETS = {
-  apiKey: secretSource({
+  apiKey: {
     label: "API key",
-    option: "apiKey",
-    flag: "--api-key",
+    fileOption: "apiKeyFile",
+    fileFlag: "--api-key-file",
     variable: "APICHAT_API_KEY",
     hint: "copy it again from the platform's support",
-  }),
-  flowApiKey: secretSource({
+  },
+  flowApiKey: {
     label: "API key of the flow",
-    option: "flowApiKey",
-    flag: "--flow-api-key",
+    fileOption: "flowApiKeyFile",
+    fileFlag: "--flow-api-key-file",
     variable: "APICHAT_FLOW_API_KEY",
     hint: "copy it again from the platform",
-  }),
-  verificationKey: secretSource({
+  },
+  verificationKey: {
     label: "verification key",
-    option: "key",
-    flag: "--key",
+    fileOption: "keyFile",
+    fileFlag: "--key-file",
     variable: "APICHAT_VERIFICATION_KEY",
     hint: "give the key alone, as the endpoint has it",
-  }),
-};
+  },
+} as const;
 
 export type SecretSource = (typeof SECRETS)[SecretKind];
 
@@ -64,7 +55,7 @@ export type AddressKind = keyof typeof ADDRESSES;
 
 export const FILE_VARIABLE = "APICHAT_CREDENTIALS";
 
-type OptionName = AddressKind | SecretSource["option" | "fileOption"] | "credentials";
+type OptionName = AddressKind | SecretSource["fileOption"] | "credentials";
 
 /** The options that {@link addCredentialOptions} adds, as commander gives them. */
 export type CredentialOptions = Partial<Record<OptionName, string>>;
@@ -80,17 +71,28 @@ export function addCredentialOptions(
       command.option(`${flag} <url>`, `${what}; else ${variable}`);
       continue;
     }
-    const { label, flag, fileFlag, variable } = SECRETS[kind];
+    const { label, fileFlag, variable } = SECRETS[kind];
     command.option(`${fileFlag} <file>`, `file that holds the ${label}; else ${variable}`);
-    command.option(`${flag} <key>`, `the ${label} itself: others can see it, so better not`);
+    command.addOption(refuseAsArgument(SECRETS[kind]));
   }
   return command.option("--credentials <file>", `file of several credentials; else ${FILE_VARIABLE}`);
 }
 
+/** The option that would hold the secret itself, which others could see then. It is known only to say what to use. */
+function refuseAsArgument(source: SecretSource): Option {
+  const flag = source.fileFlag.replace(/-file$/, "");
+  return new Option(`${flag} <key>`).hideHelp().argParser(() => {
+    throw new UsageError(`${flag} is no option, because others can see what it holds; ${howToGive(source)}`);
+  });
+}
+
+export const howToGive = ({ variable, fileFlag }: SecretSource): string =>
+  `set ${variable}, or name a file that holds it: ${fileFlag} <file>`;
+
 /** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
-A credential is taken from its flag, else from its file, else from its environment variable, else from the file
-of --credentials, else a secret is asked for on the terminal, without echo. A flag is visible in the process list and
-in the shell's history. A file of credentials is YAML or JSON, all fields optional, for your eyes only (chmod 600):
+An address is taken from its option, a secret from its file; else both from their environment variable, else from the
+file of --credentials; else a secret is asked for on the terminal, without echo. No option holds a secret itself, because
+others can see it. A file of credentials is YAML or JSON, all fields optional, for your eyes only (chmod 600):
   { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
 `;

@@ -8,6 +8,7 @@ import {
   type AddressKind,
   type CredentialOptions,
   FILE_VARIABLE,
+  howToGive,
   type SecretKind,
   SECRETS,
   type SecretSource,
@@ -76,18 +77,10 @@ async function readNamedFile({ credentials }: CredentialOptions): Promise<Creden
 /** The bits of a file's mode that let others than its owner read or write it. */
 const OTHERS = 0o066;
 
-/** The secret from its flag, its file or its variable. */
+/** The secret from its file or its variable. */
 async function findGiven(source: SecretSource, options: CredentialOptions): Promise<string | undefined> {
-  const { label, option, fileOption, flag, fileFlag, variable } = source;
-  const given = options[option];
+  const { label, fileOption, fileFlag, variable } = source;
   const path = options[fileOption];
-  if (given !== undefined && path !== undefined) {
-    throw new UsageError(`give the ${label} once: either ${fileFlag} or ${flag}`);
-  }
-  if (given !== undefined) {
-    warn(`${flag} is visible in the process list and in the shell's history; use ${fileFlag} or ${variable}`);
-    return requireSound(source, given, flag);
-  }
   if (path !== undefined) {
     return requireSound(source, await readSecretFile(path, fileFlag, "key"), `the ${label} in ${path}`);
   }
@@ -104,12 +97,8 @@ export async function readSecretFile(path: string, flag: string, what: "key" | "
 }
 
 async function ask(source: SecretSource, onInterrupt: () => void): Promise<string> {
-  const { label, fileFlag, variable } = source;
-  if (!process.stdin.isTTY) {
-    throw new UsageError(
-      `the ${label} is missing; set ${variable}, or name a file that holds it: ${fileFlag} <file>`,
-    );
-  }
+  const { label } = source;
+  if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(source)}`);
   const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
   const terminal = { input: process.stdin, output: process.stderr };
   const typed = (await askSecret(question, terminal, onInterrupt)) ?? "";
