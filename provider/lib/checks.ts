@@ -6,6 +6,10 @@ export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 /** Whether a preview does not know a value, or an item of it. */
 export const isUnknown = (value: unknown): boolean => [value].flat().includes(UNKNOWN);
 
+/** The values that a preview knows. */
+export const onlyKnown = <T extends object>(values: T): Partial<T> =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => !isUnknown(value))) as Partial<T>;
+
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
 export interface CheckFailure {
   property: string;
@@ -16,6 +20,13 @@ export interface CheckFailure {
 export interface CheckResult<Inputs> {
   inputs: Inputs;
   failures: CheckFailure[];
+}
+
+/** What `diff` gives back: whether update has something to do. Updates are always in place. */
+export interface DiffResult {
+  changes: boolean;
+  replaces: string[];
+  deleteBeforeReplace: boolean;
 }
 
 /** Inputs as the engine hands them over: anything. */

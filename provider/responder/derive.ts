@@ -1,3 +1,5 @@
+import type { FieldProblem } from "../errors/index.js";
+
 /** What a derived key is made of: the seed gives the secret, these make each key another one. */
 export interface DerivationOptions {
   /** Whose key it is, such as the workspace's name: text without control characters. */
@@ -46,12 +48,12 @@ export async function deriveVerificationKeys(
   const cacheKey = JSON.stringify([seed, subject, rotations]);
   const known = derived.get(cacheKey);
   if (known !== undefined) return [...keep(cacheKey, known)];
-  const problems = [
-    ...problemsOfSeed(seed).map((problem) => `seed: ${problem}`),
-    ...[problemOfLine(subject) ?? []].flat().map((problem) => `subject: ${problem}`),
-    ...problemsOfRotations(rotations).map((problem) => `rotations: ${problem}`),
-  ];
-  if (problems.length > 0) throw new TypeError(problems.join("; "));
+  const problems = problemsOfDerivation({ derivedFrom: seed, subject, rotations });
+  if (problems.length > 0) {
+    // Here the seed has another name than among the arguments of a resource.
+    const named = problems.map(({ field, text }) => `${field === "derivedFrom" ? "seed" : field}: ${text}`);
+    throw new TypeError(named.join("; "));
+  }
   const pairs = [seed].flat().flatMap((secret) => rotations.map((rotation) => [secret, rotation] as const));
   const keys = await Promise.all(
     pairs.map(async ([secret, rotation]) => {
@@ -101,31 +103,50 @@ const toBase64Url = (bytes: Uint8Array): string =>
 const CONTROL = /\p{Cc}/u;
 const HEX = /^[0-9a-f]+$/i;
 
-/** What is wrong with a seed or a list of them, one line each. Nothing of a seed is in it. */
-export function problemsOfSeed(seed: unknown): string[] {
-  if (!Array.isArray(seed)) return [problemOfSeed(seed)].flatMap((problem) => problem ?? []);
-  if (seed.length === 0 || seed.length > MOST_SEEDS) {
-    return [`must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seed.length}`];
-  }
-  return seed.flatMap((one, index) => {
-    const problem = problemOfSeed(one);
-    return problem === undefined ? [] : [`[${index}] ${problem}`];
-  });
+/** The inputs of a derivation, as resources and configurations name them. */
+export interface DerivationInputs {
+  derivedFrom: unknown;
+  subject: unknown;
+  rotations: unknown;
 }
 
+/** What is wrong with the inputs of a derivation; one that is left out is not checked. Nothing of a seed is in it. */
+export const problemsOfDerivation = (given: Partial<DerivationInputs>): FieldProblem[] =>
+  Object.entries(given).flatMap(([field, value]) =>
+    RULES[field as keyof DerivationInputs](value).map((text) => ({ field, text })),
+  );
+
+const RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
+  derivedFrom: problemsOfSeeds,
+  subject: problemsOfLine,
+  rotations: problemsOfRotations,
+};
+
+function problemsOfSeeds(seeds: unknown): string[] {
+  if (!Array.isArray(seeds)) return problemsOfSeed(seeds);
+  if (seeds.length === 0 || seeds.length > MOST_SEEDS) {
+    return [`must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seeds.length}`];
+  }
+  return problemsOfItems(seeds, problemsOfSeed);
+}
+
+const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unknown) => string[]): string[] =>
+  items.flatMap((item, index) => problemsOfItem(item).map((problem) => `[${index}] ${problem}`));
+
 /** Base64 holds six bits a character, and hex four; a text that repeats few characters was not drawn at random. */
-function problemOfSeed(seed: unknown): string | undefined {
+function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
-  if (typeof seed !== "string") return `must be a text of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`;
+  if (typeof seed !== "string")
+    return [`must be a text of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`];
   if (CONTROL.test(seed) || seed.trim() !== seed) {
-    return `must have no white space around it and no control characters; ${hint}`;
+    return [`must have no white space around it and no control characters; ${hint}`];
   }
   const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
   if (bytes < LEAST_SEED_BYTES) {
-    return `must hold at least ${LEAST_SEED_BYTES} random bytes, got a text for at most ${bytes}; ${hint}`;
+    return [`must hold at least ${LEAST_SEED_BYTES} random bytes, got a text for at most ${bytes}; ${hint}`];
   }
-  if (new Set(seed).size >= LEAST_DISTINCT) return undefined;
-  return `must be random, got a text of only ${new Set(seed).size} different characters; ${hint}`;
+  if (new Set(seed).size >= LEAST_DISTINCT) return [];
+  return [`must be random, got a text of only ${new Set(seed).size} different characters; ${hint}`];
 }
 
 /** What is wrong with the list of rotations, one line each. */
@@ -137,17 +158,14 @@ export function problemsOfRotations(rotations: unknown): string[] {
   }
   const repeated = rotations.filter((rotation, index) => rotations.indexOf(rotation) < index);
   return [
-    ...rotations.flatMap((rotation, index) => {
-      const problem = problemOfLine(rotation);
-      return problem === undefined ? [] : [`[${index}] ${problem}; ${hint}`];
-    }),
+    ...problemsOfItems(rotations, problemsOfLine).map((problem) => `${problem}; ${hint}`),
     ...repeated.map((rotation) => `must name each rotation once, got ${JSON.stringify(rotation)} twice`),
   ];
 }
 
 /** What is wrong with a text that is to be one line of the info string. */
-export function problemOfLine(text: unknown): string | undefined {
+function problemsOfLine(text: unknown): string[] {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
-  if (isLine && text.length <= LONGEST_LINE) return undefined;
-  return `must be a text of 1 to ${LONGEST_LINE} characters without control characters`;
+  if (isLine && text.length <= LONGEST_LINE) return [];
+  return [`must be a text of 1 to ${LONGEST_LINE} characters without control characters`];
 }

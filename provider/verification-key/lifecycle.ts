@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { isUnknown, UNKNOWN, warningOfKey, type CheckResult, type RawInputs } from "../lib/checks.js";
-import { expected, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
 import {
-  deriveVerificationKeys,
-  problemOfLine,
-  problemsOfRotations,
-  problemsOfSeed,
-} from "../responder/derive.js";
+  isUnknown,
+  onlyKnown,
+  UNKNOWN,
+  warningOfKey,
+  type CheckResult,
+  type DiffResult,
+  type RawInputs,
+} from "../lib/checks.js";
+import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
+import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { printLine, report, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
@@ -28,7 +31,7 @@ export const VerificationKey = {
   check: (olds: Record<string, unknown>, news: RawInputs): Promise<CheckResult<VerificationKeyInputs>> =>
     report(news.name, () => checkKey(olds, news)),
 
-  diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<KeyDiff> =>
+  diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
     report(news.name, async () => diffKey(requireState(olds), news)),
 
   /** Makes the first key, or takes over the live one in `initial`. */
@@ -77,13 +80,8 @@ const RANDOM = z.object({
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
 
-const ofKnown = (problemsOfValue: (value: unknown) => readonly string[]): z.ZodType =>
-  worded((value) => (isUnknown(value) ? undefined : problemsOfValue(value)));
-
+/** Beside the rules of a derivation. */
 const DERIVED = z.object({
-  derivedFrom: ofKnown(problemsOfSeed),
-  subject: orUnknown(worded(problemOfLine)),
-  rotations: ofKnown(problemsOfRotations),
   keep,
   rotation: refused('is for random keys; write rotations: ["2026-12"]'),
   bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
@@ -103,8 +101,15 @@ async function checkKey(
   );
   const { current: _current, keys: _keys, derivedFrom, ...known } = given;
   const inputs = known as unknown as VerificationKeyInputs;
-  const schema = derivedFrom === undefined ? RANDOM : DERIVED;
-  const failures = toFailures(problemsOf(schema, { ...known, derivedFrom }), ["initial", "derivedFrom"]);
+  const { name, subject = name, rotations } = inputs;
+  const problems =
+    derivedFrom === undefined
+      ? problemsOf(RANDOM, known)
+      : [
+          ...problemsOfDerivation(onlyKnown({ derivedFrom, subject, rotations })),
+          ...problemsOf(DERIVED, known),
+        ];
+  const failures = toFailures(problems, ["initial", "derivedFrom"]);
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };
   const warning = inputs.initial === undefined ? undefined : warningOfKey(inputs.initial);
@@ -134,17 +139,11 @@ async function derive(
   return { ...inputs, subject, current: keys[0] ?? UNKNOWN, keys };
 }
 
-interface KeyDiff {
-  changes: boolean;
-  replaces: string[];
-  deleteBeforeReplace: boolean;
-}
-
 /**
  * Whether the list of keys changes. Any other change of the inputs is none: an update makes every output unknown in the
  * preview, and whatever takes a key would show a change that does not come. Nothing ever replaces.
  */
-function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): KeyDiff {
+function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
   const lines = describeChange(state, inputs);
   if (!Object.values(inputs).flat().includes(UNKNOWN)) lines.forEach((line) => printLine(inputs.name, line));
   return { changes: lines.length > 0, replaces: [], deleteBeforeReplace: false };

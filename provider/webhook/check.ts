@@ -7,6 +7,7 @@ import {
   showUrl,
   warningOfKey,
   warningOfUrl,
+  type DiffResult,
   type RawInputs,
 } from "../lib/checks.js";
 import { expected, httpUrl, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
@@ -109,12 +110,6 @@ function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookIn
     webhookUrl: warningOfUrl(webhookUrl),
   };
   return Object.entries(found).flatMap(([field, text]) => (text === undefined ? [] : [{ field, text }]));
-}
-
-export interface DiffResult {
-  changes: boolean;
-  replaces: string[];
-  deleteBeforeReplace: boolean;
 }
 
 /**
