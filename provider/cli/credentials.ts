@@ -1,7 +1,8 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { checkSecret, checkUrl } from "../lib/checks.js";
+import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, isSameUrl, printUrl } from "../lib/url.js";
 import {
   ADDRESSES,
@@ -65,17 +66,14 @@ async function readNamedFile({ credentials }: CredentialOptions): Promise<Creden
   const fields = [...Object.keys(SECRETS), ...Object.keys(ADDRESSES)];
   const shape = z.strictObject(Object.fromEntries(fields.map((field) => [field, z.string().optional()])));
   const found = await readYamlFile(path, shape);
-  const { mode } = await stat(path);
-  // Windows keeps no such bits.
-  if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
-    const octal = (mode & 0o777).toString(8).padStart(4, "0");
-    warn(`${path} holds credentials and is open to others (mode ${octal}); run: chmod 600 ${path}`);
-  }
+  warnOfMode(path, "credentials");
   return found;
 }
 
-/** The bits of a file's mode that let others than its owner read or write it. */
-const OTHERS = 0o066;
+function warnOfMode(path: string, what: string): void {
+  const warning = warningOfMode(path, what);
+  if (warning !== undefined) warn(warning);
+}
 
 /** The secret from its file or its variable. */
 async function findGiven(source: SecretSource, options: CredentialOptions): Promise<string | undefined> {
@@ -87,10 +85,12 @@ async function findGiven(source: SecretSource, options: CredentialOptions): Prom
   return requireSound(source, process.env[variable] || undefined, variable);
 }
 
-/** Reads a file that holds one secret, less the line break at its end. */
+/** Reads a file that holds one secret, less the line break at its end, and warns if others can read it. */
 export async function readSecretFile(path: string, flag: string, what: "key" | "token"): Promise<string> {
   try {
-    return (await readFile(path, "utf8")).replace(/\r?\n$/, "");
+    const text = await readFile(path, "utf8");
+    warnOfMode(path, `a ${what}`);
+    return text.replace(/\r?\n$/, "");
   } catch (error) {
     throw new UsageError(`${flag}: ${(error as Error).message}; name a file that holds the ${what} alone`);
   }

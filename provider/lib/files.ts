@@ -11,6 +11,16 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   await rename(temporary, path);
 }
 
+/** What to warn of where others than its owner may open a file or a folder that holds secrets. A pipe is nobody else's. */
+export function warningOfMode(path: string, what: string): string | undefined {
+  const stats = statSync(path);
+  const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
+  // Windows keeps no such bits.
+  if (!isOpen || process.platform === "win32") return undefined;
+  const mode = stats.isDirectory() ? 700 : 600;
+  return `${path} holds ${what} and is open to other users of this machine: chmod ${mode} ${path}`;
+}
+
 /**
  * Makes an empty file for its owner only (0600). One that is there is not even opened: closing it would drop the locks that
  * this process has on it.

@@ -175,7 +175,8 @@ export const CALLS_VARIABLE = "APICHAT_CALLS_PER_ORIGIN";
 /** The same, for this process. Default 8. */
 export const CALLS_PER_ORIGIN = Math.max(1, Math.floor(Number(process.env[CALLS_VARIABLE]))) || 8;
 
-const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
+/** The variables of the environment that name a proxy. */
+export const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
 let shared: Dispatcher | undefined;
 

@@ -34,7 +34,7 @@ describe("a credential", () => {
     const open = await writeFile("open.yaml", JSON.stringify({ apiKey: API_KEY }), 0o644);
     expect(await get(["--credentials", open])).toMatchObject({
       exitCode: 0,
-      stderr: `warning: ${open} holds credentials and is open to others (mode 0644); run: chmod 600 ${open}\n`,
+      stderr: `warning: ${open} holds credentials and is open to other users of this machine: chmod 600 ${open}\n`,
     });
   });
 

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Credentials } from "../credentials.js";
 
@@ -62,14 +62,4 @@ export async function listStackFiles({ folder, file }: ProgramFolder): Promise<s
     .filter((name) => name !== file && /^Pulumi\..+\.ya?ml$/.test(name))
     .toSorted()
     .map((name) => join(folder, name));
-}
-
-/** A file's text; undefined if it is not there. */
-export async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }

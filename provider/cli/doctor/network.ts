@@ -2,15 +2,13 @@ import { request } from "undici";
 import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { isClearText } from "../../lib/checks.js";
-import { connectionCode, sharedDispatcher } from "../../lib/post.js";
+import { connectionCode, PROXY_VARIABLES, sharedDispatcher } from "../../lib/post.js";
 import { printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credential-options.js";
 import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
 import { findBaseUrl } from "./configuration.js";
 import { type Registration, RegistrationClient } from "../../client/registration-client.js";
-
-const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
 /** The environment's proxies, which calls to the service go through. */
 export const proxyCheck: Check = {

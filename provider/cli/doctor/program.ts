@@ -3,6 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { readIfThere } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import {
   type Check,
@@ -11,7 +12,6 @@ import {
   findProgram,
   ok,
   type ProgramFolder,
-  readIfThere,
   skipped,
   type Surroundings,
   warning,
@@ -39,7 +39,7 @@ const programCheck = (
 
 export const projectCheck = programCheck("program", async ({ folder, file }) => {
   const path = join(folder, file);
-  const { name, runtime } = parseYaml((await readIfThere(path)) ?? "", projectFile, path);
+  const { name, runtime } = parseYaml(readIfThere(path) ?? "", projectFile, path);
   if (runtime === "nodejs") return ok(`${name} (${path})`);
   return failed(
     `${name} has the runtime ${runtime}, and dynamic providers of Node.js run in nodejs only`,
@@ -55,7 +55,7 @@ const manifest = z.object({
 /** The provider process loads the package by its name from the program's folder. */
 export const dependencyCheck = programCheck("pulumi-apichat", async ({ folder }) => {
   const path = join(folder, "package.json");
-  const text = await readIfThere(path);
+  const text = readIfThere(path);
   const hint = `run in ${folder}: npm install pulumi-apichat`;
   if (text === undefined) return failed(`there is no ${path}`, hint);
   const { dependencies, devDependencies } = parseYaml(text, manifest, path);
@@ -82,7 +82,7 @@ export const libraryCheck = programCheck("@pulumi/pulumi", ({ folder }) => {
 
 export const typescriptCheck = programCheck("typescript", async ({ folder }) => {
   const version = findVersion(folder, "typescript");
-  const settings = (await readIfThere(join(folder, "tsconfig.json"))) ?? "";
+  const settings = readIfThere(join(folder, "tsconfig.json")) ?? "";
   if (version === undefined) return judgeWithoutTypescript(folder, settings);
   const isClassic = /"moduleResolution"\s*:\s*"node(10)?"/i.test(settings);
   if (majorOf(version) < 6 || !isClassic || settings.includes('"ignoreDeprecations"')) return ok(version);
