@@ -257,25 +257,25 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
 async function retry(options: PlaceOptions): Promise<void> {
   const { workspace } = options;
   await withSpool(options, async (spool: Spool, dataDir) => {
-    const retried = await spool.retryNow(workspace);
+    const retried = await spool.retry(workspace);
     await report(options, dataDir, { retried });
     const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
     if (retried === 0) note(`nothing${whose} waits for its next attempt`);
   });
 }
 
-/** Wakes the responder, if it runs, and prints how many there are, under the name that scripts read. */
+/** Has the responder retry, if it runs, and prints how many there are, under the name that scripts read. */
 async function report(
   { workspace, json }: PlaceOptions,
   dataDir: string,
   counted: Record<string, number>,
 ): Promise<void> {
   // Loaded here, because `--help` needs no HTTP.
-  const { readInstance, requestWake } = await import("../server/control-client.js");
+  const { readInstance, requestRetry } = await import("../server/control-client.js");
   const instance = await readInstance(dataDir);
-  const isAwake = instance !== undefined && (await requestWake(instance, workspace));
+  const isRunning = instance !== undefined && (await requestRetry(instance, workspace));
   const [count = 0] = Object.values(counted);
   if (json) process.stdout.write(`${JSON.stringify(counted)}\n`);
   else if (count > 0)
-    process.stdout.write(`${count} to be forwarded again${isAwake ? "" : ", when the responder runs"}\n`);
+    process.stdout.write(`${count} to be forwarded again${isRunning ? "" : ", when the responder runs"}\n`);
 }

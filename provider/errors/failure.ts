@@ -47,6 +47,12 @@ export type Hint =
   | { id: "name_workspace" } // the command line names another workspace than its bot URL
   | { id: "delete_again" } // the service shows a webhook after delete-webhook
   | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
+  | { id: "free_port"; port: number } // another program has the port of a responder
+  | { id: "set_high_port" } // the port of a responder needs privileges
+  | { id: "set_local_host" } // the host of a responder is no address of this machine
+  | { id: "own_data_dir" } // another responder has the data folder
+  | { id: "restart_responder" } // a running responder keeps its address and its folder
+  | { id: "end_process"; pid: number } // the process of a responder hangs, or is somebody else's
   | { id: "warn_only"; unless: "private_address" | "unreachable" }; // this machine may see less of the endpoint than the service does
 
 /** What another part of a program must know of a failure. No secret is in it. */

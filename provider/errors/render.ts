@@ -79,6 +79,14 @@ const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extrac
     command_line: "See what apichat webhook get shows, and try again",
   },
   fix_endpoint: (_, { failure: { transcript } }) => capitalize(transcript?.hint ?? ""),
+  free_port: ({ port }) =>
+    `End the program that has the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
+  set_high_port: "Set a port above 1023, and put a reverse proxy before it",
+  set_local_host: "Set the host to 127.0.0.1, or to 0.0.0.0 for every address",
+  own_data_dir: "Stop the other one first, or set another dataDir",
+  restart_responder: "Stop it, and start it again",
+  end_process: ({ pid }) =>
+    `End it with kill -9 ${pid}, which loses nothing that was acknowledged, and try again`,
   warn_only: {
     program: ({ unless }) => `${REACHES[unless]}, set preflight: "warn"`,
     command_line: ({ unless }) => `${REACHES[unless]}, use --preflight warn`,

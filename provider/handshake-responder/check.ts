@@ -4,20 +4,18 @@ import {
   checkUrl,
   fail,
   isUnknown,
+  onlyKnown,
   kindOf,
   type CheckFailure,
   type CheckResult,
+  type DiffResult,
   type RawInputs,
   checkVerificationKey,
   warningOfKey,
   UNKNOWN,
 } from "../lib/checks.js";
-import {
-  deriveVerificationKeys,
-  problemOfLine,
-  problemsOfRotations,
-  problemsOfSeed,
-} from "../responder/derive.js";
+import { renderProblem, type FieldProblem } from "../errors/index.js";
+import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { printLine } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
@@ -44,7 +42,7 @@ export async function check(
     host: news["host"] ?? DEFAULT_HOST,
     dataDir: dataDir === undefined ? chooseDataDir(olds ?? {}, instanceKey) : normalizeDataDir(dataDir),
   };
-  const problems = problemsOfDerivation({ derivedFrom, rotations, subjects });
+  const problems = checkDerivation({ derivedFrom, rotations, subjects });
   if (problems.length === 0 && derivedFrom !== undefined) {
     inputs["verificationKeys"] = await addDerived(inputs, { derivedFrom, rotations, subjects });
   }
@@ -98,9 +96,12 @@ function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
       ]),
     ),
   });
-  // Of what may be secret no property is named, because the engine would print its value.
-  return problems.map((problem) => fail(problem, /^(host|port):/.exec(problem)?.[1]));
+  return problems.map(toFailure);
 }
+
+/** Of what may be secret no property is named, because the engine would print its value. */
+const toFailure = (problem: FieldProblem): CheckFailure =>
+  fail(renderProblem(problem), ["host", "port"].includes(problem.field) ? problem.field : "");
 
 /** Inputs that check puts keys in the place of: none of them enters the state. */
 interface Derivation {
@@ -109,23 +110,17 @@ interface Derivation {
   subjects: unknown;
 }
 
-function problemsOfDerivation({ derivedFrom, rotations, subjects }: Derivation): CheckFailure[] {
+function checkDerivation({ derivedFrom, rotations, subjects }: Derivation): CheckFailure[] {
   if (derivedFrom === undefined && rotations === undefined) return [];
   if (derivedFrom === undefined)
     return [fail("derivedFrom: is missing, and rotations are given; give both or neither")];
-  const named = Object.entries((subjects ?? {}) as Values);
-  return [
-    ...(isUnknown(derivedFrom)
-      ? []
-      : problemsOfSeed(derivedFrom).map((problem) => fail(`derivedFrom: ${problem}`))),
-    ...(isUnknown(rotations)
-      ? []
-      : problemsOfRotations(rotations).map((problem) => fail(`rotations: ${problem}`))),
-    ...named.flatMap(([name, subject = name]) => {
-      const problem = isUnknown(subject) ? undefined : problemOfLine(subject);
-      return problem === undefined ? [] : [fail(`workspaces.${name}.subject: ${problem}`)];
-    }),
-  ];
+  const ofSubjects = Object.entries((subjects ?? {}) as Values).flatMap(([name, subject = name]) =>
+    problemsOfDerivation(onlyKnown({ subject })).map(({ field, text }) => ({
+      field: `workspaces.${name}.${field}`,
+      text,
+    })),
+  );
+  return [...problemsOfDerivation(onlyKnown({ derivedFrom, rotations })), ...ofSubjects].map(toFailure);
 }
 
 /** The keys of each workspace: the derived ones, then those that it lists. */
@@ -208,12 +203,6 @@ function checkDuplicate({ name, dataDir }: ProcessInputs): CheckFailure[] {
       `dataDir: ${names.join(" and ")} share ${dataDir}, and a folder belongs to one process; give one of them its own`,
     ),
   ];
-}
-
-export interface DiffResult {
-  changes: boolean;
-  replaces: string[];
-  deleteBeforeReplace: boolean;
 }
 
 const COMPARED = ["workspaces", "verificationKeys", "host", "publicUrl", "dataDir"] as const;

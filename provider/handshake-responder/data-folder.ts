@@ -51,11 +51,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   const files = await readdir(dataDir);
   const foreign = files.find((file) => !OUR_FILE.test(file));
   if (foreign !== undefined) {
-    throw new ApiChatError(
-      "invalid_config",
-      `dataDir: must be a folder of its own, and ${dataDir} holds "${foreign}"; name a new one`,
-      { operation: "responder" },
-    );
+    throw refuse("invalid_config", `and ${dataDir} holds "${foreign}"; name a new one`);
   }
   // Nothing of deliveries alone would be overwritten.
   const isNew = files.every((file) => isOfSpool(file));
@@ -63,15 +59,20 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   const owner = readOwner(dataDir);
   if (!isNew && !owners.includes(owner ?? "")) {
     const whose = owner === undefined ? "a responder that names no stack" : `the stack ${owner}`;
-    throw new ApiChatError(
+    throw refuse(
       "conflict",
-      `dataDir: must be a folder of its own, and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
-      { operation: "responder" },
+      `and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);
   await writePrivateFile(join(dataDir, OWNER_FILE), `${ownerOf(inputs)}\n`);
 }
+
+const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
+  new ApiChatError(code, "", {
+    operation: "responder",
+    problems: [{ field: "dataDir", text: `must be a folder of its own, ${but}` }],
+  });
 
 const readOwner = (dataDir: string): string | undefined => readIfThere(join(dataDir, OWNER_FILE))?.trim();
 

@@ -118,11 +118,8 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 }
 
 function refuseUrl(): never {
-  throw new ApiChatError(
-    "invalid_config",
-    "url: is there for a responder of one workspace only; write urls.acme for the workspace acme",
-    { operation: "check" },
-  );
+  const text = "is there for a responder of one workspace only; write urls.acme for the workspace acme";
+  throw new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field: "url", text }] });
 }
 
 /** A workspace with its path. */
@@ -168,11 +165,13 @@ function withPath({ path, ...rest }: ResponderWorkspaceArgs, fallback: string): 
 function requireObject<T extends object>(name: string, property: string, value: T): T {
   const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
   if (isPlain && !pulumi.Output.isInstance(value)) return value;
-  throw new ApiChatError(
-    "invalid_config",
-    `${name}: ${property}: must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output`,
-    { operation: "check" },
-  );
+  const text =
+    "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
+  throw new ApiChatError("invalid_config", "", {
+    operation: "check",
+    subject: name,
+    problems: [{ field: property, text }],
+  });
 }
 
 const KNOWN_PROCESS_ARGS: Record<keyof ProcessArgs, true> = {

@@ -1,9 +1,9 @@
 import { ApiChatError } from "../errors/index.js";
-import type { CheckResult, RawInputs } from "../lib/checks.js";
+import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
 import { printLine, report } from "../lib/provider-process.js";
 import { readInstance, requestReload, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, portOfId } from "./addresses.js";
-import { check, diff, type DiffResult } from "./check.js";
+import { check, diff } from "./check.js";
 import {
   configuredPort,
   digestOf,
@@ -217,8 +217,8 @@ async function startAgain(
     return failure;
   } catch (error) {
     if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
-    const summary = `${failure.summary}. The former one could not be started again: ${error.summary}`;
-    return failure.with({ summary });
+    const more = `the former one could not be started again: ${error.message}`;
+    return failure.with({ details: [...(failure.details ?? []), more] });
   }
 }
 
@@ -239,8 +239,10 @@ async function reload(running: Running, inputs: ProcessInputs, port: number): Pr
   await writeConfig(inputs.dataDir, config);
   const status = await requestReload(running.instance);
   if (status.configDigest === digestOf(config)) return status;
+  const { pid } = status;
   throw processError(
     "protocol",
-    `the responder (pid ${status.pid}) runs with another configuration than that of ${inputs.dataDir}; end it if it was started by hand, and try again`,
+    `the responder (pid ${pid}) runs with another configuration than that of ${inputs.dataDir}`,
+    { hints: [{ id: "end_process", pid }] },
   );
 }

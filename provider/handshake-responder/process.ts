@@ -4,7 +4,7 @@ import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
+import { ApiChatError, type ApiChatErrorCode, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
 import { hasCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
@@ -47,8 +47,11 @@ const ENVIRONMENT = [
 ];
 
 /** A failure of the process's own lifecycle. */
-export const processError = (code: ApiChatErrorCode, summary: string, cause?: unknown): ApiChatError =>
-  new ApiChatError(code, summary, { operation: "responder", cause });
+export const processError = (
+  code: ApiChatErrorCode,
+  summary: string,
+  more: { cause?: unknown; hints?: Hint[] } = {},
+): ApiChatError => new ApiChatError(code, summary, { operation: "responder", ...more });
 
 /** A process that has answered to the token of its folder. */
 export interface Running {
@@ -74,9 +77,7 @@ async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
     if (!isSilence(error)) throw error;
     // The announcement of a killed one is still there, and another program has its port now.
     if (!(await isResponder(instance.pid))) return undefined;
-    throw error.with({
-      summary: `${error.summary}; if it hangs, end it with kill -9 ${instance.pid}, which loses nothing that was acknowledged, and try again`,
-    });
+    throw error.with({ hints: [{ id: "end_process", pid: instance.pid }] });
   }
 }
 
@@ -142,7 +143,8 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
       throw processError("unavailable", `the responder ${printed ? `did not start: ${printed}` : how}`);
     }
     const failed = await Promise.race([failure, sleep(INSPECT_EVERY_MS)]);
-    if (failed) throw processError("unavailable", `the responder cannot start: ${failed.message}`, failed);
+    if (failed)
+      throw processError("unavailable", `the responder cannot start: ${failed.message}`, { cause: failed });
   }
   const printed = await readPrinted(options);
   const late = `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was ended`;
@@ -183,10 +185,9 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
     }
   }
   if (await waitUntilNot(lives, LIMITS.killMs)) return;
-  throw processError(
-    "timeout",
-    `the responder (pid ${pid}) was asked to stop and has not ended; end it by hand and try again`,
-  );
+  throw processError("timeout", `the responder (pid ${pid}) was asked to stop and has not ended`, {
+    hints: [{ id: "end_process", pid }],
+  });
 }
 
 async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silent"> {

@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import { expected, inWordsOf } from "../lib/validate.js";
-import { checkUrl, kindOf, WORKSPACE_NAME } from "../lib/checks.js";
-import { problemOfLine, problemsOfRotations } from "../responder/derive.js";
+import type { FieldProblem } from "../errors/index.js";
+import { expected, inWordsOf, problemsOf } from "../lib/validate.js";
+import { kindOf, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
+import { problemsOfDerivation, type DerivationInputs } from "../responder/derive.js";
 import { problemsOfLoops } from "./forward/loops.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
@@ -27,24 +28,22 @@ const path = z
   .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
   .regex(/^\S*$/, { error: expected("a path without white space", PATH_EXAMPLE) });
 
-const count = (example: number): z.ZodInt =>
-  z
-    .int({ error: expected("a whole number", `write for example ${example}`) })
-    .min(1, { error: expected("at least 1", `write for example ${example}`) });
+function count(example: number): z.ZodInt {
+  const error = expected("a whole number of at least 1", `write for example ${example}`);
+  return z.int({ error }).min(1, { error });
+}
 
-const workspaceShape = z.strictObject(
-  {
-    verificationKeys: z
-      .union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError })
-      .optional(),
-    subject: z.string().superRefine(inWordsOf(problemOfLine)).optional(),
-    path: path.optional(),
-    forwardTo: z
-      .string({ error: expected("a URL", 'write for example "http://127.0.0.1:3000/"') })
-      .optional(),
-  },
-  { error: fields("verificationKeys, subject, path, forwardTo") },
-);
+const keys = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
+
+const asInDerivation = (field: keyof DerivationInputs): ReturnType<typeof inWordsOf> =>
+  inWordsOf((value) => problemsOfDerivation({ [field]: value }).map(({ text }) => text));
+
+const workspaceShape = z.strictObject({
+  verificationKeys: keys.optional(),
+  subject: z.string().superRefine(asInDerivation("subject")).optional(),
+  path: path.optional(),
+  forwardTo: z.string({ error: expected("a URL", 'write for example "http://127.0.0.1:3000/"') }).optional(),
+});
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
 const hostError = expected(
@@ -57,37 +56,28 @@ const portError = expected(
   "write for example 8080, or 0 for any free port",
 );
 
-/** The shape of the file; what its values must be together is checked by the reader. */
-export const fileShape = z.strictObject(
-  {
-    host: z
-      .string({ error: hostError })
-      .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
-      .default("127.0.0.1"),
-    port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
-    dataDir: z
-      .string({ error: expected("a folder", 'write for example "/var/lib/apichat"') })
-      .min(1, { error: expected("a folder", 'write for example "/var/lib/apichat"') }),
-    workspaces: z.record(z.string(), workspaceShape, {
-      error: expected(
-        "an object of workspaces by name",
-        'write for example { "acme": { "verificationKeys": … } }',
-      ),
-    }),
-    derivedFrom: z
-      .union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError })
-      .optional(),
-    rotations: z.array(z.string()).superRefine(inWordsOf(problemsOfRotations)).optional(),
-    forwardWithinSeconds: count(86_400).optional(),
-    bodyLimitBytes: count(1_048_576).optional(),
-    healthPath: path.optional(),
-  },
-  {
-    error: fields(
-      "host, port, dataDir, workspaces, derivedFrom, rotations, forwardWithinSeconds, bodyLimitBytes, healthPath",
+const folderError = expected("a folder", 'write for example "/var/lib/apichat"');
+
+/** The shape of the file; what its values must be together is checked by {@link checkConfig}. */
+export const fileShape = z.strictObject({
+  host: z
+    .string({ error: hostError })
+    .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
+    .default("127.0.0.1"),
+  port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
+  dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
+  workspaces: z.record(z.string(), workspaceShape, {
+    error: expected(
+      "an object of workspaces by name",
+      'write for example { "acme": { "verificationKeys": … } }',
     ),
-  },
-);
+  }),
+  derivedFrom: keys.optional(),
+  rotations: z.array(z.string()).superRefine(asInDerivation("rotations")).optional(),
+  forwardWithinSeconds: count(86_400).optional(),
+  bodyLimitBytes: count(1_048_576).optional(),
+  healthPath: path.optional(),
+});
 
 /** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
 export type KeySource = z.infer<typeof keySource>;
@@ -117,47 +107,40 @@ const soundParts = z
 interface SoundParts extends z.infer<typeof soundParts> {}
 type Workspaces = NonNullable<SoundParts["workspaces"]>;
 
-/** What a configuration gives, and everything that is wrong with it, one line each, but the keys that it only names. */
+/** What a configuration gives, and everything that is wrong with it, but the keys that it only names. */
 export interface CheckedConfig {
   /** undefined: its shape is wrong. */
   given: FileConfig | undefined;
   /** The workspaces that can be checked further. */
   workspaces: Workspaces;
-  problems: string[];
+  problems: FieldProblem[];
 }
 
 /** Checks a configuration. No key, and no query of a URL, is in what it finds. */
 export function checkConfig(value: unknown): CheckedConfig {
-  const { data: given, error } = fileShape.safeParse(value);
+  const given = fileShape.safeParse(value).data;
   const parts = soundParts.parse(value);
-  const ofShape = (error?.issues ?? []).map(({ path: at, message }) =>
-    at.length === 0 ? message : `${z.core.toDotPath(at)}: ${message}`,
-  );
-  const ofKeys = given === undefined ? [] : problemsOfKeys(given);
-  return {
-    given,
-    workspaces: parts.workspaces ?? {},
-    problems: [...ofShape, ...ofKeys, ...problemsOfParts(parts)],
-  };
+  const ofShape = given === undefined ? problemsOf(fileShape, value) : problemsOfKeys(given);
+  return { given, workspaces: parts.workspaces ?? {}, problems: [...ofShape, ...problemsOfParts(parts)] };
 }
 
 /** Each workspace has keys of its own, or derived ones, or both. */
-function problemsOfKeys({ derivedFrom, rotations, workspaces }: FileConfig): string[] {
+function problemsOfKeys({ derivedFrom, rotations, workspaces }: FileConfig): FieldProblem[] {
   const both = 'give derivedFrom and rotations, such as { "env": "KEY_SEED" } and ["2026-12"]';
   if ((derivedFrom === undefined) !== (rotations === undefined)) {
-    return [`${derivedFrom === undefined ? "derivedFrom" : "rotations"}: is missing; ${both}`];
+    return [{ field: derivedFrom === undefined ? "derivedFrom" : "rotations", text: `is missing; ${both}` }];
   }
   const withoutKeys = Object.entries(workspaces).filter(
     ([, { verificationKeys }]) => verificationKeys === undefined && derivedFrom === undefined,
   );
-  return withoutKeys.map(
-    ([name]) =>
-      `workspaces.${name}.verificationKeys: must be a key or a list of at least one, got nothing; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
-  );
+  return withoutKeys.map(([name]) => ({
+    field: `workspaces.${name}.verificationKeys`,
+    text: `must be a key or a list of at least one, got nothing; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
+  }));
 }
 
 /** What the shape of each field cannot show: names, URLs, paths that must differ, targets that are itself. */
-function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): string[] {
+function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): FieldProblem[] {
   if (workspaces === undefined) return [];
   const places = Object.entries(workspaces).map(([name, { path: given, forwardTo }]) => ({
     name,
@@ -166,46 +149,35 @@ function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): st
   }));
   return [
     ...problemsOfNames(Object.keys(workspaces)),
-    ...places.flatMap(({ name, forwardTo }) =>
-      forwardTo === undefined
-        ? []
-        : checkUrl(`workspaces.${name}.forwardTo`, forwardTo, "http://127.0.0.1:3000/").map(
-            ({ reason }) => reason,
-          ),
-    ),
+    ...places.flatMap(({ name, forwardTo }) => {
+      const text = forwardTo === undefined ? undefined : problemOfUrl(forwardTo, "http://127.0.0.1:3000/");
+      return text === undefined ? [] : [{ field: `workspaces.${name}.forwardTo`, text }];
+    }),
     ...problemsOfPaths(places, toWirePath(healthPath ?? HEALTH_PATH)),
     ...(port === undefined ? [] : problemsOfLoops(places, { host, port })),
   ];
 }
 
-function problemsOfNames(names: readonly string[]): string[] {
-  if (names.length === 0)
-    return ["workspaces: must have at least one; write for example { acme: { verificationKeys: … } }"];
-  return names
+function problemsOfNames(names: readonly string[]): FieldProblem[] {
+  const wrong = names
     .filter((name) => !WORKSPACE_NAME.test(name))
-    .map(
-      (name) =>
-        `workspaces: a name must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`,
-    );
+    .map((name) => `a name must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`);
+  const none = "must have at least one; write for example { acme: { verificationKeys: … } }";
+  return (names.length === 0 ? [none] : wrong).map((text) => ({ field: "workspaces", text }));
 }
 
-function problemsOfPaths(places: readonly { name: string; path: string }[], healthPath: string): string[] {
+function problemsOfPaths(
+  places: readonly { name: string; path: string }[],
+  healthPath: string,
+): FieldProblem[] {
   const owners = new Map([[healthPath, "healthPath"]]);
   return places.flatMap(({ name, path: own }) => {
     const owner = owners.get(own);
     owners.set(own, `workspaces.${name}`);
     if (owner === undefined) return [];
-    return [
-      `workspaces.${name}.path: must be a path of its own, got ${own}, which is that of ${owner}; give another`,
-    ];
+    const text = `must be a path of its own, got ${own}, which is that of ${owner}; give another`;
+    return [{ field: `workspaces.${name}.path`, text }];
   });
-}
-
-function fields(known: string): z.core.$ZodErrorMap {
-  return (issue) =>
-    issue.code === "unrecognized_keys"
-      ? `no such field: ${issue.keys.join(", ")}; the fields are ${known}`
-      : `must be an object with ${known}, got ${kindOf(issue.input)}`;
 }
 
 const describeList = (list: readonly unknown[]): string =>

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
+import { warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { printUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
-import { isClearText, checkVerificationKey } from "../lib/checks.js";
-import { deriveVerificationKeys, problemsOfSeed } from "../responder/derive.js";
+import { isClearText, problemsOfKey } from "../lib/checks.js";
+import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
 
 /** One workspace: what its path answers, and where its deliveries go. */
@@ -78,7 +79,7 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   return {
     config,
     digest: createHash("sha256").update(bytes).digest("hex"),
-    warnings: [...(await warnOfModes(file, given, folder)), ...warnOfClearText(config)],
+    warnings: [...warnOfModes(file, given, folder), ...warnOfClearText(config)],
     redact: createRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
   };
 }
@@ -100,7 +101,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
     return await readFile(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw invalid(file, [`cannot be read (${code}); give the path of a configuration`]);
+    throw invalid(file, [{ field: "", text: `cannot be read (${code}); give the path of a configuration` }]);
   }
 }
 
@@ -110,7 +111,8 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   } catch (error) {
     // Of the message only the place: the rest quotes the file, and with it a key.
     const [place] = /line \d+ column \d+/.exec(String(error)) ?? [];
-    throw invalid(file, [`must be JSON in UTF-8${place === undefined ? "" : `, and is not at ${place}`}`]);
+    const text = `must be JSON in UTF-8${place === undefined ? "" : `, and is not at ${place}`}`;
+    throw invalid(file, [{ field: "", text }]);
   }
 }
 
@@ -119,16 +121,16 @@ function soundOf(file: string, { given, problems }: CheckedConfig): FileConfig {
   return given;
 }
 
-function invalid(file: string, problems: readonly string[]): ApiChatError {
-  const [only] = problems;
-  const text = problems.length === 1 ? ` ${only}` : problems.map((problem) => `\n  ${problem}`).join("");
+function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {
+  const lines = problems.map((problem) => renderProblem(problem));
+  const text = lines.length === 1 ? ` ${lines[0]}` : lines.map((line) => `\n  ${line}`).join("");
   return new ApiChatError("invalid_config", `${file}:${text}`, { operation: "responder" });
 }
 
 interface ReadKeys {
   seeds: string[];
   byWorkspace: Map<string, string[]>;
-  problems: string[];
+  problems: FieldProblem[];
 }
 
 /** Reads the keys of all workspaces: the derived ones first, then those that a workspace lists. */
@@ -136,16 +138,14 @@ async function readKeys({ given, workspaces }: CheckedConfig, folder: string): P
   const { derivedFrom, rotations } = given ?? {};
   const { texts: seeds, problems } = await readSources("derivedFrom", derivedFrom, folder);
   if (derivedFrom !== undefined && problems.length === 0) {
-    problems.push(...problemsOfSeed(seeds).map((problem) => `derivedFrom: ${problem}`));
+    problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
   }
   const canDerive = problems.length === 0 && derivedFrom !== undefined && rotations !== undefined;
   const byWorkspace = new Map<string, string[]>();
   for (const [name, { verificationKeys, subject = name }] of Object.entries(workspaces)) {
     const field = `workspaces.${name}.verificationKeys`;
     const own = await readSources(field, verificationKeys, folder);
-    problems.push(...own.problems);
-    for (const key of own.texts)
-      problems.push(...checkVerificationKey(field, key).map(({ reason }) => reason));
+    problems.push(...own.problems, ...own.texts.flatMap(problemsOfKey).map((text) => ({ field, text })));
     const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
     byWorkspace.set(name, [...derived, ...own.texts]);
   }
@@ -156,11 +156,11 @@ async function readSources(
   field: string,
   sources: KeySource | KeySource[] | undefined,
   folder: string,
-): Promise<{ texts: string[]; problems: string[] }> {
+): Promise<{ texts: string[]; problems: FieldProblem[] }> {
   const read = await Promise.all([sources ?? []].flat().map((source) => readKey(source, folder)));
   return {
     texts: read.flatMap((one) => ("key" in one ? [one.key] : [])),
-    problems: read.flatMap((one) => ("problem" in one ? [`${field}: ${one.problem}`] : [])),
+    problems: read.flatMap((one) => ("problem" in one ? [{ field, text: one.problem }] : [])),
   };
 }
 
@@ -183,26 +183,17 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
 }
 
 /** Files with keys that others can read: it works, and should be fixed nevertheless. */
-async function warnOfModes(
-  file: string,
-  { workspaces, derivedFrom = [] }: FileConfig,
-  folder: string,
-): Promise<string[]> {
+function warnOfModes(file: string, { workspaces, derivedFrom = [] }: FileConfig, folder: string): string[] {
   const listed = Object.values(workspaces).flatMap(({ verificationKeys = [] }) => verificationKeys);
   const sources = [...listed, ...[derivedFrom].flat()];
   const keyFiles = sources.flatMap((source) =>
     typeof source === "object" && "file" in source ? resolve(folder, source.file) : [],
   );
-  const files = [
-    ...(sources.some((source) => typeof source === "string") ? [{ path: file, what: "keys" }] : []),
-    ...[...new Set(keyFiles)].map((path) => ({ path, what: "a key" })),
-  ];
-  const warnings = files.map(async ({ path, what }) => {
-    const { mode } = await stat(path);
-    if ((mode & 0o077) === 0) return [];
-    return [`${path} holds ${what} and can be read by other users of this machine: chmod 600 ${path}`];
-  });
-  return (await Promise.all(warnings)).flat();
+  const holdsKeys = sources.some((source) => typeof source === "string");
+  return [
+    ...(holdsKeys ? [warningOfMode(file, "keys")] : []),
+    ...[...new Set(keyFiles)].map((path) => warningOfMode(path, "a key")),
+  ].filter((warning) => warning !== undefined);
 }
 
 function warnOfClearText({ workspaces }: ServerConfig): string[] {

@@ -70,9 +70,9 @@ export async function requestStop(instance: Instance): Promise<boolean> {
 }
 
 /** Has a responder forward at once what waits for its next attempt, of one workspace or of every one. false: it is gone. */
-export async function requestWake(instance: Instance, workspace?: string): Promise<boolean> {
+export async function requestRetry(instance: Instance, workspace?: string): Promise<boolean> {
   const query = workspace === undefined ? "" : `?workspace=${encodeURIComponent(workspace)}`;
-  return (await ask(instance, "POST", `/wake${query}`)) !== undefined;
+  return (await ask(instance, "POST", `/retry${query}`)) !== undefined;
 }
 
 /**

@@ -14,7 +14,7 @@ export interface ControlActions {
   /** Begins a graceful stop. */
   stop(): void;
   /** Forwards at once what waits for its next attempt, of one workspace or of every one. */
-  wake(workspace?: string): void;
+  retry(workspace?: string): void;
 }
 
 export interface ControlOptions {
@@ -25,7 +25,7 @@ export interface ControlOptions {
   actions: ControlActions;
 }
 
-/** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/wake?workspace=`. */
+/** Starts the control interface on any port of this machine: `/status`, `/reload`, `/stop`, `/retry?workspace=`. */
 export function startControl({ instance, token, actions }: ControlOptions): Promise<Listener> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const expected = digest(`Bearer ${token}`);
@@ -45,8 +45,8 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
     c.env.outgoing.once("close", () => actions.stop());
     return c.json({ status: "stopping" }, 202);
   });
-  app.post("/wake", (c) => {
-    actions.wake(c.req.query("workspace"));
+  app.post("/retry", (c) => {
+    actions.retry(c.req.query("workspace"));
     return c.json({ status: "forwarding" }, 202);
   });
   app.notFound((c) => c.json({ error: { summary: "nothing is here" } }, 404));

@@ -79,20 +79,20 @@ function openLock(dataDir: string): ReturnType<typeof lockFile> {
     return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    throw new ApiChatError(
-      "invalid_config",
-      `dataDir: must be a folder in which this user can make files, got ${dataDir} (${code ?? message}); change its owner, or give another folder`,
-      { operation: "responder", cause },
-    );
+    const text = `must be a folder in which this user can make files, got ${dataDir} (${code ?? message}); change its owner, or give another folder`;
+    throw new ApiChatError("invalid_config", "", {
+      operation: "responder",
+      problems: [{ field: "dataDir", text }],
+      cause,
+    });
   }
 }
 
 async function inUse(dataDir: string): Promise<ApiChatError> {
   const other = await readInstance(dataDir);
   const owner = other === undefined ? "another responder" : `the responder of process ${other.pid}`;
-  return new ApiChatError(
-    "conflict",
-    `dataDir ${dataDir} is in use by ${owner}; stop that one first, or give this one a dataDir of its own`,
-    { operation: "responder" },
-  );
+  return new ApiChatError("conflict", `dataDir ${dataDir} is in use by ${owner}`, {
+    operation: "responder",
+    hints: [{ id: "own_data_dir" }],
+  });
 }

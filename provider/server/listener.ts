@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import type { AddressInfo } from "node:net";
-import { ApiChatError } from "../errors/index.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
 
 /** Where to listen; port 0 is any that is free. */
@@ -104,17 +104,23 @@ async function drain(server: Server, limitMs: number): Promise<void> {
 
 /** Why an address cannot be had, and how to fix it. */
 export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
-  return new ApiChatError(
-    "unavailable",
-    `cannot listen on ${host} port ${port}: ${HINTS[error.code ?? ""]?.(port) ?? error.message}`,
-    { operation: "responder", cause: error },
-  );
+  const { reason = error.message, hint } = FAILURES[error.code ?? ""]?.(port) ?? {};
+  return new ApiChatError("unavailable", `cannot listen on ${host} port ${port}: ${reason}`, {
+    operation: "responder",
+    hints: hint && [hint],
+    cause: error,
+  });
 }
 
-const HINTS: Partial<Record<string, (port: number) => string>> = {
-  EADDRINUSE: (port) =>
-    `the port is taken by another program; end that one ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
-  EACCES: () => "it is not permitted; set a port above 1023, and put a reverse proxy before it",
-  EADDRNOTAVAIL: () => "the host is no address of this machine; set 127.0.0.1, or 0.0.0.0 for every address",
-  ENOTFOUND: () => "the host name cannot be resolved; set 127.0.0.1, or 0.0.0.0 for every address",
+const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint: Hint }>> = {
+  EADDRINUSE: (port) => ({
+    reason: "the port is taken by another program",
+    hint: { id: "free_port", port },
+  }),
+  EACCES: () => ({ reason: "it is not permitted", hint: { id: "set_high_port" } }),
+  EADDRNOTAVAIL: () => ({
+    reason: "the host is no address of this machine",
+    hint: { id: "set_local_host" },
+  }),
+  ENOTFOUND: () => ({ reason: "the host name cannot be resolved", hint: { id: "set_local_host" } }),
 };

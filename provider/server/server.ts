@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { statSync } from "node:fs";
 import { join } from "node:path";
+import pLimit from "p-limit";
 import { ApiChatError } from "../errors/index.js";
-import { KeyedQueue } from "../lib/keyed-queue.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, type LoadedConfig } from "./config.js";
 import type { ServerStatus, WorkspaceStatus } from "./control-client.js";
@@ -12,7 +11,7 @@ import { Forwarder } from "./forward/forwarder.js";
 import { refuseLoops } from "./forward/loops.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
-import { SPOOL_FILE } from "../lib/files.js";
+import { SPOOL_FILE, warningOfMode } from "../lib/files.js";
 import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
 
@@ -71,7 +70,7 @@ export class RunningServer implements ControlActions {
   /** The steps of the start that the stop undoes, the last one first. */
   readonly #undos: Undo[];
   /** Reloads and the stop, one after the other. */
-  readonly #changes = new KeyedQueue<"change">();
+  readonly #changes = pLimit(1);
   readonly #stopped = Promise.withResolvers<void>();
   /** What is applied now. */
   #loaded: LoadedConfig;
@@ -135,7 +134,7 @@ export class RunningServer implements ControlActions {
   }
 
   reload(): Promise<ServerStatus> {
-    return this.#changes.run("change", async () => {
+    return this.#changes(async () => {
       try {
         if (this.#isStopping)
           throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
@@ -152,8 +151,8 @@ export class RunningServer implements ControlActions {
     });
   }
 
-  wake(workspace?: string): void {
-    this.#forwarder.wake(workspace);
+  retry(workspace?: string): void {
+    this.#forwarder.retry(workspace);
   }
 
   stop(): void {
@@ -164,7 +163,7 @@ export class RunningServer implements ControlActions {
       await undoAll(this.#undos);
       this.log.info("stopped");
     };
-    this.#changes.run("change", end).then(this.#stopped.resolve, this.#stopped.reject);
+    this.#changes(end).then(this.#stopped.resolve, this.#stopped.reject);
   }
 
   #apply(loaded: LoadedConfig): void {
@@ -186,13 +185,16 @@ export class RunningServer implements ControlActions {
   #refuseMove({ config: { dataDir, host, port } }: LoadedConfig): void {
     const now = { dataDir: this.#loaded.config.dataDir, ...this.#address };
     // A port that is left free stays the one that it is.
-    const changed = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([name, after]) => {
-      const before = now[name as keyof typeof now];
-      return before === after ? [] : [`${name}: must stay ${before} while the responder runs, got ${after}`];
+    const problems = Object.entries({ dataDir, host, port: port || now.port }).flatMap(([field, after]) => {
+      const before = now[field as keyof typeof now];
+      const text = `must stay ${before} while the responder runs, got ${after}`;
+      return before === after ? [] : [{ field, text }];
     });
-    if (changed.length === 0) return;
-    throw new ApiChatError("invalid_config", `${changed.join("; ")}; stop it, and start it again`, {
+    if (problems.length === 0) return;
+    throw new ApiChatError("invalid_config", "", {
       operation: "responder",
+      problems,
+      hints: [{ id: "restart_responder" }],
     });
   }
 
@@ -216,10 +218,8 @@ export class RunningServer implements ControlActions {
 
   /** The folder may be a volume that something else has made, so it is left as it is. */
   #warnOfMode(): void {
-    const { dataDir } = this.#loaded.config;
-    if ((statSync(dataDir).mode & 0o077) === 0) return;
-    const warning = `dataDir: ${dataDir} can be opened by other users of this machine: chmod 700 ${dataDir}`;
-    this.log.warn("configuration", { warning });
+    const warning = warningOfMode(this.#loaded.config.dataDir, "messages");
+    if (warning !== undefined) this.log.warn("configuration", { warning });
   }
 
   #logWarnings(): void {

@@ -62,7 +62,7 @@ export class Forwarder {
   readonly #abandoning = new AbortController();
   readonly #startedMs = Date.now();
   #maxAgeMs = 0;
-  /** Plans and wakes, one after the other. */
+  /** Plans and retries, one after the other. */
   #changing: Promise<void> = Promise.resolve();
   #soon: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -89,7 +89,7 @@ export class Forwarder {
       await this.#tryWrite(() => this.#spool.queue.setForwarded([...urls.keys()]));
       const moved = this.#redirect(urls);
       this.#markAllDue();
-      for (const workspace of moved) await this.#tryWrite(() => this.#spool.queue.makeDue(workspace));
+      for (const workspace of moved) await this.#tryWrite(() => this.#spool.queue.retry(workspace));
     });
   }
 
@@ -97,10 +97,10 @@ export class Forwarder {
    * Ends the pauses of one workspace, or of every one: what waits for its next attempt is forwarded at once, and what
    * another process has put back.
    */
-  wake(workspace?: string): void {
+  retry(workspace?: string): void {
     this.#markAllDue();
     this.#change(async () => {
-      if (!this.#isClosing) await this.#tryWrite(() => this.#spool.retryNow(workspace));
+      if (!this.#isClosing) await this.#tryWrite(() => this.#spool.retry(workspace));
     });
   }
 

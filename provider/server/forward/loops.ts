@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
-import { ApiChatError } from "../../errors/index.js";
+import { ApiChatError, type FieldProblem } from "../../errors/index.js";
 import { printUrl } from "../../lib/url.js";
 import type { Address } from "../listener.js";
 
@@ -14,15 +14,14 @@ interface ForwardingPlace {
 const HTTP_PORT = 80;
 
 /** Says which workspaces forward to a path of the responder itself: a delivery would go round without end. */
-export function problemsOfLoops(places: readonly ForwardingPlace[], address: Address): string[] {
+export function problemsOfLoops(places: readonly ForwardingPlace[], address: Address): FieldProblem[] {
   const owners = new Map(places.map(({ name, path }) => [path, name]));
   return places.flatMap(({ name, forwardTo }) => {
     const owner = forwardTo === undefined ? undefined : ownerOf(forwardTo, { owners, address });
     if (forwardTo === undefined || owner === undefined) return [];
     const got = `${printUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
-    return [
-      `workspaces.${name}.forwardTo: must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`,
-    ];
+    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
+    return [{ field: `workspaces.${name}.forwardTo`, text }];
   });
 }
 
@@ -33,8 +32,7 @@ export function refuseLoops(
 ): void {
   const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
   const problems = problemsOfLoops(places, address);
-  if (problems.length > 0)
-    throw new ApiChatError("invalid_config", problems.join("\n"), { operation: "responder" });
+  if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
 function ownerOf(

@@ -25,7 +25,7 @@ export class DeadLetters {
 
   /**
    * Moves dead letters back to their place in the order of acceptance; their age counts from now, their ids stay. Resolves
-   * with how many there were. In another process than the forwarder's, that one must be woken.
+   * with how many there were. In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
    */
   async replay(choice: DeadLetterChoice): Promise<number> {
     // All of them beforehand: what is refused again meanwhile would come round without end.

@@ -100,13 +100,13 @@ export class ForwardQueue {
   }
 
   /** Ends the pauses of a workspace: what waits for another attempt is due now. Resolves with how many pauses there were. */
-  async makeDue(workspace: string): Promise<number> {
+  async retry(workspace: string): Promise<number> {
     const nowMs = Date.now();
-    const makeSomeDue = (): number => Number(this.#statements.makeDue.run(nowMs, workspace, nowMs).changes);
+    const retrySome = (): number => Number(this.#statements.retry.run(nowMs, workspace, nowMs).changes);
     for (let count = 0; ;) {
-      const made = await this.#commits.write("frees", makeSomeDue);
-      count += made;
-      if (made < ROWS_A_COMMIT) return count;
+      const some = await this.#commits.write("frees", retrySome);
+      count += some;
+      if (some < ROWS_A_COMMIT) return count;
     }
   }
 
@@ -151,7 +151,7 @@ function prepareStatements(database: DatabaseSync) {
     forgetOthers: database.prepare(
       "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
     ),
-    makeDue: database.prepare(
+    retry: database.prepare(
       `UPDATE deliveries SET due_ms = ? WHERE position IN
        (SELECT position FROM deliveries WHERE workspace = ? AND due_ms > ? LIMIT ${ROWS_A_COMMIT})`,
     ),

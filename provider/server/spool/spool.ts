@@ -103,12 +103,12 @@ export class Spool {
 
   /**
    * Makes due now what waits for its next attempt, of one workspace or of every one. Resolves with how many conversations
-   * there were. In another process than the forwarder's, that one must be woken.
+   * there were. In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
    */
-  async retryNow(workspace?: string): Promise<number> {
+  async retry(workspace?: string): Promise<number> {
     const workspaces = workspace === undefined ? [...this.counts().keys()] : [workspace];
     let count = 0;
-    for (const one of workspaces) count += await this.queue.makeDue(one);
+    for (const one of workspaces) count += await this.queue.retry(one);
     return count;
   }
 

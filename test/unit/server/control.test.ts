@@ -4,7 +4,7 @@ import {
   requestReload,
   requestStatus,
   requestStop,
-  requestWake,
+  requestRetry,
   type Instance,
 } from "../../../provider/server/control-client.js";
 import { startControl } from "../../../provider/server/control.js";
@@ -39,24 +39,24 @@ describe("the control interface", () => {
     expect(await requestStop(instance)).toBe(true);
     await server.stopped;
     expect(await requestStatus(instance)).toBeUndefined();
-    expect([await requestStop(instance), await requestWake(instance)]).toEqual([false, false]);
+    expect([await requestStop(instance), await requestRetry(instance)]).toEqual([false, false]);
     await expect(requestReload(instance)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("wakes one workspace, or every one", async () => {
-    const woken: (string | undefined)[] = [];
+  it("retries one workspace, or every one", async () => {
+    const retried: (string | undefined)[] = [];
     const { server } = await startTestServer();
     const actions = {
       status: () => server.status(),
       reload: () => server.reload(),
       stop: () => server.stop(),
-      wake: (workspace?: string) => void woken.push(workspace),
+      retry: (workspace?: string) => void retried.push(workspace),
     };
     const control = await startControl({ instance: "test", token: "token", actions });
     afterTests(() => control.close());
     const instance: Instance = { ...DEAD, instance: "test", controlPort: control.port };
-    expect([await requestWake(instance), await requestWake(instance, "a&b=c d")]).toEqual([true, true]);
-    expect(woken).toEqual([undefined, "a&b=c d"]);
+    expect([await requestRetry(instance), await requestRetry(instance, "a&b=c d")]).toEqual([true, true]);
+    expect(retried).toEqual([undefined, "a&b=c d"]);
   });
 
   it("shows and does nothing without the token, and has no other paths and methods", async () => {

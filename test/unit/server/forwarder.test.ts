@@ -236,7 +236,7 @@ test("another target is tried at once, what is in progress ends at the one befor
   expect(sentIds(target)).toContain(slow?.id);
 });
 
-test("a dead letter that another process replays is forwarded with its id after wake", async () => {
+test("a dead letter that another process replays is forwarded with its id after a retry", async () => {
   const path = spoolFile();
   const spool = openTestSpool(path);
   const target = await startServer(first(400));
@@ -245,12 +245,12 @@ test("a dead letter that another process replays is forwarded with its id after 
   await untilDead(spool, 1);
   const other = openTestSpool(path, { create: false });
   expect(await other.deadLetters.replay({ all: true })).toBe(1);
-  forwarder.wake();
+  forwarder.retry();
   await untilEmpty(spool);
   expect(sentIds(target)).toEqual([letter?.id, letter?.id]);
 });
 
-test("what waits is forwarded at once after wake, of one workspace or of every one", async () => {
+test("what waits is forwarded at once after a retry, of one workspace or of every one", async () => {
   const spool = openTestSpool();
   const target = await startServer(first(503, 503));
   const backOff = { firstMs: 3_600_000, longestMs: 3_600_000 };
@@ -258,10 +258,10 @@ test("what waits is forwarded at once after wake, of one workspace or of every o
   const [acme, beta] = await acceptAll(spool, [{}, { workspace: "beta" }]);
   const waiting = () => listAll(spool).filter(({ dueMs = 0 }) => dueMs > Date.now() + 30_000);
   await vi.waitFor(() => expect(waiting()).toHaveLength(2), WAIT);
-  forwarder.wake("beta");
+  forwarder.retry("beta");
   await untilIds(spool, [acme?.id]);
   expect(sentIds(target).filter((id) => id === beta?.id)).toHaveLength(2);
-  forwarder.wake();
+  forwarder.retry();
   await untilEmpty(spool);
 });
 
@@ -277,7 +277,7 @@ test("a replay during an attempt of the same conversation waits for its end, and
   const [slow] = await acceptAll(spool, [{}]);
   await untilRequests(target, 2);
   await spool.deadLetters.replay({ all: true });
-  forwarder.wake();
+  forwarder.retry();
   // A delivery of another conversation gets through: had the letter been begun, it would be there before.
   const [probe] = await acceptAll(spool, [{ conversation: "probe" }]);
   await untilRequests(target, 3);
