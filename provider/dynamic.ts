@@ -54,4 +54,4 @@ export const ApiChatWebhook = {
 const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
 
 /** A read by id gives the inputs alone. */
-const nameInRun = (props: StoredState): string => (props.applied ? nameOf(expandState(props)) : props.name);
+const nameInRun = (props: StoredState): string => (props.applied ? nameOf(props) : props.name);

@@ -16,6 +16,7 @@ import { printLine } from "../lib/provider-process.js";
 import { removalCommand, type FieldProblem } from "../errors/index.js";
 import {
   COMPARED_INPUT_NAMES,
+  SETTINGS,
   VERIFIED,
   isKeyDrifted,
   isLastApiKey,
@@ -23,7 +24,7 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { API_KEY_MISSING, claimBot, declare, defaultApiKey, defaultBaseUrl, quoteNames } from "./run.js";
+import { claimBot, declare, defaultApiKey, defaultBaseUrl, quoteNames } from "./run.js";
 
 /** What check finds. No value of a secret is in it. */
 export interface CheckedWebhook {
@@ -32,10 +33,6 @@ export interface CheckedWebhook {
   /** What works and should be fixed nevertheless: each follows its field. */
   warnings: FieldProblem[];
 }
-
-const BASE_URL_MISSING =
-  "is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
-  "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL";
 
 const seconds = (least: number): z.ZodType => {
   const error = expected(`a number of seconds from ${least} to 3600`, "leave it out for the default");
@@ -48,7 +45,7 @@ const choice = (values: readonly [string, ...string[]]): z.ZodType => {
 };
 
 function problemOfBaseUrl(value: unknown): string | undefined {
-  if (value === undefined) return BASE_URL_MISSING;
+  if (value === undefined) return SETTINGS.baseUrl.missing;
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || value === UNKNOWN) return problem;
   if (!new URL(value as string).searchParams.has("action")) return undefined;
@@ -56,7 +53,7 @@ function problemOfBaseUrl(value: unknown): string | undefined {
 }
 
 const problemOfApiKey = (value: unknown): string | undefined =>
-  value === undefined ? API_KEY_MISSING : problemOfSecret(value, "copy it again from the platform's support");
+  value === undefined ? SETTINGS.apiKey.missing : problemOfSecret(value, "copy it again from the platform's support");
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"

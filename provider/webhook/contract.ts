@@ -20,11 +20,41 @@ export const DEFAULT_ON_EXISTING: OnExisting = "fail";
 export const DEFAULT_PREFLIGHT: Preflight = "require";
 const DEFAULT_READY_SECONDS = 60;
 
-/** Where a setting comes from that the program does not give. */
+/** Where a setting comes from that the program does not give, and what is wrong where nothing gives it. */
 export const SETTINGS = {
-  baseUrl: { config: "apichat:baseUrl", environment: "APICHAT_BASE_URL" },
-  apiKey: { config: "apichat:apiKey", environment: "APICHAT_API_KEY" },
+  baseUrl: {
+    config: "apichat:baseUrl",
+    environment: "APICHAT_BASE_URL",
+    missing:
+      "is missing; give the address of the workspace's registration interface as the argument baseUrl, with: " +
+      "pulumi config set apichat:baseUrl, or as the environment variable APICHAT_BASE_URL",
+  },
+  apiKey: {
+    config: "apichat:apiKey",
+    environment: "APICHAT_API_KEY",
+    missing:
+      "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
+      "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey",
+  },
 } as const;
+
+/** Gives a value of the stack's configuration, a secret in clear. Empty counts as not given. */
+type ReadConfig = (key: string) => string | undefined;
+
+/** The base URL of who names none: from the stack's configuration, then from the environment. */
+export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
+  readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
+
+/** The API key of who names none: from the environment, then from the stack's configuration. */
+export const findApiKey = (readConfig: ReadConfig): string | undefined =>
+  process.env[SETTINGS.apiKey.environment] || readConfig(SETTINGS.apiKey.config) || undefined;
+
+/** The failure where nothing gives a setting. `what`: who asks for it. */
+export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatError =>
+  new ApiChatError("invalid_config", what, {
+    operation: "check",
+    problems: [{ field: name, text: SETTINGS[name].missing }],
+  });
 
 /** The only `webhook_status` of the specification that says that all is well (section 3). */
 export const VERIFIED = "verified";
@@ -62,7 +92,7 @@ export interface Applied {
   attempted?: string[];
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
-  /** Tells this state apart from another one of the same workspace: see run.ts. `since` in the state on disk. */
+  /** Tells this state apart from another one of the same workspace: see run.ts. */
   claimId: string;
 }
 
@@ -74,10 +104,13 @@ export interface DriftedProperty {
   actual: string;
 }
 
+/** Raised when a state is written that earlier versions of the package cannot read. */
+const STATE_VERSION = 1;
+
 /** The outputs in the state. */
 export interface WebhookState extends WebhookInputs {
   botUrl: string;
-  stateVersion: 1;
+  stateVersion: typeof STATE_VERSION;
   applied: Applied;
   /** What the last refresh saw that differs; absent if nothing does. */
   drift?: DriftedProperty[];
@@ -149,49 +182,33 @@ function digest(verificationKey: string, value: string): string {
   return createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 }
 
-type AppliedUrls = Pick<Applied, "url" | "botUrl">;
-
 /** A state as it is stored: what `applied` repeats of the outputs is left out. */
 export interface StoredState extends Omit<WebhookState, "applied"> {
-  applied: Omit<Applied, keyof AppliedUrls | "claimId"> &
-    Partial<AppliedUrls> & {
-      /** The claimId: a state on disk keeps the name of version 0.1. */
-      since: string;
-    };
-  /** In states of version 0.1. */
-  keyDrifted?: boolean;
+  applied: Omit<Applied, "url" | "botUrl"> & { url?: string; botUrl?: string };
 }
 
 /** Leaves out what stands in the state twice: the engine writes the state of all resources at every step. */
 export function compactState(state: WebhookState): StoredState {
-  const { url, botUrl, claimId, ...applied } = state.applied;
+  const { url, botUrl, ...applied } = state.applied;
   return {
     ...state,
     applied: {
       ...applied,
-      since: claimId,
       ...(url === state.webhookUrl ? {} : { url }),
       ...(botUrl === state.botUrl ? {} : { botUrl }),
     },
   };
 }
 
-/** The reverse, of every version. Throws `invalid_config` for what is no state of ours: a read by id gives the inputs alone. */
-export function expandState({ keyDrifted = false, ...stored }: StoredState): WebhookState {
-  if (stored.applied === undefined) {
-    throw new ApiChatError(
-      "invalid_config",
-      "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted",
-      { operation: "get-webhook" },
-    );
-  }
-  const { webhookUrl: url, botUrl } = stored;
-  const { since, ...applied } = stored.applied;
-  return {
-    ...stored,
-    ...(keyDrifted ? { drift: [DRIFTED_KEY] } : {}),
-    applied: { url, botUrl, claimId: since, ...applied },
-  };
+/** The reverse. Throws `invalid_config` for what is no state that this version reads: a read by id gives the inputs alone. */
+export function expandState(stored: StoredState): WebhookState {
+  const { stateVersion, webhookUrl: url, botUrl, applied } = stored;
+  if (stateVersion === STATE_VERSION) return { ...stored, applied: { url, botUrl, ...applied } };
+  const summary =
+    stateVersion === undefined
+      ? "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted"
+      : `the state has version ${String(stateVersion)}, and this pulumi-apichat reads version ${STATE_VERSION}: install the one that wrote it`;
+  throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
 }
 
 /** How a drift shows a key. */
@@ -213,7 +230,7 @@ export function toState(
     ...inputs,
     status,
     botUrl,
-    stateVersion: 1,
+    stateVersion: STATE_VERSION,
     applied: {
       url,
       botUrl,

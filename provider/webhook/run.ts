@@ -1,8 +1,17 @@
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
-import { SETTINGS, type Applied, type WebhookInputs, type WebhookState } from "./contract.js";
-import { isOurs } from "./contract.js";
+import {
+  SETTINGS,
+  findApiKey,
+  findBaseUrl,
+  isOurs,
+  settingMissing,
+  type Applied,
+  type StoredState,
+  type WebhookInputs,
+  type WebhookState,
+} from "./contract.js";
 
 /**
  * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these
@@ -65,8 +74,8 @@ export const quoteNames = (names: readonly string[]): string =>
     .join(" and ");
 
 /** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
-export function nameOf({ name, applied }: WebhookState): string {
-  const claim = claimsByBotCode.get(botCodeOf(applied.botUrl));
+export function nameOf({ name, botUrl, applied }: StoredState): string {
+  const claim = claimsByBotCode.get(botCodeOf(applied.botUrl ?? botUrl));
   return claim?.claimId === applied.claimId ? claim.name : name;
 }
 
@@ -124,22 +133,18 @@ export function configure(request: ConfigureRequest): void {
   config = request.config;
 }
 
-const fromConfig = (key: string): string | undefined => config?.get(key) || undefined;
+const readConfig = (key: string): string | undefined => config?.get(key);
 
-/** The base URL of a resource that names none: from the stack's configuration, then from the environment. */
-export function defaultBaseUrl(): string | undefined {
-  return fromConfig(SETTINGS.baseUrl.config) ?? (process.env[SETTINGS.baseUrl.environment] || undefined);
-}
+/** As {@link findBaseUrl}, of this run. */
+export const defaultBaseUrl = (): string | undefined => findBaseUrl(readConfig);
 
-/** The API key of a resource that names none: from the environment, then from the stack's configuration. */
-export function defaultApiKey(): string | undefined {
-  return (process.env[SETTINGS.apiKey.environment] || undefined) ?? fromConfig(SETTINGS.apiKey.config);
-}
+/** As {@link findApiKey}, of this run. */
+export const defaultApiKey = (): string | undefined => findApiKey(readConfig);
 
 /** The one API key to write with: the program's, or the default. */
 export function apiKeyFor(apiKey: string | undefined): string {
   const key = apiKey ?? defaultApiKey();
-  if (key === undefined) throw apiKeyMissing();
+  if (key === undefined) throw settingMissing("apiKey");
   return key;
 }
 
@@ -154,21 +159,10 @@ export function apiKeyCandidates(state: WebhookState): string[] {
   const keys = [
     state.apiKey,
     process.env[SETTINGS.apiKey.environment],
-    fromConfig(SETTINGS.apiKey.config),
+    readConfig(SETTINGS.apiKey.config),
     isHere ? declared.apiKey : undefined,
   ];
   const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
-  if (found.length === 0) throw apiKeyMissing();
+  if (found.length === 0) throw settingMissing("apiKey");
   return found;
 }
-
-/** What is wrong where nothing gives an API key, and how to give one. */
-export const API_KEY_MISSING =
-  "is missing; give the key that the platform's support issued as the argument apiKey, as the environment " +
-  "variable APICHAT_API_KEY, or with: pulumi config set --secret apichat:apiKey";
-
-const apiKeyMissing = (): ApiChatError =>
-  new ApiChatError("invalid_config", "", {
-    operation: "check",
-    problems: [{ field: "apiKey", text: API_KEY_MISSING }],
-  });

@@ -1,6 +1,12 @@
 import * as pulumi from "@pulumi/pulumi";
-import { SETTINGS, type OnExisting, type Preflight } from "./contract.js";
-import { ApiChatError } from "../errors/index.js";
+import {
+  SETTINGS,
+  findApiKey,
+  findBaseUrl,
+  settingMissing,
+  type OnExisting,
+  type Preflight,
+} from "./contract.js";
 import { hideQuery } from "../lib/url.js";
 import {
   keepQuerySecret,
@@ -106,13 +112,13 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
 
 /** The base URL that the program does not give, where it must be kept secret. The others are resolved by check, which cannot do that. */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
-  const { config, environment } = SETTINGS.baseUrl;
-  const configured = pulumi.runtime.getConfig(config);
-  const url = configured || process.env[environment];
-  if (!url) return undefined;
+  const { config } = SETTINGS.baseUrl;
+  const url = findBaseUrl(pulumi.runtime.getConfig);
+  if (url === undefined) return undefined;
   // Not in the SDK's types. Without it nobody knows, so it is kept.
   const { isConfigSecret = () => true } = pulumi.runtime as { isConfigSecret?: (key: string) => boolean };
-  const isSecret = (configured && isConfigSecret(config)) || mayHoldQuery(url);
+  const isConfigured = Boolean(pulumi.runtime.getConfig(config));
+  const isSecret = (isConfigured && isConfigSecret(config)) || mayHoldQuery(url);
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
@@ -156,33 +162,20 @@ export interface GetApiChatWebhookResult {
  * Fails with an `ApiChatError`.
  */
 export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
-  const config = new pulumi.Config("apichat");
-  const baseUrl = pulumi
-    .output(args.baseUrl)
-    .apply((given) => given || config.get("baseUrl") || process.env["APICHAT_BASE_URL"]);
-  const apiKey = pulumi
-    .output(args.apiKey)
-    .apply((given) => given || process.env["APICHAT_API_KEY"] || config.getSecret("apiKey"));
+  const { getConfig } = pulumi.runtime;
+  const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
+  const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKey(getConfig));
   const read = pulumi.all([baseUrl, apiKey]).apply(([url, key]) => readRegistration(url, key));
   // The API key makes the output a secret; what it opens is none.
   return pulumi.unsecret(read);
 }
 
-async function readRegistration(baseUrl = "", apiKey = ""): Promise<GetApiChatWebhookResult> {
-  requireSetting("baseUrl", baseUrl, "APICHAT_BASE_URL");
-  requireSetting("apiKey", apiKey, "APICHAT_API_KEY");
+async function readRegistration(baseUrl?: string, apiKey?: string): Promise<GetApiChatWebhookResult> {
+  if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
+  if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
   // Loaded on use: a program that only declares webhooks needs no HTTP client.
   const { RegistrationClient } = await import("../client/registration-client.js");
   const seen = await new RegistrationClient({ baseUrl, apiKey }).getWebhook();
   const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
   return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
-}
-
-function requireSetting(name: string, value: string, variable: string): void {
-  if (value !== "") return;
-  const text = `is missing; give it as the argument ${name}, as the configuration apichat:${name}, or as the environment variable ${variable}`;
-  throw new ApiChatError("invalid_config", "getApiChatWebhook", {
-    operation: "check",
-    problems: [{ field: name, text }],
-  });
 }

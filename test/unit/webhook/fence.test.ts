@@ -1,5 +1,6 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test } from "vitest";
+import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import { isPublicAddress } from "../../../provider/diagnosis/diagnose.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { providerSource } from "../../../provider/lib/resource-class.js";
@@ -12,11 +13,12 @@ import {
   expandState,
   inputsOf,
   toState,
+  type StoredState,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
 import { declare } from "../../../provider/webhook/run.js";
-import { API_KEY, VERIFICATION_KEY, isolateRuns } from "./harness.js";
+import { API_KEY, VERIFICATION_KEY, failureOf, isolateRuns } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -156,10 +158,16 @@ test("the inputs of a state are the documented ones that are set", () => {
 });
 
 test("a stored state does not repeat what applied shares with the outputs, and gives it back", () => {
-  expect(compactState(STATE).applied).toEqual({ apiKey: STATE.applied.apiKey, since: "c1" });
+  expect(compactState(STATE).applied).toEqual({ apiKey: STATE.applied.apiKey, claimId: "c1" });
   const elsewhere = { webhookUrl: "https://other.example/", botUrl: "https://moved.example/api/apichat/1" };
   for (const state of [STATE, { ...STATE, ...elsewhere }])
     expect(expandState(compactState(state))).toEqual(state);
+});
+
+test("a state of a version that this package does not know is refused, under the resource's name", async () => {
+  const stored = { ...compactState(STATE), stateVersion: 2 } as unknown as StoredState;
+  const error = await failureOf(ApiChatWebhook.read(STATE.botUrl, stored));
+  expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });
 
 test("what the engine's states hold never changes: the unknown value, and the short source of the provider", () => {
