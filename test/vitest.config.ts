@@ -37,7 +37,11 @@ const project = (name: string, include: string | string[], seconds: number, more
   }) satisfies TestProjectInlineConfiguration;
 
 /** These replace modules, so each has a worker of its own. The other unit tests share theirs. */
-const ALONE = ["unit/client/{proxy,retries}.test.ts", "unit/responder/signature-web.test.ts"];
+const ALONE = [
+  "unit/client/{proxy,retries}.test.ts",
+  "unit/webhook/preflight.test.ts",
+  "unit/responder/signature-web.test.ts",
+];
 
 /** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
 const LONGEST = /test\/(package\/programs|engine\/(fleet|examples|start|handshake|rotation)|model|cloud)/;

@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { startDeafListener, startServer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
-import { startDeafListener, startServer, VERIFICATION_KEY } from "../client/harness.js";
-import { answerHandshake, parametersOf } from "../webhook/harness.js";
+import { VERIFICATION_KEY } from "../client/harness.js";
+import { answerHandshake, parametersOf } from "../diagnosis/harness.js";
 
 /** Each test starts processes, on a machine that may be busy. */
 vi.setConfig({ testTimeout: 30_000 });
@@ -27,7 +28,7 @@ async function verify(args: readonly string[], env?: NodeJS.ProcessEnv) {
 
 /** An endpoint that answers with the challenge, written so. */
 const startAnswering = async (write: (challenge: string) => string, status = 200): Promise<string> => {
-  const { origin } = await startServer((request, response) => {
+  const { url: origin } = await startServer((request, response) => {
     response.writeHead(status).end(write(parametersOf(request)["hub_challenge"] ?? ""));
   });
   return origin;
@@ -36,7 +37,7 @@ const startAnswering = async (write: (challenge: string) => string, status = 200
 let good: string;
 let bad: string;
 beforeAll(async () => {
-  good = `${(await startServer(answerHandshake())).origin}/hook`;
+  good = `${(await startServer(answerHandshake())).url}/hook`;
   bad = `${await startAnswering(JSON.stringify)}/hook?token=query-value`;
 });
 
@@ -53,7 +54,7 @@ describe("apichat verify", () => {
   });
 
   test("shows rows that say the same once, and keeps the others apart", async () => {
-    const { origin } = await startServer((request, response) => {
+    const { url: origin } = await startServer((request, response) => {
       const isJson = request.headers["content-type"] === "application/json";
       response.writeHead(isJson ? 415 : 404).end();
     });
@@ -97,7 +98,7 @@ describe("apichat verify", () => {
   });
 
   test("finds a demand for a signature of the handshake", async () => {
-    const { origin } = await startServer((request, response, index) => {
+    const { url: origin } = await startServer((request, response, index) => {
       if (request.headers["x-hub-signature-256"] === undefined) response.writeHead(401).end();
       else answerHandshake()(request, response, index);
     });
@@ -127,7 +128,7 @@ test.each<[string, string[], RegExp]>([
 
 describe("an endpoint that is slow", () => {
   test("is reported to be waited for, after two seconds", async () => {
-    const { origin } = await startServer(() => undefined);
+    const { url: origin } = await startServer(() => undefined);
     const url = `${origin}/?token=query-value`;
     const { exitCode, stdout, stderr } = await verify([url, "--timeout", "1.5", "--json"]);
     const waiting = `waiting for ${origin}/?token=*** to answer the handshake`;
@@ -136,7 +137,7 @@ describe("an endpoint that is slow", () => {
   });
 
   test.each([
-    ["silent", async () => (await startServer(() => undefined)).origin],
+    ["silent", async () => (await startServer(() => undefined)).url],
     ["out of reach", startDeafListener],
   ])("and %s is left at Ctrl-C, with 130", async (_, startEndpoint) => {
     const child = start([await startEndpoint(), "--timeout", "3600"]);

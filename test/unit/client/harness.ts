@@ -11,12 +11,7 @@ import {
   type Retry,
 } from "../../../provider/client/index.js";
 import type { InboundMessage } from "../../../schema/inbound.js";
-import {
-  afterTests,
-  startServer as startHttpServer,
-  type Answer,
-  type Received,
-} from "../../support/http.js";
+import { afterTests } from "../../support/http.js";
 
 /** Secrets whose characters every encoding writes in another way. */
 export const API_KEY = "ak/system+test=&<secret>\"ü'-0123456789";
@@ -113,11 +108,3 @@ export const textsOf = (error: ApiChatError): string =>
     JSON.stringify(error),
     inspect(error, { depth: Infinity, showHidden: true }),
   ].join("\n");
-
-// By the names that the tests of other rooms still use.
-export { afterTests, freePort as closedPort, startDeafListener } from "../../support/http.js";
-export type { Answer, Received } from "../../support/http.js";
-export async function startServer(answer: Answer): Promise<{ origin: string; received: Received[] }> {
-  const { url: origin, requests: received } = await startHttpServer(answer);
-  return { origin, received };
-}

@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HandshakeCause, HandshakeRule } from "../../../provider/diagnosis/index.js";
 import { startServer, type Answer } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
-import { parametersOf } from "../webhook/harness.js";
-import { answerChallenge as make, diagnoseFailure, encodingOf, respond } from "./harness.js";
+import { answerChallenge as make, diagnoseFailure, encodingOf, parametersOf, respond } from "./harness.js";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const HTML_TYPE = { "content-type": "text/html; charset=utf-8" };

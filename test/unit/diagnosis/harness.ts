@@ -7,8 +7,8 @@ import {
   type HandshakeEncoding,
 } from "../../../provider/diagnosis/index.js";
 import type { Answer, Received } from "../../support/http.js";
+import { readParts } from "../../support/openapi.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
-import { parametersOf } from "../webhook/harness.js";
 
 /** Diagnoses an endpoint with the key of the tests. */
 export const diagnose = (url: string, more: Partial<DiagnoseOptions> = {}): Promise<HandshakeDiagnosis> =>
@@ -32,12 +32,33 @@ export const respond =
 
 /** Checks the token, and answers what it makes of the challenge. */
 export const answerChallenge =
-  (make: (challenge: string) => string, headers: Record<string, string> = {}): Answer =>
+  (
+    make: (challenge: string) => string,
+    headers: Record<string, string> = {},
+    key = VERIFICATION_KEY,
+  ): Answer =>
   (request, response) => {
     const { hub_verify_token, hub_challenge = "" } = parametersOf(request);
-    if (hub_verify_token === VERIFICATION_KEY) response.writeHead(200, headers).end(make(hub_challenge));
-    else response.writeHead(403).end();
+    if (hub_verify_token === key) response.writeHead(200, headers).end(make(hub_challenge));
+    else response.writeHead(403).end("wrong token");
   };
+
+/** Answers every handshake with this token, as the responder does. */
+export const answerHandshake = (key?: string): Answer => answerChallenge((challenge) => challenge, {}, key);
+
+/** Answers whichever token comes. */
+export const answerAnyToken: Answer = (request, response) =>
+  response.end(parametersOf(request)["hub_challenge"]);
+
+/** The parameters of a handshake, in whichever of the four ways it came. */
+export function parametersOf(request: Received): Record<string, string> {
+  const { path, body } = request;
+  const encoding = encodingOf(request);
+  if (encoding === "json") return JSON.parse(body) as Record<string, string>;
+  if (encoding === "multipart") return readParts(body);
+  const query = new URL(path, "http://endpoint").searchParams;
+  return Object.fromEntries(encoding === "query" ? query : new URLSearchParams(body));
+}
 
 /** In which encoding a request came. */
 export function encodingOf({ headers }: Received): HandshakeEncoding {

@@ -4,8 +4,7 @@ import { describeRecord } from "../../../provider/diagnosis/describe.js";
 import { findSecrets } from "../../support/secrets.js";
 import { startServer, type Answer, type Received } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
-import { parametersOf } from "../webhook/harness.js";
-import { diagnose, diagnoseFailure, encodingOf, respond } from "./harness.js";
+import { diagnose, diagnoseFailure, encodingOf, parametersOf, respond } from "./harness.js";
 
 describe("a challenge", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);

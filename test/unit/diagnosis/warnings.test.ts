@@ -3,8 +3,15 @@ import { verifySignature } from "../../../provider/responder/index.js";
 import type { DiagnoseOptions, HandshakeEncoding } from "../../../provider/diagnosis/index.js";
 import { startServer, type Answer } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
-import { answerHandshake, parametersOf } from "../webhook/harness.js";
-import { diagnose, diagnoseFailure, encodingOf, respond } from "./harness.js";
+import {
+  answerAnyToken,
+  answerHandshake,
+  diagnose,
+  diagnoseFailure,
+  encodingOf,
+  parametersOf,
+  respond,
+} from "./harness.js";
 
 const serviceUrl = "http://127.0.0.1:9/";
 
@@ -25,15 +32,12 @@ test("an endpoint that does all right passes without a warning", async () => {
   expect(requests).toHaveLength(2);
 });
 
-/** Answers anyone with the challenge. */
-const answerAnyone: Answer = (request, response) => response.end(parametersOf(request)["hub_challenge"]);
-
 /** Answers with the challenge, and with a status of each encoding. */
 const answerWith =
   (statusOf: (encoding: HandshakeEncoding) => number): Answer =>
   (request, response, index) => {
     response.statusCode = statusOf(encodingOf(request));
-    return answerAnyone(request, response, index);
+    return answerAnyToken(request, response, index);
   };
 
 /** Answers one encoding, and refuses the others. */
@@ -71,11 +75,11 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   ],
   ["an answer that takes long", late, { slowMs: 100 }, ["slow"], 2, LATE],
   ["an answer below five seconds", late, {}, [], 2],
-  ["a challenge to anyone", answerAnyone, probe, ["token_not_checked"], 3],
-  ["a challenge to anyone, not probed for", answerAnyone, {}, [], 2],
+  ["a challenge to anyone", answerAnyToken, probe, ["token_not_checked"], 3],
+  ["a challenge to anyone, not probed for", answerAnyToken, {}, [], 2],
   [
     "a challenge to anyone, in one encoding",
-    answerOnly("json", answerAnyone),
+    answerOnly("json", answerAnyToken),
     probe,
     ["only_as_json", "token_not_checked"],
     3,

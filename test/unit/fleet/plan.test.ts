@@ -3,7 +3,7 @@ import { startEmulator, type Emulator, type EmulatorOptions } from "../../../pro
 import { planFleet } from "../../../provider/fleet/plan.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
-import { afterTests } from "../client/harness.ts";
+import { afterTests } from "../../support/http.ts";
 import { failing, listOf, NAMES, namesIn, openTestFleet, stackAt } from "./harness.ts";
 
 const API_KEY = "the-api-key-of-all";

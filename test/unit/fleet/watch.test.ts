@@ -6,7 +6,8 @@ import { upFleet } from "../../../provider/fleet/up.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
 import type { WebhookState } from "../../../provider/webhook/contract.ts";
 import { requireSameWorkspace } from "../../../provider/webhook/observe.ts";
-import { failureOf, startServer } from "../client/harness.ts";
+import { startServer } from "../../support/http.ts";
+import { failureOf } from "../client/harness.ts";
 import { freePort } from "../../support/http.ts";
 import {
   CHANGED,
@@ -186,12 +187,12 @@ describe("what to do about a failure of a watch", () => {
     [429, "node prod.ts watch --calls-per-origin 2"],
     [500, "when it is up"],
   ])("follows from the client's HTTP %i", async (status, hint) => {
-    const { origin } = await startServer((_, response) => void response.writeHead(status).end());
+    const { url: origin } = await startServer((_, response) => void response.writeHead(status).end());
     expect(await repairOfClient(origin)).toContain(hint);
   });
 
   it("follows from the client's failure of a service that does not answer, or is not there", async () => {
-    const { origin } = await startServer(() => {});
+    const { url: origin } = await startServer(() => {});
     expect(await repairOfClient(origin, 0.3)).toContain("when it is up");
     expect(await repairOfClient(`http://127.0.0.1:${await freePort()}`)).toContain("when it is up");
   });

@@ -105,7 +105,7 @@ describe("create, where there is", () => {
       webhook_status: "verified",
     };
     expect(started.acme.registration).toMatchObject(calls === SET ? set : { ...before });
-    expect(started.endpoint.received.length > 0).toBe(calls === SET);
+    expect(started.endpoint.requests.length > 0).toBe(calls === SET);
     expect(await refresh(outs)).toEqual(outs);
   });
 

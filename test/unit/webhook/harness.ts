@@ -14,18 +14,12 @@ import {
 } from "../../../provider/webhook/contract.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { forgetManaged } from "../../../provider/webhook/run.js";
-import {
-  API_KEY,
-  VERIFICATION_KEY,
-  afterTests,
-  startServer,
-  type Answer,
-  type Received,
-} from "../client/harness.js";
-import { expectRecordsMatchOpenApi, readParts } from "../../support/openapi.js";
+import { afterTests, startServer, type Received } from "../../support/http.js";
+import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
+import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
+import { answerHandshake } from "../diagnosis/harness.js";
 
-export { API_KEY, VERIFICATION_KEY, failureOf, startServer } from "../client/harness.js";
-export { afterTests };
+export { API_KEY, VERIFICATION_KEY, failureOf } from "../client/harness.js";
 
 export const OTHER_KEY = "ak-other-0123456789";
 /** Somebody else's webhook. */
@@ -71,34 +65,13 @@ export function startRun(config: Record<string, string> = {}): void {
 
 export interface Endpoint {
   url: string;
-  received: Received[];
+  requests: Received[];
 }
 
 /** A webhook URL that answers every handshake with this token, as the responder does. */
 export async function startEndpoint(key = VERIFICATION_KEY, path = "/hook"): Promise<Endpoint> {
-  const { origin, received } = await startServer(answerHandshake(key));
-  return { url: origin + path, received };
-}
-
-export const answerHandshake =
-  (key = VERIFICATION_KEY): Answer =>
-  (request, response) => {
-    const { hub_verify_token, hub_challenge } = parametersOf(request);
-    if (hub_verify_token === key) response.end(hub_challenge);
-    else response.writeHead(403).end("wrong token");
-  };
-
-/** Answers whichever token comes. */
-export const answerAnyToken: Answer = (request, response) =>
-  response.end(parametersOf(request)["hub_challenge"]);
-
-/** The parameters of a handshake, in whichever of the four ways it came. */
-export function parametersOf({ path, headers, body }: Received): Record<string, string> {
-  const type = headers["content-type"];
-  if (type === "application/json") return JSON.parse(body) as Record<string, string>;
-  if (type?.startsWith("multipart/")) return readParts(body);
-  const query = new URL(path, "http://endpoint").searchParams;
-  return Object.fromEntries(body === "" ? query : new URLSearchParams(body));
+  const { url, requests } = await startServer(answerHandshake(key));
+  return { url: url + path, requests };
 }
 
 type Args = { name: string } & Partial<WebhookInputs>;

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
 import type { WebhookState } from "../../../provider/webhook/contract.js";
+import { startServer } from "../../support/http.js";
+import { answerAnyToken } from "../diagnosis/harness.js";
 import {
-  answerAnyToken,
   create,
   hasChanges,
   isolateRuns,
@@ -13,7 +14,6 @@ import {
   remove,
   startAcme,
   startRun,
-  startServer,
   update,
   type Acme,
 } from "./harness.js";
@@ -54,9 +54,9 @@ const NEXT_KEY = "the-next-key-0123456789";
 /** A webhook URL whose verification key changes without a stop: it answers whichever token comes. */
 async function startRotating(options: Switches): Promise<Acme> {
   const started = await startAcme(options);
-  const { origin } = await startServer(answerAnyToken);
+  const { url } = await startServer(answerAnyToken);
   Object.assign(started.args, {
-    webhookUrl: `${origin}/hook`,
+    webhookUrl: `${url}/hook`,
     timeouts: { requestSeconds: 15, readySeconds: 15 },
   });
   return started;

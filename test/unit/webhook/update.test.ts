@@ -1,7 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
+import { startServer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
+import { answerAnyToken } from "../diagnosis/harness.js";
 import {
   API_KEY,
   FOREIGN,
@@ -9,7 +11,6 @@ import {
   OTHER_KEY,
   SET,
   VERIFICATION_KEY,
-  answerAnyToken,
   create,
   failureOf,
   hasChanges,
@@ -23,7 +24,6 @@ import {
   startCreated,
   startEndpoint,
   startRun,
-  startServer,
   unfinishedBy,
   update,
   type Acme,
@@ -61,7 +61,7 @@ describe("a change of", () => {
 
   test("the key alone is pushed", async () => {
     const started = await startAcme();
-    const { origin: webhookUrl } = await startServer(answerAnyToken);
+    const { url: webhookUrl } = await startServer(answerAnyToken);
     const args = { ...started.args, webhookUrl };
     const state = await create(args);
     started.actions();
