@@ -53,7 +53,9 @@ function problemOfBaseUrl(value: unknown): string | undefined {
 }
 
 const problemOfApiKey = (value: unknown): string | undefined =>
-  value === undefined ? SETTINGS.apiKey.missing : problemOfSecret(value, "copy it again from the platform's support");
+  value === undefined
+    ? SETTINGS.apiKey.missing
+    : problemOfSecret(value, "copy it again from the platform's support");
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"
