@@ -5,14 +5,15 @@ import { isLoopback } from "../lib/url.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { invalidOption, Refusal } from "./errors.js";
-import { FaultList, type FaultRule } from "./faults.js";
+import { invalidOption, parseOptions, Refusal } from "./errors.js";
+import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
 import { answerMessage } from "./flows/run-flow.js";
 import {
-  parseEmulatorOptions,
-  parseWorkspaceOptions,
+  emulatorOptions,
+  workspaceOptions,
   type EmulatorOptions,
+  type EmulatorSettings,
   type WorkspaceOptions,
 } from "./options.js";
 import { answerBot } from "./service/messages.js";
@@ -84,7 +85,7 @@ export interface Emulator {
  * await emulator.close();
  */
 export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
-  const checked = parseEmulatorOptions(options);
+  const checked = parseOptions("startEmulator", emulatorOptions, options);
   if (checked.token === undefined && !isLoopback(checked.host)) {
     throw invalidOption(
       `startEmulator: host: ${checked.host} can be reached from other machines, and there is no token; give one, or ` +
@@ -119,20 +120,14 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
 }
 
 function createState(
-  {
-    workspaces: _workspaces,
-    faults: _faults,
-    flows: named,
-    flow: chosen,
-    ...rest
-  }: ReturnType<typeof parseEmulatorOptions>,
+  { workspaces: _workspaces, faults: _faults, flows: named, flow: chosen, ...rest }: EmulatorSettings,
   closing: AbortSignal,
 ): EmulatorState {
   const changes = new ChangeHub();
   const flows = createFlows(named, rest);
   const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
   return {
-    settings: { ...rest, token: rest.token, data: rest.data, flow },
+    settings: { ...rest, flow },
     directory: new Map(),
     faults: new FaultList(() => changes.publish({ kind: "faults" })),
     requests: [],
@@ -225,9 +220,11 @@ function createEmulator(
     },
     requests: state.requests,
     workspace: findWorkspace,
-    addWorkspace: (wanted) => handleOf(createWorkspace(state, parseWorkspaceOptions(wanted))),
+    addWorkspace: (wanted) =>
+      handleOf(createWorkspace(state, parseOptions("addWorkspace", workspaceOptions, wanted))),
     removeWorkspace: (name) => removeWorkspace(state, name),
-    injectFault: (rule) => {
+    injectFault: (given) => {
+      const rule = parseOptions("injectFault", faultRule, given);
       // A misspelt name would be a fault that never matches.
       if (rule.workspace !== undefined) findWorkspace(rule.workspace);
       state.faults.add(nextRecord(state, "fault").id, rule);

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { parseOptions } from "./errors.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
@@ -8,13 +7,22 @@ import { parseOptions } from "./errors.js";
 export type FaultOperation =
   "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "delivery";
 
-/** An answer that did not come from the one who was asked. */
-interface StatusFault {
-  status: number;
-  retryAfterSeconds?: number;
-  body?: string;
-  afterChange?: boolean;
-}
+const afterChange = z.boolean().optional();
+
+const statusFault = z.strictObject({
+  status: z.int().min(200).max(599),
+  retryAfterSeconds: z.number().min(0).optional(),
+  body: z.string().optional(),
+  afterChange,
+});
+const delayFault = z.strictObject({ delayMs: z.number().min(0).max(2_147_483_647), afterChange });
+
+const answerFault = z.union([
+  statusFault,
+  delayFault,
+  z.strictObject({ statusField: z.string(), afterChange }),
+  z.enum(["broken-json", "html", "truncated", "close-before", "close-after"]),
+]);
 
 /**
  * What goes wrong with a call of the registration interface, or with a message on `bot_url`:
@@ -28,15 +36,21 @@ interface StatusFault {
  * A fault of the handshake stands for what the webhook URL answers, so the handshake fails: nothing is sent to it,
  * except with `close-after` (sent, its answer is lost) and `{ delayMs }` (sent late; the time limit runs meanwhile).
  */
-export type AnswerFault =
-  | StatusFault
-  | { delayMs: number; afterChange?: boolean }
-  | { statusField: string; afterChange?: boolean }
-  | "broken-json"
-  | "html"
-  | "truncated"
-  | "close-before"
-  | "close-after";
+export type AnswerFault = z.infer<typeof answerFault>;
+
+const deliveryFault = z.union([
+  statusFault,
+  delayFault,
+  z.enum([
+    "broken-json",
+    "truncated",
+    "close-before",
+    "close-after",
+    "wrong-signature",
+    "duplicate",
+    "reorder",
+  ]),
+]);
 
 /**
  * What goes wrong with one try of a delivery:
@@ -50,16 +64,7 @@ export type AnswerFault =
  * - `duplicate`: sent a second time right after, with the same bytes and headers, as a delivery of its own.
  * - `reorder`: goes after the next delivery of its conversation; alone, if none comes within a second.
  */
-export type DeliveryFault =
-  | StatusFault
-  | { delayMs: number; afterChange?: boolean }
-  | "broken-json"
-  | "truncated"
-  | "close-before"
-  | "close-after"
-  | "wrong-signature"
-  | "duplicate"
-  | "reorder";
+export type DeliveryFault = z.infer<typeof deliveryFault>;
 
 /** What goes wrong with one call, message, handshake or try of a delivery. */
 export type Fault = AnswerFault | DeliveryFault;
@@ -67,55 +72,28 @@ export type Fault = AnswerFault | DeliveryFault;
 /** The faults that an operation can have. */
 type FaultOf<Operation extends FaultOperation> = Operation extends "delivery" ? DeliveryFault : AnswerFault;
 
-/** A fault to be injected. It is plain JSON, but for `times: Infinity`, which leaving out `times` beside `every` says too. */
-export interface FaultRule {
-  operation: FaultOperation;
-  /** Only calls of this workspace. Default: all. Calls with a wrong API key never match. */
-  workspace?: string;
-  /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
-  times?: number;
-  /** One call in this many gets it: the last of each. Default 1: every one. */
-  every?: number;
-  /** How likely a call gets it, from 0 to 1. Default 1: always. */
-  probability?: number;
-  /** Of the chances of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
-  seed?: number;
-  fault: Fault;
-}
-
 const count = z.union([z.int().min(1), z.literal(Infinity)], {
   error: "must be a whole number from 1, or Infinity",
 });
-const afterChange = z.boolean().optional();
 
-const fault = z.union(
-  [
-    z.strictObject({
-      status: z.int().min(200).max(599),
-      retryAfterSeconds: z.number().min(0).optional(),
-      body: z.string().optional(),
-      afterChange,
-    }),
-    z.strictObject({ delayMs: z.number().min(0).max(2_147_483_647), afterChange }),
-    z.strictObject({ statusField: z.string(), afterChange }),
-    z.enum(["broken-json", "html", "truncated", "close-before", "close-after"]),
-    z.enum(["wrong-signature", "duplicate", "reorder"]),
-  ],
-  {
-    error:
-      "must be { status }, { delayMs }, { statusField }, 'broken-json', 'html', 'truncated', 'close-before', " +
-      "'close-after', 'wrong-signature', 'duplicate' or 'reorder'",
-  },
-);
+const fault = z.union([...answerFault.options, ...deliveryFault.options], {
+  error:
+    "must be { status }, { delayMs }, { statusField }, 'broken-json', 'html', 'truncated', 'close-before', " +
+    "'close-after', 'wrong-signature', 'duplicate' or 'reorder'",
+});
 
-/** zod schema of {@link FaultRule}. */
 export const faultRule = z
   .strictObject({
     operation: z.enum(["get-webhook", "set-webhook", "delete-webhook", "message", "handshake", "delivery"]),
+    /** Only calls of this workspace. Default: all. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
+    /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
     times: count.optional(),
+    /** One call in this many gets it: the last of each. Default 1: every one. */
     every: z.int().min(1).optional(),
+    /** How likely a call gets it, from 0 to 1. Default 1: always. */
     probability: z.number().min(0).max(1).optional(),
+    /** Of the chances of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
     seed: z.int().optional(),
     fault,
   })
@@ -124,12 +102,12 @@ export const faultRule = z
     error: ({ input }) => describeMisfit(input),
   });
 
-const onlyOfDeliveries: readonly unknown[] = ["wrong-signature", "duplicate", "reorder"] satisfies Fault[];
+/** A fault to be injected. It is plain JSON, but for `times: Infinity`, which leaving out `times` beside `every` says too. */
+export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** Whether an operation can have a fault: a delivery has no envelope, and an answer no signature. */
 function fits<Operation extends FaultOperation>(operation: Operation, of: Fault): of is FaultOf<Operation> {
-  if (operation !== "delivery") return !onlyOfDeliveries.includes(of);
-  return of !== "html" && !(typeof of === "object" && "statusField" in of);
+  return (operation === "delivery" ? deliveryFault : answerFault).safeParse(of).success;
 }
 
 function describeMisfit(rule: unknown): string {
@@ -170,18 +148,16 @@ export class FaultList {
     return this.#rules.map(({ view }) => ({ ...view }));
   }
 
-  /** Adds a rule behind the others; throws `invalid_config` if it is no rule. */
-  add(id: string, rule: FaultRule): FaultView {
-    const { times, ...parsed } = parseOptions("injectFault", faultRule, rule);
-    const isEndless = parsed.every !== undefined || parsed.probability !== undefined;
+  /** Adds a rule behind the others. */
+  add(id: string, { times, ...rule }: FaultRule): FaultView {
+    const isEndless = rule.every !== undefined || rule.probability !== undefined;
     const most = times ?? (isEndless ? Infinity : 1);
     // Infinity is no JSON: without end is null in `left`, and leaves out `times`.
-    const isFinite = most !== Infinity;
-    const view = { ...parsed, ...(isFinite && times !== undefined && { times }), id, matched: 0 };
-    const active = { view: { ...view, left: isFinite ? most : null }, seen: 0 };
-    this.#rules.push({ ...active, random: createRandom(parsed.seed ?? DEFAULT_SEED) });
+    const left = most === Infinity ? null : most;
+    const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
+    this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? DEFAULT_SEED) });
     this.#onChange();
-    return active.view;
+    return view;
   }
 
   /** Takes a rule back; false if there is none of this id. */

@@ -1,66 +1,8 @@
 import * as z from "zod";
-import type { WebhookConfiguration } from "../../schema/registration.js";
-import { parseOptions } from "./errors.js";
-import { faultRule, type FaultRule } from "./faults.js";
+import { faultRule } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Scenario } from "./flows/scenario.js";
-import { switches, type Switches, type SwitchSettings } from "./switches.js";
-
-export interface WorkspaceOptions {
-  /** Letters, digits, `.`, `_` and `-`. The bot code follows from it, so that it is the same in the next run. */
-  name: string;
-  /** The API key of the external system. One key may serve many workspaces. */
-  apiKey: string;
-  /** The last segment of `bot_url`. Default: derived from the name. */
-  botCode?: string;
-  /** A query that `baseUrl` has of its own, without `?`. Requests without these parameters do not reach the workspace. */
-  baseUrlQuery?: string;
-  /** The first path segment of `baseUrl`. Default: the name. Workspaces may share it if their API keys differ. */
-  path?: string;
-  /** The API key of the flow (section 5), for messages on `bot_url`. Default: derived from the name. */
-  flowApiKey?: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). Default true. */
-  mayManageFlow?: boolean;
-  /** What replies: the name of a flow or scenario, or a function. Default: that of the emulator. */
-  flow?: string | Flow;
-  /** Registered and `verified` from the start, without a handshake. Default: nothing is registered. */
-  registration?: Pick<WebhookConfiguration, "webhook_url" | "webhook_verification_key">;
-}
-
-export interface EmulatorOptions extends Switches {
-  /** Port of the registration interface, the control API and the page. Default 0: any free one. */
-  port?: number;
-  /** Port of the bot host. Default 0: any free one. */
-  botPort?: number;
-  /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
-  host?: string;
-  /**
-   * Asked for by the control API and the page, as a bearer token (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`, `-`).
-   * Default: none, which only an address of this machine allows.
-   */
-  token?: string;
-  /** The workspaces at the start. One that `data` holds already stays as it is there. Default none. */
-  workspaces?: WorkspaceOptions[];
-  /** The flow of workspaces that name none. Default `echo`. */
-  flow?: string | Flow;
-  /** Flows beside the built-in ones, by name: a scenario, or a function. */
-  flows?: Record<string, Scenario | Flow>;
-  /** File (SQLite) that keeps the state between runs; made if it is missing. Default: in memory. */
-  data?: string;
-  /** Faults at the start. Default none. */
-  faults?: FaultRule[];
-}
-
-/** The options with every default filled in. */
-export interface Settings extends SwitchSettings {
-  port: number;
-  botPort: number;
-  host: string;
-  token: string | undefined;
-  /** The name of the flow of workspaces that name none. */
-  flow: string;
-  data: string | undefined;
-}
+import { switches } from "./switches.js";
 
 /** What may stand in a path as it is: names of workspaces and bot codes. */
 export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
@@ -88,16 +30,27 @@ export const registrationFields = z.strictObject({
 });
 
 export const workspaceOptions = z.strictObject({
+  /** Letters, digits, `.`, `_` and `-`. The bot code follows from it, so that it is the same in the next run. */
   name: pathSegment,
+  /** The API key of the external system. One key may serve many workspaces. */
   apiKey: z.string().min(1),
+  /** The last segment of `bot_url`. Default: derived from the name. */
   botCode: pathSegment.optional(),
+  /** A query that `baseUrl` has of its own, without `?`. Requests without these parameters do not reach the workspace. */
   baseUrlQuery: query.optional(),
+  /** The first path segment of `baseUrl`. Default: the name. Workspaces may share it if their API keys differ. */
   path: pathSegment.optional(),
+  /** The API key of the flow (section 5), for messages on `bot_url`. Default: derived from the name. */
   flowApiKey: flowApiKey.optional(),
+  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). Default true. */
   mayManageFlow: z.boolean().optional(),
+  /** What replies: the name of a flow or scenario, or a function. Default: that of the emulator. */
   flow: flow.optional(),
+  /** Registered and `verified` from the start, without a handshake. Default: nothing is registered. */
   registration: registrationFields.optional(),
 });
+
+export interface WorkspaceOptions extends z.input<typeof workspaceOptions> {}
 
 /** What a scenario holds is checked where the flows are made, with the scenario's name in the message. */
 const namedFlow = z.custom<Scenario | Flow>(
@@ -105,32 +58,45 @@ const namedFlow = z.custom<Scenario | Flow>(
   { error: "must be a scenario or a function" },
 );
 
-const emulatorOptions = z.strictObject({
+export const emulatorOptions = z.strictObject({
+  /** Port of the registration interface, the control API and the page. Default 0: any free one. */
   port: port.default(0),
+  /** Port of the bot host. Default 0: any free one. */
   botPort: port.default(0),
+  /** Address to listen on. Default `127.0.0.1`. Any other needs a `token`. */
   host: z.string().min(1).default("127.0.0.1"),
+  /**
+   * Asked for by the control API and the page, as a bearer token (RFC 6750: letters, digits, `.`, `_`, `~`, `+`, `/`, `-`).
+   * Default: none, which only an address of this machine allows.
+   */
   token: z
     .string()
     .regex(/^[A-Za-z0-9._~+/-]+=*$/, {
       error: "must hold only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
     })
     .optional(),
+  /** The workspaces at the start. One that `data` holds already stays as it is there. Default none. */
   workspaces: z.array(workspaceOptions).default([]),
+  /** The flow of workspaces that name none. Default `echo`. */
   flow: flow.default("echo"),
+  /** Flows beside the built-in ones, by name: a scenario, or a function. */
   flows: z.record(z.string().min(1), namedFlow).default({}),
+  /** File (SQLite) that keeps the state between runs; made if it is missing. Default: in memory. */
   data: z.string().min(1).optional(),
+  /** Faults at the start. Default none. */
   faults: z.array(faultRule).default([]),
   ...switches,
 });
 
-/** Checks the options and fills in every default; throws `invalid_config` naming every option that is wrong. */
-export function parseEmulatorOptions(options: EmulatorOptions): z.output<typeof emulatorOptions> {
-  return parseOptions("startEmulator", emulatorOptions, options);
-}
+export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 
-/** One workspace's options; throws `invalid_config` naming every option that is wrong. */
-export function parseWorkspaceOptions(options: WorkspaceOptions): WorkspaceOptions {
-  return parseOptions("addWorkspace", workspaceOptions, options);
+/** The options with every default filled in. */
+export type EmulatorSettings = z.output<typeof emulatorOptions>;
+
+/** What of them the emulator goes by. */
+export interface Settings extends Omit<EmulatorSettings, "workspaces" | "faults" | "flows"> {
+  /** The name of the flow of workspaces that name none. */
+  flow: string;
 }
 
 function isOwnQuery(text: string): boolean {

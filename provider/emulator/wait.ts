@@ -83,15 +83,16 @@ function matches<T>(record: T, match: Match<T>): boolean {
   return typeof match === "function" ? match(record) : holds(record, match);
 }
 
-function holds(value: unknown, wanted: unknown): boolean {
+/** Whether a value has all that is wanted of it. */
+export function holds(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
   const fields = new Map(Object.entries(value));
   return Object.entries(wanted).every(([name, field]) => holds(fields.get(name), field));
 }
 
-/** Oldest first. */
-function listRecords<K extends Kind>({ directory }: EmulatorState, kind: K): RecordTypes[K][] {
+/** Of all workspaces, oldest first. */
+export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: K): RecordTypes[K][] {
   return [...directory.values()].flatMap(recordsOf[kind]).toSorted((a, b) => a.order - b.order);
 }
 

@@ -6,37 +6,26 @@ import { flowNameOf } from "./flows/flows.js";
 import { flowApiKey, pathSegment, type WorkspaceOptions } from "./options.js";
 import { currentRegistration, type EmulatorState, type Registration, type WorkspaceState } from "./state.js";
 
-/** What can change without the client's doing. */
-export interface WorkspaceChange extends Partial<Registration> {
-  /** Another API key: the old one no longer works. */
-  apiKey?: string;
-  /** Another API key of the flow (section 5). */
-  flowApiKey?: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow?: boolean;
-  /** The name of what replies. */
-  flow?: string;
-  /** Another bot: from now on `bot_url` ends in this code. */
-  botCode?: string;
-  /** The same bot on another host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
-  botBaseUrl?: string;
-  /**
-   * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
-   * own name takes it back.
-   */
-  owner?: string;
-}
-
 const text = z.string().min(1);
 
 /** What the control API changes; code also changes the registration. */
 export const workspaceChange = z.strictObject({
-  flow: text.optional(),
+  /** Another API key: the old one no longer works. */
   apiKey: text.optional(),
+  /** Another API key of the flow (section 5). */
   flowApiKey: flowApiKey.optional(),
+  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: z.boolean().optional(),
+  /** The name of what replies. */
+  flow: text.optional(),
+  /** Another bot: from now on `bot_url` ends in this code. */
   botCode: pathSegment.optional(),
+  /** The same bot on another host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
   botBaseUrl: z.url().optional(),
+  /**
+   * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
+   * own name takes it back.
+   */
   owner: text.optional(),
 });
 
@@ -45,6 +34,9 @@ const anyChange = workspaceChange.extend({
   webhook_verification_key: text.optional(),
   webhook_status: z.string().optional(),
 });
+
+/** What can change without the client's doing. */
+export interface WorkspaceChange extends z.infer<typeof anyChange> {}
 
 /** A workspace without records. `flow` is the name of what replies, where the options name none or a function. */
 export function newWorkspace(

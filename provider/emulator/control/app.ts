@@ -1,26 +1,23 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
-import { bodyLimit } from "hono/body-limit";
 import { getCookie, setCookie } from "hono/cookie";
 import { HTTPException } from "hono/http-exception";
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { ApiChatError } from "../../errors/index.js";
 import { Refusal } from "../errors.js";
 import { samples } from "../flows/samples.js";
 import { isSameKey } from "../service/checks.js";
-import { BODY_LIMIT_BYTES } from "../service/http.js";
 import type { EmulatorState } from "../state.js";
+import { createApi, NOT_CACHED } from "./api.js";
 import { assertFromHere, PAGE_PATH } from "./guard.js";
-import { addRecordRoutes } from "./record-routes.js";
-import type { ControlApp, ControlContext } from "./requests.js";
-import { addRoutes } from "./routes.js";
-import { CONTROL_ROUTES, type ControlError } from "./shapes.js";
+import type { ControlError } from "./shapes.js";
 
-type Middleware = MiddlewareHandler<{ Bindings: HttpBindings }>;
+type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
  * The control API and the page, for the port of the registration interface. Who may not ask gets no other answer, not even
@@ -30,7 +27,7 @@ export function createControl(
   state: EmulatorState,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
   const { settings } = state;
-  const app: ControlApp = new Hono();
+  const app: App = new Hono();
   app.onError((error, context) => answerError(context, error));
   app.notFound((context) =>
     answerError(context, new Refusal(404, "there is no such route; the docs list them")),
@@ -43,18 +40,14 @@ export function createControl(
     await next();
   });
   if (settings.token !== undefined) addToken(app, settings.token);
-  app.get(PAGE_PATH, () => answerPage("index.html"));
-  addPageFiles(app);
-  app.use(notCached, checkReveal, limitBody, onlyJson);
-  addRoutes(app, state);
-  addRecordRoutes(app, state);
-  refuseOtherMethods(app);
+  addPage(app);
+  app.route("/_emulator", createApi(state));
   // Without its own Request and Response in place of the program's.
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
 /** For everyone: whoever gets a reply of the built-in flows loads them. */
-function addSamples(app: ControlApp): void {
+function addSamples(app: App): void {
   for (const [path, { contentType, bytes }] of samples) {
     const headers = { "content-type": contentType, "x-content-type-options": "nosniff" };
     app.get(path, () => new Response(Buffer.from(bytes), { headers }));
@@ -65,7 +58,7 @@ function addSamples(app: ControlApp): void {
  * Refuses who shows neither the token nor the cookie that the page was given for it. The page's address with a right `?token=`
  * gives the cookie and leads to the same address without the token, so that it stays in no history.
  */
-function addToken(app: ControlApp, token: string): void {
+function addToken(app: App, token: string): void {
   // What the browser keeps: not the token itself, and the same after a restart.
   const ticket = createHash("sha256").update(`emulator page\n${token}`).digest("hex");
   const unauthorized = {
@@ -98,56 +91,12 @@ function addToken(app: ControlApp, token: string): void {
 }
 
 /** Cookies do not tell ports apart. */
-const cookieNameOf = ({ env }: ControlContext): string => `apichat_emulator_${env.incoming.socket.localPort}`;
+const cookieNameOf = ({ env }: Context<{ Bindings: HttpBindings }>): string =>
+  `apichat_emulator_${env.incoming.socket.localPort}`;
 
 const TOKEN_NEEDED =
   'the token is missing or wrong; send "Authorization: Bearer <token>", or open ' +
   `${PAGE_PATH}?token=<token> in a browser`;
-
-/** Nothing of it is cached: it changes, and may hold secrets. */
-const NOT_CACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-const notCached: Middleware = async (context, next) => {
-  await next();
-  for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
-};
-
-const checkReveal: Middleware = (context, next) => {
-  const { reveal = "false" } = context.req.query();
-  if (reveal === "true" || reveal === "false") return next();
-  throw new Refusal(422, "reveal: must be true or false");
-};
-
-const limit = bodyLimit({
-  maxSize: BODY_LIMIT_BYTES,
-  onError: () => {
-    throw new Refusal(413, "the body is too large", { headers: { connection: "close" } });
-  },
-});
-
-const limitBody: Middleware = (context, next) => {
-  // bodyLimit reads a body of unknown length and makes a Request of it again, for which it needs one of Node's own.
-  if (context.req.header("content-length") === undefined) context.req.raw = context.req.raw.clone();
-  return limit(context, next);
-};
-
-/** Also because a page from elsewhere can send any other type without asking first. */
-const onlyJson: Middleware = async ({ req }, next) => {
-  const [type = ""] = (req.header("content-type") ?? "").split(";");
-  const isJson = type.trim().toLowerCase() === "application/json";
-  if (!isJson && (await req.text()) !== "") throw new Refusal(415, "send the body as application/json");
-  await next();
-};
-
-function refuseOtherMethods(app: ControlApp): void {
-  const methodsOf = Map.groupBy(CONTROL_ROUTES, (route) => route.split(" ")[1] ?? "");
-  for (const [path, routes] of methodsOf) {
-    const allow = routes.map((route) => route.split(" ")[0]).join(", ");
-    app.all(path.replace(/\{(\w+)\}/, ":$1"), () => {
-      throw new Refusal(405, `takes ${allow} only`, { headers: { allow } });
-    });
-  }
-}
 
 const CODES: Record<number, string> = {
   400: "invalid_json",
@@ -170,10 +119,13 @@ function answerError(context: Context, error: Error): Response {
   return Response.json(body, { status: httpStatus, headers: { ...NOT_CACHED, ...headers } });
 }
 
+/** `unavailable`: a fault may close the connection to the bot, which has then not answered. That is no failure of ours. */
+const STATUSES: Partial<Record<ApiChatError["code"], number>> = { invalid_config: 422, unavailable: 502 };
+
 function toRefusal(error: Error): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof ApiChatError && error.code === "invalid_config")
-    return new Refusal(422, error.message);
+  const status = error instanceof ApiChatError ? STATUSES[error.code] : undefined;
+  if (status !== undefined) return new Refusal(status, error.message);
   return new Refusal(500, `the emulator failed: ${error.message}`);
 }
 
@@ -209,24 +161,27 @@ const HEADERS = {
   "cache-control": "no-cache",
 };
 
-/** Beside this file's folder in the package; where sources are run, among what was built from them. */
+/**
+ * Beside this file's folder in the package; where sources are run, among what was built from them. The sources have an
+ * index.html too, but nothing that a browser can run.
+ */
 const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 );
 
-/** Answers with a file of the page; 503 that says what to do if it was not built. */
-async function answerPage(file: PageFile): Promise<Response> {
-  const folder = await findBuilt();
-  if (folder === undefined) return answerText(503, NOT_BUILT);
-  const content = await readFile(folder + file);
-  return new Response(content, { headers: { ...HEADERS, "content-type": CONTENT_TYPES[file] } });
-}
-
-/** The files beside the page's own address. */
-function addPageFiles(app: ControlApp): void {
+function addPage(app: App): void {
+  app.get(PAGE_PATH, () => answerPage("index.html"));
   for (const file of Object.keys(CONTENT_TYPES) as PageFile[]) {
     app.get(PAGE_PATH + file, () => answerPage(file));
   }
+}
+
+/** Answers with a file of the page; 503 that says what to do if it was not built. */
+async function answerPage(file: PageFile): Promise<Response> {
+  const folder = FOLDERS.find((one) => existsSync(`${one}app.js`));
+  if (folder === undefined) return answerText(503, NOT_BUILT);
+  const content = await readFile(folder + file);
+  return new Response(content, { headers: { ...HEADERS, "content-type": CONTENT_TYPES[file] } });
 }
 
 /** A text in place of the page. */
@@ -238,16 +193,3 @@ function answerText(status: number, text: string): Response {
 const NOT_BUILT =
   "The page is not built. In a clone of pulumi-apichat run: npm run build\n" +
   "The control API under /_emulator/ works without it.\n";
-
-/** The sources have an index.html too, but nothing that a browser can run. */
-async function findBuilt(): Promise<string | undefined> {
-  for (const folder of FOLDERS) {
-    try {
-      await readFile(`${folder}app.js`);
-      return folder;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-    }
-  }
-  return undefined;
-}

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { resendDelivery } from "../deliveries/delivery.js";
-import type { DeliveryRecord, EmulatorState, WorkspaceState } from "../state.js";
+import type { DeliveryRecord, EmulatorState, HandshakeRecord, RecordedRequest } from "../state.js";
+import { holds, listRecords } from "../wait.js";
 import {
   findById,
   findConversation,
@@ -8,8 +9,6 @@ import {
   listQuery,
   readBody,
   readQuery,
-  viewerOf,
-  workspacesIn,
   type ControlApp,
 } from "./requests.js";
 import { viewConversation, viewRecord } from "./views.js";
@@ -18,77 +17,57 @@ const deliveryQuery = listQuery.extend({ conversation: z.string().optional() });
 const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
 
 /** What happened: conversations, handshakes, deliveries and requests. */
-export function addRecordRoutes(app: ControlApp, state: EmulatorState): void {
-  app.get("/_emulator/conversations", (context) => {
+export function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
+  const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
+  addList(api, state, {
+    path: "/handshakes",
+    kind: "handshake",
+    list: () => listRecords(state, "handshake"),
+  });
+  addList(api, state, { path: "/deliveries", kind: "delivery", list: listDeliveries, query: deliveryQuery });
+  addList(api, state, { path: "/requests", kind: "request", list: () => state.requests });
+
+  api.post("/deliveries/:id/resend", async (context) => {
+    const how = await readBody(context, resendBody);
+    const delivery = findById("delivery", listDeliveries(), context.req.param("id"));
+    const copy = resendDelivery(state, findWorkspace(state, delivery.workspace), delivery, how);
+    return context.json(viewRecord(context.var.viewer, copy), 202);
+  });
+
+  api.get("/conversations", (context) => {
     const { workspace, limit } = readQuery(context, listQuery);
-    const conversations = workspacesIn(state, workspace).flatMap((one) => [...one.conversations.values()]);
-    const newestFirst = conversations.toSorted(
-      (a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order,
-    );
+    const workspaces = workspace === undefined ? state.directory.values() : [findWorkspace(state, workspace)];
+    const newestFirst = [...workspaces]
+      .flatMap(({ conversations }) => [...conversations.values()])
+      .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order);
     return context.json(newestFirst.slice(0, limit).map(viewConversation));
   });
 
-  app.get("/_emulator/conversations/:id/messages", (context) => {
+  api.get("/conversations/:id/messages", (context) => {
     const { limit } = readQuery(context, listQuery.pick({ limit: true }));
     return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
   });
+}
 
-  app.get("/_emulator/handshakes", (context) => {
-    const { workspace, limit } = readQuery(context, listQuery);
-    const handshakes = inOrder(workspacesIn(state, workspace), (one) => one.handshakes).slice(-limit);
-    return context.json(handshakes.map((handshake) => viewRecord(viewerOf(state, context), handshake)));
+interface List {
+  path: string;
+  kind: string;
+  /** Oldest first. */
+  list: () => readonly (DeliveryRecord | HandshakeRecord | RecordedRequest)[];
+  query?: typeof listQuery | typeof deliveryQuery;
+}
+
+/** The newest records of one kind, restricted by the query, and each by its id. */
+function addList(api: ControlApp, state: EmulatorState, { path, kind, list, query = listQuery }: List): void {
+  api.get(path, (context) => {
+    const { limit, ...wanted } = readQuery<z.output<typeof deliveryQuery>>(context, query);
+    if (wanted.workspace !== undefined) findWorkspace(state, wanted.workspace);
+    if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
+    const records = list().filter((record) => holds(record, wanted));
+    return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
   });
 
-  app.get("/_emulator/handshakes/:id", (context) => {
-    const handshakes = workspacesIn(state).flatMap((one) => one.handshakes);
-    const handshake = findById("handshake", handshakes, context.req.param("id"));
-    return context.json(viewRecord(viewerOf(state, context), handshake));
-  });
-
-  app.get("/_emulator/deliveries", (context) => {
-    const { workspace, conversation, limit } = readQuery(context, deliveryQuery);
-    if (conversation !== undefined) findConversation(state, conversation);
-    const deliveries = inOrder(workspacesIn(state, workspace), (one) => one.deliveries)
-      .filter((delivery) => conversation === undefined || delivery.conversation === conversation)
-      .slice(-limit);
-    return context.json(deliveries.map((delivery) => viewRecord(viewerOf(state, context), delivery)));
-  });
-
-  app.get("/_emulator/deliveries/:id", (context) =>
-    context.json(viewRecord(viewerOf(state, context), findDelivery(state, context.req.param("id")))),
+  api.get(`${path}/:id`, (context) =>
+    context.json(viewRecord(context.var.viewer, findById(kind, list(), context.req.param("id")))),
   );
-
-  app.post("/_emulator/deliveries/:id/resend", async (context) => {
-    const how = await readBody(context, resendBody);
-    const delivery = findDelivery(state, context.req.param("id"));
-    const copy = resendDelivery(state, findWorkspace(state, delivery.workspace), delivery, how);
-    return context.json(viewRecord(viewerOf(state, context), copy), 202);
-  });
-
-  app.get("/_emulator/requests", (context) => {
-    const { workspace, limit } = readQuery(context, listQuery);
-    if (workspace !== undefined) findWorkspace(state, workspace);
-    const requests = state.requests
-      .filter((request) => workspace === undefined || request.workspace === workspace)
-      .slice(-limit);
-    return context.json(requests.map((request) => viewRecord(viewerOf(state, context), request)));
-  });
-
-  app.get("/_emulator/requests/:id", (context) => {
-    const request = findById("request", state.requests, context.req.param("id"));
-    return context.json(viewRecord(viewerOf(state, context), request));
-  });
-}
-
-/** The records of some workspaces, oldest first. */
-function inOrder<Item extends { order: number }>(
-  workspaces: readonly WorkspaceState[],
-  recordsOf: (workspace: WorkspaceState) => readonly Item[],
-): Item[] {
-  return workspaces.flatMap(recordsOf).toSorted((a, b) => a.order - b.order);
-}
-
-function findDelivery(state: EmulatorState, id: string): DeliveryRecord {
-  const deliveries = workspacesIn(state).flatMap((one) => one.deliveries);
-  return findById("delivery", deliveries, id);
 }

@@ -6,13 +6,13 @@ import { Refusal } from "../errors.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
 
-export type ControlApp = Hono<{ Bindings: HttpBindings }>;
-export type ControlContext = Context<{ Bindings: HttpBindings }>;
-
-/** For whom a request asks. */
-export function viewerOf(state: EmulatorState, context: ControlContext): Viewer {
-  return { state, reveal: context.req.query("reveal") === "true" };
+export interface ControlEnv {
+  Bindings: HttpBindings;
+  Variables: { viewer: Viewer };
 }
+
+export type ControlApp = Hono<ControlEnv>;
+export type ControlContext = Context<ControlEnv>;
 
 /** The body, if it is JSON of this shape; without one an empty object. Throws a Refusal that names each field and holds no value. */
 export async function readBody<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
@@ -53,11 +53,6 @@ export function findWorkspace({ directory }: EmulatorState, name: string | undef
   throw new Refusal(404, `there is no workspace named ${JSON.stringify(name)}`);
 }
 
-/** The workspace of this name, or all. */
-export function workspacesIn(state: EmulatorState, name?: string): WorkspaceState[] {
-  return name === undefined ? [...state.directory.values()] : [findWorkspace(state, name)];
-}
-
 /** The record that the path names. Throws a 404 if there is none. */
 export function findById<Item extends { id: string }>(
   kind: string,
@@ -71,6 +66,6 @@ export function findById<Item extends { id: string }>(
 }
 
 export function findConversation(state: EmulatorState, id: string): Conversation {
-  const conversations = workspacesIn(state).flatMap((one) => [...one.conversations.values()]);
+  const conversations = [...state.directory.values()].flatMap((one) => [...one.conversations.values()]);
   return findById("conversation", conversations, id);
 }

@@ -5,13 +5,12 @@ import {
   OutboundFormatError,
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
-import { ApiChatError } from "../../errors/index.js";
 import { VERSION } from "../../lib/version.js";
 import { conversationOf } from "../conversations.js";
 import { sendReply } from "../deliveries/delivery.js";
 import { Refusal } from "../errors.js";
 import { faultRule } from "../faults.js";
-import { parseWorkspaceOptions, registrationFields, type WorkspaceOptions } from "../options.js";
+import { registrationFields, workspaceOptions } from "../options.js";
 import { sendAsContact } from "../service/messages.js";
 import { type EmulatorState, nextRecord } from "../state.js";
 import { switches } from "../switches.js";
@@ -24,52 +23,44 @@ import {
   resetState,
   unregister,
   workspaceChange,
-  type WorkspaceChange,
 } from "../workspaces.js";
-import {
-  type ControlApp,
-  type ControlContext,
-  findWorkspace,
-  readBody,
-  readQuery,
-  viewerOf,
-} from "./requests.js";
+import { type ControlApp, type ControlContext, findWorkspace, readBody, readQuery } from "./requests.js";
 import type { ContactMessageAnswer, HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
 import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js";
 
 const anything = z.record(z.string(), z.unknown());
 
 /** The emulator as a whole, its workspaces, what a person sends by hand, and its faults. */
-export function addRoutes(app: ControlApp, state: EmulatorState): void {
-  addEmulatorRoutes(app, state);
-  addWorkspaceRoutes(app, state);
-  addMessageRoutes(app, state);
-  addFaultRoutes(app, state);
+export function addRoutes(api: ControlApp, state: EmulatorState): void {
+  addEmulatorRoutes(api, state);
+  addWorkspaceRoutes(api, state);
+  addMessageRoutes(api, state);
+  addFaultRoutes(api, state);
 }
 
-function addEmulatorRoutes(app: ControlApp, state: EmulatorState): void {
+function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   const { directory, settings, flows } = state;
 
-  app.get("/_emulator/health", (context) => {
+  api.get("/health", (context) => {
     const data = settings.data ?? null;
     const health: HealthView = { status: "ok", version: VERSION, workspaces: directory.size, data };
     return context.json(health);
   });
 
-  app.get("/_emulator/settings", (context) => {
+  api.get("/settings", (context) => {
     const chosen = Object.entries(settings).filter(([name]) => Object.hasOwn(switches, name));
     const shown = Object.fromEntries(chosen.flatMap(([name, value]) => flatten(name, value)));
     const view: SettingsView = { switches: shown, flows: [...flows.keys()] };
     return context.json(view);
   });
 
-  app.get("/_emulator/events", (context) => {
+  api.get("/events", (context) => {
     readQuery(context, z.strictObject({}));
-    return streamEvents(context, viewerOf(state, context));
+    return streamEvents(context, context.var.viewer);
   });
 
   const resetBody = z.strictObject({ workspaces: z.boolean().default(false) });
-  app.post("/_emulator/reset", async (context) => {
+  api.post("/reset", async (context) => {
     await resetState(state, await readBody(context, resetBody));
     return context.body(null, 204);
   });
@@ -84,41 +75,40 @@ function flatten(name: string, value: unknown): [string, string | number | boole
   return isShown ? [[name, value]] : [];
 }
 
-function addWorkspaceRoutes(app: ControlApp, state: EmulatorState): void {
-  const PATH = "/_emulator/workspaces/:name";
+function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
+  const PATH = "/workspaces/:name";
   const workspaceOf = (context: ControlContext) => findWorkspace(state, context.req.param("name"));
 
-  app.get("/_emulator/workspaces", (context) =>
-    context.json(Array.from(state.directory.values(), (one) => viewWorkspace(viewerOf(state, context), one))),
+  api.get("/workspaces", (context) =>
+    context.json(Array.from(state.directory.values(), (one) => viewWorkspace(context.var.viewer, one))),
   );
 
-  app.post("/_emulator/workspaces", async (context) => {
-    // Checked there: the same options as in code, except for a function.
-    const options = parseWorkspaceOptions((await readBody(context, anything)) as unknown as WorkspaceOptions);
-    return context.json(viewWorkspace(viewerOf(state, context), createWorkspace(state, options)), 201);
+  api.post("/workspaces", async (context) => {
+    const workspace = createWorkspace(state, await readBody(context, workspaceOptions));
+    return context.json(viewWorkspace(context.var.viewer, workspace), 201);
   });
 
-  app.get(PATH, (context) => context.json(viewWorkspace(viewerOf(state, context), workspaceOf(context))));
+  api.get(PATH, (context) => context.json(viewWorkspace(context.var.viewer, workspaceOf(context))));
 
-  app.patch(PATH, async (context) => {
+  api.patch(PATH, async (context) => {
     const workspace = workspaceOf(context);
-    changeWorkspace(state, workspace, (await readBody(context, workspaceChange)) as WorkspaceChange);
-    return context.json(viewWorkspace(viewerOf(state, context), workspace));
+    changeWorkspace(state, workspace, await readBody(context, workspaceChange));
+    return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
-  app.delete(PATH, (context) => {
+  api.delete(PATH, (context) => {
     removeWorkspace(state, workspaceOf(context).name);
     return context.body(null, 204);
   });
 
-  app.put(`${PATH}/registration`, async (context) => {
+  api.put(`${PATH}/registration`, async (context) => {
     const workspace = workspaceOf(context);
     register(workspace, { ...(await readBody(context, registrationFields)), webhook_status: "verified" });
     publishWorkspace(state, workspace);
-    return context.json(viewWorkspace(viewerOf(state, context), workspace));
+    return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
-  app.delete(`${PATH}/registration`, (context) => {
+  api.delete(`${PATH}/registration`, (context) => {
     const workspace = workspaceOf(context);
     unregister(workspace);
     publishWorkspace(state, workspace);
@@ -126,37 +116,25 @@ function addWorkspaceRoutes(app: ControlApp, state: EmulatorState): void {
   });
 }
 
-function addMessageRoutes(app: ControlApp, state: EmulatorState): void {
-  app.post("/_emulator/workspaces/:name/messages", async (context) => {
+function addMessageRoutes(api: ControlApp, state: EmulatorState): void {
+  api.post("/workspaces/:name/messages", async (context) => {
     const workspace = findWorkspace(state, context.req.param("name"));
-    const { status, body = null } = await sendToBot(async () =>
-      sendAsContact(state, workspace, await readBody(context, anything)),
-    );
+    const { status, body = null } = await sendAsContact(state, workspace, await readBody(context, anything));
     const answer: ContactMessageAnswer = { status, body };
     return Response.json(answer, { status: status >= 400 ? status : 200 });
   });
 
-  app.post("/_emulator/workspaces/:name/replies", async (context) => {
+  api.post("/workspaces/:name/replies", async (context) => {
     const workspace = findWorkspace(state, context.req.param("name"));
     const parsed = parseReply(await context.req.text());
     const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
     const party = { contactId: sender_id, conversationId: conv_id };
     const conversation = conversationOf(state, workspace, party);
     const { message, delivery } = sendReply(state, workspace, conversation, { from: "agent", content });
-    const shown = delivery === undefined ? null : viewRecord(viewerOf(state, context), delivery);
+    const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
     const answer: ReplyAnswer = { message, delivery: shown };
     return context.json(answer, 201);
   });
-}
-
-/** A fault may close the connection: the bot has then not answered, which is no failure of ours. */
-async function sendToBot(send: () => ReturnType<typeof sendAsContact>): ReturnType<typeof sendAsContact> {
-  try {
-    return await send();
-  } catch (error) {
-    if (!(error instanceof ApiChatError) || error.code !== "unavailable") throw error;
-    throw new Refusal(502, error.message);
-  }
 }
 
 /** From the text: a conversation id beyond the safe integers keeps its digits. */
@@ -178,24 +156,24 @@ function parseReply(text: string): KnownOutbound["message"] {
 const withDefaults = (text: string): string =>
   text.replace(/^\s*\{(?=\s*")/, '{"message_type":"outgoing","private":false,');
 
-function addFaultRoutes(app: ControlApp, state: EmulatorState): void {
+function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   const { faults } = state;
 
-  app.get("/_emulator/faults", (context) => context.json(faults.views));
+  api.get("/faults", (context) => context.json(faults.views));
 
-  app.post("/_emulator/faults", async (context) => {
+  api.post("/faults", async (context) => {
     const rule = await readBody(context, faultRule);
     // A misspelt name would be a fault that never matches.
     if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
     return context.json(faults.add(nextRecord(state, "fault").id, rule), 201);
   });
 
-  app.delete("/_emulator/faults", (context) => {
+  api.delete("/faults", (context) => {
     faults.clear();
     return context.body(null, 204);
   });
 
-  app.delete("/_emulator/faults/:id", (context) => {
+  api.delete("/faults/:id", (context) => {
     const id = context.req.param("id");
     if (!faults.remove(id)) throw new Refusal(404, `there is no fault ${JSON.stringify(id)}`);
     return context.body(null, 204);

@@ -1,4 +1,4 @@
-import { MASK } from "../../lib/redact.js";
+import { createRedactor, MASK, type Redact } from "../../lib/redact.js";
 import { hideQuery, secretsOfUrl } from "../../lib/url.js";
 import {
   type Change,
@@ -102,61 +102,54 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
  * are, because an endpoint may echo them.
  */
 function maskRecord<Shown extends object>(record: Shown, workspace: WorkspaceState | undefined): Shown {
-  const known = workspace === undefined ? [] : spellingsOf(secretsOf(workspace));
-  const maskText = (text: string): string =>
-    maskFields(known.reduce((masked, secret) => masked.replaceAll(secret, MASK), text));
-  return maskFieldsOf(record, maskText) as Shown;
-}
-
-type MaskText = (text: string) => string;
-
-function maskFieldsOf(fields: object, maskText: MaskText): object {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, maskValue(name, value, maskText)]),
-  );
-}
-
-function maskValue(name: string, value: unknown, maskText: MaskText): unknown {
-  if (typeof value === "string") {
-    if (name === "url") return hideQuery(value);
-    return name === "base64" ? MASK : maskText(value);
-  }
-  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, maskText));
-  if (typeof value !== "object" || value === null) return value;
-  return name === "headers" ? maskHeaders(value, maskText) : maskFieldsOf(value, maskText);
-}
-
-const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
-
-function maskHeaders(headers: object, maskText: MaskText): object {
-  const mask = (name: string, value: string): string => {
-    if (SECRET_HEADER.test(name)) return MASK;
-    return name === "location" ? hideValues(value) : maskText(value);
-  };
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, mask(name, String(value))]),
-  );
+  const redact = workspace === undefined ? undefined : redactorOf(workspace);
+  return maskFields(record, (text) => maskNamed(redact?.(text) ?? text)) as Shown;
 }
 
 /** A shorter key would black out innocent words. */
 const TELLING_CHARACTERS = 8;
 
-function secretsOf(workspace: WorkspaceState): string[] {
+/** The last redactor of each workspace: to make one takes much longer than to mask a record. */
+const redactors = new WeakMap<WorkspaceState, { secrets: string; redact: Redact }>();
+
+function redactorOf(workspace: WorkspaceState): Redact {
   const { webhook_verification_key = "", webhook_url = "" } = currentRegistration(workspace) ?? {};
   const keys = [workspace.apiKey, workspace.flowApiKey, webhook_verification_key];
-  return [...keys, ...secretsOfUrl(webhook_url)].filter((key) => key.length >= TELLING_CHARACTERS);
+  const telling = keys.filter((key) => key.length >= TELLING_CHARACTERS);
+  const all = [...telling, ...secretsOfUrl(webhook_url)];
+  const secrets = JSON.stringify(all);
+  const last = redactors.get(workspace);
+  if (last?.secrets === secrets) return last.redact;
+  const redact = createRedactor(all);
+  redactors.set(workspace, { secrets, redact });
+  return redact;
 }
 
-/** As it is, in JSON, and in a form or query. */
-const spellingsOf = (secrets: readonly string[]): string[] => [
-  ...new Set(
-    secrets.flatMap((secret) => [secret, asJson(secret), encodeURIComponent(secret), asForm(secret)]),
-  ),
-];
+function maskFields(fields: object, redact: Redact): object {
+  return mapValues(fields, (name, value) => maskValue(name, value, redact));
+}
 
-const asJson = (text: string): string => JSON.stringify(text).slice(1, -1);
+function maskValue(name: string, value: unknown, redact: Redact): unknown {
+  if (typeof value === "string") {
+    if (name === "url") return hideQuery(value);
+    return name === "base64" ? MASK : redact(value);
+  }
+  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, redact));
+  if (typeof value !== "object" || value === null) return value;
+  return name === "headers" ? maskHeaders(value, redact) : maskFields(value, redact);
+}
 
-const asForm = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);
+const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
+
+function maskHeaders(headers: object, redact: Redact): object {
+  return mapValues(headers, (name, value) => {
+    if (SECRET_HEADER.test(name)) return MASK;
+    return name === "location" ? hideValues(String(value)) : redact(String(value));
+  });
+}
+
+const mapValues = (fields: object, map: (name: string, value: unknown) => unknown): object =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(name, value)]));
 
 /** Also in a body that is cut off: the value may have no end. */
 const SECRET_FIELD =
@@ -166,7 +159,7 @@ const SECRET_PART = /(name="hub_verify_token"\r\n\r\n)[^\r\n]*/g;
 const URL_FIELD = /"(webhook_url)"(\s*:\s*)"((?:[^"\\]|\\.)*)"/g;
 
 /** What is secret by the name of its field, in JSON or any form: also a key that is not the right one. */
-const maskFields = (text: string): string =>
+const maskNamed = (text: string): string =>
   text
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)

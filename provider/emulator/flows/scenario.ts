@@ -1,53 +1,7 @@
 import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
-import {
-  INBOUND_KINDS,
-  inboundKindOf,
-  MEDIA_KINDS,
-  type InboundKind,
-  type MediaKind,
-} from "../../../schema/message-kind.js";
+import { INBOUND_KINDS, inboundKindOf, MEDIA_KINDS } from "../../../schema/message-kind.js";
 import { flowReply, payloadOf, type Flow, type FlowReply } from "./flow.js";
-
-/** What a message must be for a rule: all that is named, and at least one. */
-export interface ScenarioCondition {
-  /**
-   * The text (`content`; of a press the button's title): the whole of it, upper and lower case alike, spaces around it
-   * ignored. Or `matches`, a regular expression (JavaScript, without slashes, upper and lower case alike) for some of it.
-   */
-  text?: string | { matches: string };
-  /** The payload of the button that was pressed. */
-  payload?: string;
-  /** The `file_type` of an attachment. */
-  media?: MediaKind;
-  /** The kind of message: `text`, `button` for a press, `image`, `audio`, `video` or `file`. */
-  kind?: InboundKind;
-}
-
-/** One rule of a scenario. */
-export interface ScenarioRule {
-  when: ScenarioCondition;
-  /** What replies, in this order; an empty list is silence. */
-  reply: FlowReply[];
-}
-
-/**
- * A flow written as data (a file, YAML or JSON): the first rule that matches replies. In the texts, titles, subtitles and
- * payloads of replies `{{text}}`, `{{name}}` and `{{payload}}` stand for what the contact wrote, its name, and what it pressed.
- *
- * @example
- * rules:
- *   - when: { text: { matches: "^(oi|olá)" } }
- *     reply: [{ type: text, text: "Olá, {{name}}!" }]
- *   - when: { media: image }
- *     reply: [{ type: text, text: "Obrigado pela foto.", delayMs: 500 }]
- * otherwise: [{ type: text, text: "Não entendi: {{text}}" }]
- */
-export interface Scenario {
-  rules: ScenarioRule[];
-  /** What replies when no rule matches. Default: nothing. */
-  otherwise?: FlowReply[];
-}
 
 const pattern = z.string().check(({ value, issues }) => {
   try {
@@ -66,20 +20,53 @@ function describeText(issue: z.core.$ZodRawIssue): string {
 
 const condition = z
   .strictObject({
+    /**
+     * The text (`content`; of a press the button's title): the whole of it, upper and lower case alike, spaces around it
+     * ignored. Or `matches`, a regular expression (JavaScript, without slashes, upper and lower case alike) for some of it.
+     */
     text: z.union([z.string(), z.strictObject({ matches: pattern })], { error: describeText }).optional(),
+    /** The payload of the button that was pressed. */
     payload: z.string().optional(),
+    /** The `file_type` of an attachment. */
     media: z.enum(MEDIA_KINDS).optional(),
+    /** The kind of message: `text`, `button` for a press, `image`, `audio`, `video` or `file`. */
     kind: z.enum(INBOUND_KINDS).optional(),
   })
   .refine((given) => Object.keys(given).length > 0, {
     error: "must name text, payload, media or kind; what replies to everything else is 'otherwise'",
   });
 
-/** zod schema of {@link Scenario}. */
-export const scenario: z.ZodType<Scenario> = z.strictObject({
-  rules: z.array(z.strictObject({ when: condition, reply: z.array(flowReply) })),
+/** What a message must be for a rule: all that is named, and at least one. */
+export interface ScenarioCondition extends z.infer<typeof condition> {}
+
+const rule = z.strictObject({
+  when: condition,
+  /** What replies, in this order; an empty list is silence. */
+  reply: z.array(flowReply),
+});
+
+/** One rule of a scenario. */
+export interface ScenarioRule extends z.infer<typeof rule> {}
+
+export const scenario = z.strictObject({
+  rules: z.array(rule),
+  /** What replies when no rule matches. Default: nothing. */
   otherwise: z.array(flowReply).optional(),
 });
+
+/**
+ * A flow written as data (a file, YAML or JSON): the first rule that matches replies. In the texts, titles, subtitles and
+ * payloads of replies `{{text}}`, `{{name}}` and `{{payload}}` stand for what the contact wrote, its name, and what it pressed.
+ *
+ * @example
+ * rules:
+ *   - when: { text: { matches: "^(oi|olá)" } }
+ *     reply: [{ type: text, text: "Olá, {{name}}!" }]
+ *   - when: { media: image }
+ *     reply: [{ type: text, text: "Obrigado pela foto.", delayMs: 500 }]
+ * otherwise: [{ type: text, text: "Não entendi: {{text}}" }]
+ */
+export interface Scenario extends z.infer<typeof scenario> {}
 
 /** The flow that a scenario describes. */
 export function flowOfScenario({ rules, otherwise = [] }: Scenario): Flow {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { addOpenPointOptions, flagOf, pickSwitches } from "../../../provider/cli/emulator/open-points.js";
 import { OPEN_POINTS } from "../../../provider/cli/emulator/open-points.js";
-import { parseEmulatorOptions } from "../../../provider/emulator/options.js";
+import { emulatorOptions } from "../../../provider/emulator/options.js";
 import { switches } from "../../../provider/emulator/switches.js";
 
 const points = Object.entries(OPEN_POINTS);
@@ -62,7 +62,7 @@ describe("the open points of the command line", () => {
     for (const value of chosen) {
       const isFlag = "value" in point && point.value === "none";
       const picked = parse(flagOf(path), ...(isFlag ? [] : [value]));
-      const settings: unknown = parseEmulatorOptions(picked);
+      const settings: unknown = emulatorOptions.parse(picked);
       const found = path
         .split(".")
         .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], settings);
