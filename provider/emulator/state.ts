@@ -123,25 +123,22 @@ export interface DeliveryRecord extends Numbered {
 
 /** The messages of one contact under one conversation id, in both directions. */
 export interface ConversationRecord {
-  readonly id: string;
-  readonly order: number;
-  readonly workspace: string;
+  id: string;
+  order: number;
+  workspace: string;
   /** `sender.id` (section 2.3). */
-  readonly contactId: string;
+  contactId: string;
   /** `sender.name` of the last message that had one. */
-  readonly contactName: string;
+  contactName: string;
   /** `conversation_id`, as digits: it may be beyond the safe integers. */
-  readonly conversationId: string;
-  readonly lastAt: string;
+  conversationId: string;
+  lastAt: string;
   /** Oldest first. */
-  readonly messages: readonly MessageRecord[];
+  messages: MessageRecord[];
 }
 
 /** A conversation as the emulator holds it. */
 export interface Conversation extends ConversationRecord {
-  contactName: string;
-  lastAt: string;
-  messages: MessageRecord[];
   readonly turns: Turns;
 }
 

@@ -1,5 +1,5 @@
 import { ApiChatError } from "../errors/index.js";
-import { LONGEST_TIMER_MS } from "../lib/abort.js";
+import { anySignal, LONGEST_TIMER_MS, orAborted } from "../lib/abort.js";
 import {
   deliverableRegistration,
   type Change,
@@ -50,26 +50,23 @@ export async function waitForRecord<K extends Kind>(
     isDone(record, match) && record.order > after.order && matches(record, match);
   const known = listRecords(state, kind).findLast(isWanted);
   if (known !== undefined) return known;
-  const { promise, resolve, reject } = Promise.withResolvers<RecordTypes[K]>();
+  const { promise, resolve } = Promise.withResolvers<RecordTypes[K]>();
   const unsubscribe = state.changes.subscribe((change) => {
     const record = recordIn(change, kind);
     if (record !== undefined && isWanted(record)) resolve(record);
   });
   const { closing } = state.outgoing;
   const timeout = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
-  const end = AbortSignal.any([timeout, closing, ...(signal ? [signal] : [])]);
-  const giveUp = (): void => {
-    if (signal?.aborted) reject(signal.reason as Error);
-    else if (closing.aborted) reject(closed());
-    else reject(timeoutOf(state, kind, match, timeoutMs));
-  };
-  end.addEventListener("abort", giveUp);
-  if (end.aborted) giveUp();
   try {
-    return await promise;
+    return await orAborted(promise, anySignal(signal, closing, timeout));
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (closing.aborted) {
+      throw new ApiChatError("unavailable", "the emulator was closed", { operation: "check" });
+    }
+    throw timeoutOf(state, kind, match, timeoutMs);
   } finally {
     unsubscribe();
-    end.removeEventListener("abort", giveUp);
   }
 }
 
@@ -99,9 +96,6 @@ export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: 
 function recordIn<K extends Kind>(change: Change, kind: K): RecordTypes[K] | undefined {
   return change.kind === kind ? (change as unknown as RecordTypes)[kind] : undefined;
 }
-
-const closed = (): ApiChatError =>
-  new ApiChatError("unavailable", "the emulator was closed", { operation: "check" });
 
 function timeoutOf<K extends Kind>(
   state: EmulatorState,

@@ -1,5 +1,5 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
-import { addMessage, conversationOf } from "../conversations.js";
+import { addMessage, conversationOf, withDigits } from "../conversations.js";
 import { invalidOption } from "../errors.js";
 import type { ReplyContent } from "../flows/flow.js";
 import {
@@ -12,7 +12,7 @@ import {
   type WorkspaceState,
 } from "../state.js";
 import { performDelivery, type DeliveryJob } from "./perform.js";
-import { encodeBody, encodeMessage, recordCopy, recordDelivery } from "./record.js";
+import { encodeBody, encodeMessage, recordCopy, recordDelivery, type SentBody } from "./record.js";
 
 export interface DeliveryOptions {
   /** Time limit of one try. Default: `deliveryTimeoutMs` of the emulator. */
@@ -34,16 +34,14 @@ export async function deliverMessage(
   message: OutboundMessage,
   { body, ...options }: DeliveryOptions = {},
 ): Promise<DeliveryRecord> {
-  const registration = deliverableRegistration(workspace, state.settings);
+  const { settings } = state;
+  const registration = deliverableRegistration(workspace, settings);
   if (!registration) throw invalidOption(`deliver: workspace "${workspace.name}" has no verified webhook`);
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
   const conversation = conversationOf(state, workspace, party);
-  const numbered = nextRecord(state, "delivery");
-  addMessage(state, conversation, { from: "flow", body: message, delivery: numbered.id });
-  const sent =
-    body === undefined ? encodeMessage(message, state.settings.deliveryEncoding) : encodeBody(body);
-  const known = { message, url: registration.webhook_url, sent, dueAt: new Date() };
-  const delivery = recordDelivery(state, workspace, conversation, known, numbered);
+  const bytes = body === undefined ? encodeMessage(message, settings.deliveryEncoding) : encodeBody(body);
+  const outbound = { from: "flow", body: message, bytes, url: registration.webhook_url } as const;
+  const { delivery } = recordOutbound(state, workspace, conversation, outbound);
   await queueDelivery({ state, workspace, conversation, delivery, ...options });
   return delivery.verdict === "pending" ? { ...delivery, ...endedByClose } : delivery;
 }
@@ -71,20 +69,48 @@ export function sendReply(
   conversation: Conversation,
   { from, content, delayMs = 0 }: Reply,
 ): SentReply {
+  const { settings } = state;
   const body = addressReply(conversation, content);
-  const registration = deliverableRegistration(workspace, state.settings);
+  const registration = deliverableRegistration(workspace, settings);
   if (!registration) return { message: addMessage(state, conversation, { from, body }), delivery: undefined };
+  const bytes = encodeMessage(body, settings.deliveryEncoding);
+  const dueMs = Math.max(Date.now(), conversation.turns.lastDueMs) + delayMs;
+  const outbound = { from, body, bytes, url: registration.webhook_url, dueMs };
+  const sent = recordOutbound(state, workspace, conversation, outbound);
+  void queueDelivery({ state, workspace, conversation, delivery: sent.delivery });
+  return sent;
+}
+
+interface Outbound {
+  from: Reply["from"];
+  body: OutboundMessage;
+  bytes: SentBody;
+  url: string;
+  /** Default: now. */
+  dueMs?: number;
+}
+
+/** Records a message to the contact and its delivery. */
+function recordOutbound(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  conversation: Conversation,
+  { from, body, bytes, url, dueMs = Date.now() }: Outbound,
+): { message: MessageRecord; delivery: DeliveryRecord } {
   const numbered = nextRecord(state, "delivery");
   const message = addMessage(state, conversation, { from, body, delivery: numbered.id });
-  const known = {
-    message: body,
-    url: registration.webhook_url,
-    sent: encodeMessage(body, state.settings.deliveryEncoding),
-    dueAt: new Date(Math.max(Date.now(), conversation.turns.lastDueMs) + delayMs),
+  const delivery = {
+    workspace: workspace.name,
+    conversation: conversation.id,
+    contactId: conversation.contactId,
+    conversationId: conversation.conversationId,
+    message: withDigits(body),
+    url,
+    ...bytes,
+    dueAt: new Date(dueMs).toISOString(),
+    resendOf: null,
   };
-  const delivery = recordDelivery(state, workspace, conversation, known, numbered);
-  void queueDelivery({ state, workspace, conversation, delivery });
-  return { message, delivery };
+  return { message, delivery: recordDelivery(state, workspace, delivery, numbered) };
 }
 
 function addressReply(
@@ -125,9 +151,8 @@ export function resendDelivery(
   if (!deliverableRegistration(workspace, state.settings)) {
     throw invalidOption(`resend: workspace "${workspace.name}" has no verified webhook`);
   }
-  const { base64 } = body === undefined ? delivery : encodeBody(body);
-  const sent = { headers, body: body ?? delivery.sent.body };
-  const copy = recordCopy(state, workspace, delivery, { sent, base64 });
+  const { sent, base64 } = body === undefined ? delivery : encodeBody(body);
+  const copy = recordCopy(state, workspace, delivery, { sent: { headers, body: sent.body }, base64 });
   void queueDelivery({ state, workspace, conversation, delivery: copy });
   return copy;
 }

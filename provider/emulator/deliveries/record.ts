@@ -1,53 +1,36 @@
 import { isUtf8 } from "node:buffer";
 import type { OutboundMessage } from "../../../schema/outbound.js";
-import { withDigits } from "../conversations.js";
-import {
-  keep,
-  nextRecord,
-  type Conversation,
-  type DeliveryRecord,
-  type EmulatorState,
-  type WorkspaceState,
-} from "../state.js";
+import { keep, nextRecord, type DeliveryRecord, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
 
-/** The bytes of a delivery, as its record holds them. */
-export type SentBody = Pick<DeliveryRecord, "base64"> & { body: string };
+/** The bytes of a delivery that was not sent yet, as its record holds them. */
+export type SentBody = Pick<DeliveryRecord, "sent" | "base64">;
 
-/** What is known of a delivery before its first try. */
-interface NewDelivery {
-  message: OutboundMessage;
-  url: string;
-  sent: SentBody;
-  dueAt: Date;
-}
+/** What a delivery is made of. */
+type NewDelivery = Omit<
+  DeliveryRecord,
+  "id" | "order" | "at" | "signature" | "verdict" | "reason" | "status" | "attempts"
+>;
 
 /** Records a delivery that is still to come, and reports it. */
 export function recordDelivery(
   state: EmulatorState,
   workspace: WorkspaceState,
-  conversation: Conversation,
-  { message, url, sent: { body, base64 }, dueAt }: NewDelivery,
+  known: NewDelivery,
   numbered = nextRecord(state, "delivery"),
 ): DeliveryRecord {
-  return addDelivery(state, workspace, {
+  const delivery: DeliveryRecord = {
+    ...known,
     ...numbered,
     at: new Date().toISOString(),
-    workspace: workspace.name,
-    conversation: conversation.id,
-    contactId: message.sender_id,
-    conversationId: String(message.conv_id),
-    message: withDigits(message),
-    url,
-    sent: { headers: {}, body },
-    ...(base64 !== undefined && { base64 }),
     signature: "right",
     verdict: "pending",
     reason: "",
     attempts: [],
-    dueAt: dueAt.toISOString(),
-    resendOf: null,
-  });
+  };
+  keep(workspace.deliveries, delivery);
+  state.changes.publish({ kind: "delivery", delivery });
+  return delivery;
 }
 
 /** A new delivery of the same bytes and headers as one that was sent, but for what `changed` says. */
@@ -55,39 +38,17 @@ export function recordCopy(
   state: EmulatorState,
   workspace: WorkspaceState,
   { status: _status, ...known }: DeliveryRecord,
-  changed: Pick<Partial<DeliveryRecord>, "sent" | "base64"> = {},
+  changed: Partial<SentBody> = {},
 ): DeliveryRecord {
-  const now = new Date().toISOString();
-  const { base64, ...copy } = { ...known, ...changed };
-  return addDelivery(state, workspace, {
-    ...copy,
-    ...(base64 !== undefined && { base64 }),
-    ...nextRecord(state, "delivery"),
-    at: now,
-    signature: "right",
-    verdict: "pending",
-    reason: "",
-    attempts: [],
-    dueAt: now,
-    resendOf: known.id,
-  });
-}
-
-function addDelivery(
-  { changes }: EmulatorState,
-  workspace: WorkspaceState,
-  delivery: DeliveryRecord,
-): DeliveryRecord {
-  keep(workspace.deliveries, delivery);
-  changes.publish({ kind: "delivery", delivery });
-  return delivery;
+  const dueAt = new Date().toISOString();
+  return recordDelivery(state, workspace, { ...known, ...changed, dueAt, resendOf: known.id });
 }
 
 /** Bytes that a caller gave. */
 export function encodeBody(body: string | Uint8Array): SentBody {
-  if (typeof body === "string") return { body };
   const bytes = Buffer.from(body);
-  return { body: bytes.toString("utf8"), ...(!isUtf8(bytes) && { base64: bytes.toString("base64") }) };
+  const sent = { headers: {}, body: bytes.toString("utf8") };
+  return isUtf8(bytes) ? { sent } : { sent, base64: bytes.toString("base64") };
 }
 
 /** What is signed and sent. */
@@ -98,7 +59,7 @@ export function decodeBody({ sent, base64 }: DeliveryRecord): string | Uint8Arra
 /** A message (section 2.4) as JSON.stringify or as PHP's json_encode writes it. */
 export function encodeMessage(message: OutboundMessage, encoding: Reading<"deliveryEncoding">): SentBody {
   const json = serializeMessage(message);
-  return { body: encoding === "php" ? escapeAsPhp(json) : json };
+  return encodeBody(encoding === "php" ? escapeAsPhp(json) : json);
 }
 
 /** As JSON.stringify, but a conversation id beyond the safe integers (a bigint) is written with all its digits. */

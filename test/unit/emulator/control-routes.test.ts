@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { CONTROL_ROUTES } from "../../../provider/emulator/control/shapes.js";
 import type {
   ConversationView,
   DeliveryView,
@@ -11,6 +10,7 @@ import type { Answer as Respond } from "../../support/http.js";
 import {
   apiKey,
   control,
+  CONTROL_ROUTES,
   inbound,
   outbound,
   post,

@@ -1,13 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { CONTROL_ROUTES } from "../../../provider/emulator/control/shapes.js";
 import { faultRule } from "../../../provider/emulator/faults.js";
 import { switches } from "../../../provider/emulator/switches.js";
 import type { RegistrationAction } from "../../../schema/index.js";
 import { MEDIA_KINDS } from "../../../schema/message-kind.js";
 import { coverage, coveragePage, formatCoverage, type Part } from "../../../tools/spec-coverage/coverage.ts";
 import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
-import { operations } from "./harness.js";
+import { CONTROL_ROUTES, operations } from "./harness.js";
 
 const root = new URL("../../../", import.meta.url);
 const covered = coverage.flatMap(({ fields }) => fields);

@@ -6,6 +6,8 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
+import { createApi, listRoutes } from "../../../provider/emulator/control/api.js";
+import type { EmulatorState } from "../../../provider/emulator/state.js";
 import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
@@ -225,6 +227,11 @@ export const received = ({ conversations }: Workspace): unknown[] =>
   conversations.flatMap(({ messages }) =>
     messages.filter(({ from }) => from === "contact").map(({ body }) => body),
   );
+
+/** Every route of the control API, such as `GET /_emulator/workspaces/{name}`. */
+export const CONTROL_ROUTES = listRoutes(createApi({} as EmulatorState)).map(
+  ({ method, path }) => `${method} /_emulator${path.replace(/:(\w+)/, "{$1}")}`,
+);
 
 /** Calls the control API: `control(emulator, "POST /_emulator/reset", { workspaces: true })`. */
 export function control(
