@@ -39,17 +39,17 @@ const condition = z
 /** What a message must be for a rule: all that is named, and at least one. */
 export interface ScenarioCondition extends z.infer<typeof condition> {}
 
-const rule = z.strictObject({
+const scenarioRule = z.strictObject({
   when: condition,
   /** What replies, in this order; an empty list is silence. */
   reply: z.array(flowReply),
 });
 
 /** One rule of a scenario. */
-export interface ScenarioRule extends z.infer<typeof rule> {}
+export interface ScenarioRule extends z.infer<typeof scenarioRule> {}
 
 export const scenario = z.strictObject({
-  rules: z.array(rule),
+  rules: z.array(scenarioRule),
   /** What replies when no rule matches. Default: nothing. */
   otherwise: z.array(flowReply).optional(),
 });
