@@ -8,5 +8,6 @@ if (message !== undefined) {
   console.error(isForScripts ? JSON.stringify({ error: { code: "failed", message } }) : `error: ${message}`);
   process.exitCode = 1;
 } else {
-  await import("./program.js");
+  const { runProgram } = await import("./program.js");
+  await runProgram();
 }

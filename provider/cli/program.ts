@@ -24,28 +24,34 @@ Examples:
   $ apichat responder --config /etc/apichat/responder.json
 ${ENDINGS}`;
 
-const program = new Command("apichat")
-  .description("Webhooks and messages of the API Channel service from a shell")
-  .version(VERSION)
-  .enablePositionalOptions()
-  .addHelpText("after", EXAMPLES)
-  .addCommand(initCommand())
-  .addCommand(emulatorCommand())
-  .addCommand(webhookCommand())
-  .addCommand(sendCommand())
-  .addCommand(verifyCommand())
-  .addCommand(listenCommand())
-  .addCommand(responderCommand())
-  .addCommand(signCommand())
-  .addCommand(doctorCommand())
-  .addCommand(completionCommand())
-  .addCommand(completeCommand(), { hidden: true });
+/** The whole command line. */
+export const apichatProgram = (): Command =>
+  new Command("apichat")
+    .description("Webhooks and messages of the API Channel service from a shell")
+    .version(VERSION)
+    .enablePositionalOptions()
+    .addHelpText("after", EXAMPLES)
+    .addCommand(initCommand())
+    .addCommand(emulatorCommand())
+    .addCommand(webhookCommand())
+    .addCommand(sendCommand())
+    .addCommand(verifyCommand())
+    .addCommand(listenCommand())
+    .addCommand(responderCommand())
+    .addCommand(signCommand())
+    .addCommand(doctorCommand())
+    .addCommand(completionCommand())
+    .addCommand(completeCommand(), { hidden: true });
 
-reportAsOthers(program);
-// `apichat … | head` closes the pipe: nothing is wrong then.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = reportError(error);
+/** Runs the command line of this process. */
+export async function runProgram(): Promise<void> {
+  const program = apichatProgram();
+  reportAsOthers(program);
+  // `apichat … | head` closes the pipe: nothing is wrong then.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    process.exitCode = reportError(error);
+  }
 }

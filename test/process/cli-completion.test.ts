@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { execa } from "execa";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { makeWriter } from "./cli-harness.ts";
 import { PROGRAM, run } from "./program.ts";
 
@@ -13,70 +13,67 @@ beforeAll(async () => {
   folder = dirname(await writeFile("apichat", script, 0o755));
 });
 
-/** What bash proposes at the tab key behind these words; the last one is being written. */
-async function complete(...words: string[]): Promise<string[]> {
+/** What one bash proposes at the tab key behind each of these lines; the last word, after the last blank, is being written. */
+async function complete(...lines: string[]): Promise<string[][]> {
   const script = `
     set -u
     source <(apichat completion bash)
-    COMP_WORDS=(apichat "$@"); COMP_CWORD=$#
-    "$(complete -p apichat | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
-    printf '%s\\n' "\${COMPREPLY[@]-}"`;
-  const { stdout } = await execa("bash", ["--norc", "--noprofile", "-c", script, "bash", ...words], {
+    propose="$(complete -p apichat | sed 's/.*-F \\([^ ]*\\).*/\\1/')"
+    for line; do
+      IFS=' ' read -ra COMP_WORDS <<< "apichat $line|"
+      COMP_WORDS[-1]="\${COMP_WORDS[-1]%|}"; COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMPREPLY=()
+      "$propose"
+      echo "\${COMPREPLY[*]-}"
+    done`;
+  const { stdout } = await execa("bash", ["--norc", "--noprofile", "-c", script, "bash", ...lines], {
     env: { PATH: `${folder}:${process.env["PATH"]}` },
+    stripFinalNewline: false,
   });
-  return stdout.split("\n").filter((line) => line !== "");
+  return stdout
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => line.split(" ").filter(Boolean));
 }
 
-describe("completion in bash", () => {
-  it("proposes the commands, and not the hidden one", async () => {
-    const commands = await complete("");
-    expect(commands).toEqual(
-      expect.arrayContaining(["emulator", "listen", "doctor", "verify", "completion"]),
-    );
-    expect(commands).not.toContain("complete");
-  });
-
-  it.each([
-    [["lis"], ["listen"]],
-    [["responder", "dead"], ["dead-letters"]],
-    [["listen", "--po"], ["--port"]],
+it("proposes commands, options and values in bash", async () => {
+  const expected: Record<string, string[]> = {
+    lis: ["listen"],
+    // The hidden command is not proposed.
+    comp: ["completion"],
+    "responder dead": ["dead-letters"],
+    "listen --po": ["--port"],
     // Its help has several lines.
-    [["emulator", "--handshake-enc"], ["--handshake-encoding"]],
-    [
-      ["emulator", "--failed-handshake", ""],
-      ["keeps", "clears", "unverified"],
-    ],
-    [["completion", "z"], ["zsh"]],
+    "emulator --handshake-enc": ["--handshake-encoding"],
+    "emulator --failed-handshake ": ["keeps", "clears", "unverified"],
+    // Refused, so not proposed.
+    "webhook get --api-key": ["--api-key-as", "--api-key-file"],
     // Names of files are left to bash.
-    [["emulator", "--seed", ""], []],
-  ])("proposes behind %j: %j", async (words, proposals) => {
-    expect(await complete(...words)).toEqual(proposals);
-  });
-
-  it("runs nothing of what is typed", async () => {
-    const trace = `${folder}/was-run`;
-    await complete("verify", `$(touch ${trace})`, "");
-    await complete("verify", `"; touch ${trace}; "`, "");
-    await expect(stat(trace)).rejects.toThrow("ENOENT");
-  });
+    "emulator --seed ": [],
+  };
+  const lines = Object.keys(expected);
+  const proposals = await complete(...lines);
+  const found = Object.fromEntries(lines.map((line, index) => [line, proposals[index]?.toSorted()]));
+  expect(found).toEqual(Object.fromEntries(lines.map((line) => [line, expected[line]?.toSorted()])));
 });
 
-describe("apichat completion", () => {
-  it.each([
-    ["bash", /^complete -o default /m],
-    ["zsh", /\bcomplete\b.*--/],
-    ["fish", /\bcomplete\b.*--/],
-    ["powershell", /\bcomplete\b.*--/],
-  ])("prints a script for %s that asks apichat; its help has how to install it", async (shell, asking) => {
+it("runs nothing of what is typed", async () => {
+  const trace = `${folder}/was-run`;
+  await complete(`verify $(touch\${IFS}${trace}) `, `verify ";touch\${IFS}${trace};" `);
+  await expect(stat(trace)).rejects.toThrow("ENOENT");
+});
+
+it("prints a script for every shell that asks apichat; its help has how to install it", async () => {
+  const help = (await run("completion", "--help")).stdout;
+  for (const shell of ["zsh", "fish", "powershell"]) {
     const { stdout, stderr, exitCode } = await run("completion", shell);
     expect([exitCode, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(asking);
-    expect((await run("completion", "--help")).stdout).toContain(`completion ${shell}`);
-  });
+    expect(stdout).toMatch(/\bcomplete\b.*--/);
+    expect(help).toContain(`completion ${shell}`);
+  }
+});
 
-  it("refuses another shell with 2, and names those that it knows", async () => {
-    const { stdout, stderr, exitCode } = await run("completion", "tcsh");
-    expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain("bash, zsh, fish, powershell");
-  });
+it("refuses another shell with 2, and names those that it knows", async () => {
+  const { stdout, stderr, exitCode } = await run("completion", "tcsh");
+  expect([exitCode, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain("bash, zsh, fish, powershell");
 });

@@ -33,36 +33,36 @@ async function send(parameters: readonly string[], options: CliOptions = {}) {
 }
 
 describe("apichat send", () => {
-  const url = "https://files.example/1";
+  test("posts one message with the flow's API key, and prints the answer", async () => {
+    const said = await send(["text", "Olá", ...CONTACT]);
+    expect(said).toMatchObject({ exitCode: 0, stdout: 'sent  HTTP 200  {"status":"ok"}\n', stderr: "" });
+    const body = { ...COMMON, event: "message_created", content: "Olá" };
+    expect(received()).toEqual([{ authorization: `Bearer ${FLOW_API_KEY}`, body }]);
+  });
+
   test.each<[string, string[], object]>([
-    ["text", ["Olá"], { event: "message_created", content: "Olá" }],
     [
       "button",
       ["Yes", "--payload", "yes-1"],
-      {
-        event: "message_postback",
-        content: "Yes",
-        submitted_values: [{ title: "Yes", payload: "yes-1" }],
-      },
+      { event: "message_postback", submitted_values: [{ title: "Yes", payload: "yes-1" }] },
     ],
     ...["image", "audio", "video", "file"].map((kind): [string, string[], object] => [
       kind,
-      [url],
-      { event: "message_created", content: "", attachments: [{ file_type: kind, data_url: url }] },
+      ["https://files.example/1"],
+      { attachments: [{ file_type: kind, data_url: "https://files.example/1" }] },
     ]),
-  ])("%s posts one message with the flow's API key, and prints the answer", async (kind, words, body) => {
-    const said = await send([kind, ...words, ...CONTACT]);
-    expect(said).toMatchObject({ exitCode: 0, stdout: 'sent  HTTP 200  {"status":"ok"}\n', stderr: "" });
-    expect(received()).toEqual([{ authorization: `Bearer ${FLOW_API_KEY}`, body: { ...COMMON, ...body } }]);
+  ])("has the kind %s", async (kind, words, body) => {
+    expect(await send([kind, ...words, ...CONTACT])).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(received()).toMatchObject([{ body: { ...COMMON, ...body } }]);
   });
 
   test.each([
-    ["raw", { authorization: FLOW_API_KEY }, {}],
     ["body", {}, { ChaveApi: FLOW_API_KEY }],
     ["header:X-Api-Key", { header: FLOW_API_KEY }, {}],
   ])("--flow-api-key-as %s presents the key in this way", async (way, headers, fields) => {
-    const said = await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", way]);
-    expect(said.exitCode).toBe(0);
+    expect(await send(["text", "Hello", ...CONTACT, "--flow-api-key-as", way])).toMatchObject({
+      exitCode: 0,
+    });
     const body = { ...COMMON, event: "message_created", content: "Hello", ...fields };
     expect(received()).toEqual([{ ...headers, body }]);
   });
@@ -88,16 +88,9 @@ describe("apichat send", () => {
 
   test.each<[string[], RegExp, string?]>([
     [["text", "Hello", "--sender-id", "42"], /--sender-name/],
-    [["text", ...CONTACT], /'text'/],
-    [["text", "", ...CONTACT], /text/, "invalid_config"],
     [["image", "not-a-url", ...CONTACT], /url/, "invalid_config"],
     [["text", "Hello", ...CONTACT, "--conversation-id", "9007199254740992"], /--conversation-id/],
     [["text", "Hello", ...CONTACT, "--flow-api-key-as", "cookie"], /--flow-api-key-as/],
-    [
-      ["text", "Hello", ...CONTACT, "--flow-api-key-as", "header:Host"],
-      /--flow-api-key-as/,
-      "invalid_config",
-    ],
     [["text", "Hello", ...CONTACT, "--bot-url", ""], /bot URL/],
   ])("%j is wrong use, and nothing is sent", async (parameters, message, code) => {
     expect(await send([...parameters, "--json"])).toMatchObject(wrongUse(message, code));

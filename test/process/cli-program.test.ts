@@ -1,0 +1,70 @@
+import { execa } from "execa";
+import { beforeAll, describe, expect, test } from "vitest";
+import { startServer } from "../support/http.ts";
+import { API_KEY, LIST_PACKAGES, makeWriter, runCli, wrongUse } from "./cli-harness.ts";
+import { PROGRAM, startProgram } from "./program.ts";
+
+let writeFile: Awaited<ReturnType<typeof makeWriter>>;
+beforeAll(async () => {
+  writeFile = await makeWriter();
+});
+
+test("--help loads no package but commander, of whichever command", async () => {
+  const NODE_OPTIONS = `--import=${await writeFile("list-packages.mjs", LIST_PACKAGES)}`;
+  for (const words of [["--help"], ["responder", "deliveries", "--help"]]) {
+    const { exitCode, stdout, stderr } = await runCli(words, { environment: { NODE_OPTIONS } });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Usage: apichat /);
+    expect([...new Set(stderr.trim().split("\n"))]).toEqual(["commander"]);
+  }
+});
+
+describe("what the command line does not know is wrong use, and the error names where the help is", () => {
+  test.each([
+    ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
+    [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
+    ["verify", "missing required argument 'url'; see apichat verify --help"],
+    [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is no option.*APICHAT_FLOW_API_KEY/],
+  ])("apichat %s", async (words, message) => {
+    expect(await runCli([...words.split(" "), "--json"])).toMatchObject(wrongUse(message));
+  });
+});
+
+test.each([
+  [[], "interrupted\n"],
+  [["--json"], '{"error":{"code":"interrupted","message":"ended by Ctrl-C"}}\n'],
+])("a slow service is reported after two seconds, and Ctrl-C ends with 130: %j", async (json, end) => {
+  const slow = `${(await startServer(() => undefined)).url}/`;
+  const { child, ended } = startProgram(["webhook", "get", "--base-url", slow, ...json], {
+    environment: { APICHAT_API_KEY: API_KEY },
+  });
+  await new Promise((resolve) => child.stderr?.once("data", resolve));
+  child.kill("SIGINT");
+  const stderr = `waiting for get-webhook at ${slow}, attempt 1\n${end}`;
+  expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
+});
+
+describe("on a Node that is too old", () => {
+  const MESSAGE = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
+  const runOld = async (...words: string[]) => {
+    const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
+    const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
+    return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
+  };
+
+  test("apichat only reports that, before it loads anything", async () => {
+    const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
+    expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
+    expect(stderr.replace(/^error: /, "")).toMatch(MESSAGE);
+    const { error } = JSON.parse((await runOld(PROGRAM, "doctor", "--json")).stderr) as { error: object };
+    expect(error).toEqual({ code: "failed", message: expect.stringMatching(MESSAGE) });
+  });
+
+  test("nothing of the package can be loaded, and the error names the reason", async () => {
+    const load = `
+      const load = (path) => { try { require("pulumi-apichat" + path); } catch ({ code, message }) { return [code, message]; } };
+      console.log(JSON.stringify(["", "/dynamic", "/client", "/diagnosis", "/emulator", "/fleet"].map(load)));`;
+    const failures = JSON.parse((await runOld("-e", load)).stdout) as unknown[];
+    expect(failures).toEqual(Array(6).fill(["invalid_config", expect.stringMatching(MESSAGE)]));
+  });
+});

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { startDeafListener, startServer, type Answer } from "../support/http.ts";
+import { runCli, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { startProgram } from "./program.ts";
+
+const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
+const verify = (...parameters: string[]) => runCli(["verify", ...parameters], { environment });
+
+/** An endpoint that takes any token, and answers with the challenge written so. */
+const startAnswering = async (write: (challenge: string) => string, status: number): Promise<string> => {
+  const answer: Answer = ({ body }, response) =>
+    response.writeHead(status).end(write(new URLSearchParams(body).get("hub_challenge") ?? ""));
+  return (await startServer(answer)).url;
+};
+
+test("apichat verify ends with 0 and warnings where the handshake passes; the token is probed", async () => {
+  const url = await startAnswering((challenge) => challenge, 201);
+  const { exitCode, stdout, stderr } = await verify(url);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toMatch(/^passed {3}http:\S+ answers the handshake$/m);
+  expect(stdout).toMatch(/^warning {2}the endpoint answers with the challenge, but with HTTP 201;/m);
+  expect(stdout).toContain("anyone could register it");
+});
+
+test("it ends with 1 where the handshake fails, and prints the whole diagnosis as JSON", async () => {
+  const { exitCode, json, stderr } = await verify(await startAnswering(JSON.stringify, 200), "--json");
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+  expect(json).toMatchObject({
+    passed: false,
+    cause: "challenge_in_quotes",
+    hint: expect.any(String),
+    warnings: expect.arrayContaining([expect.objectContaining({ code: "private_address" })]),
+    transcript: { addresses: ["127.0.0.1"], steps: [{ encoding: "form" }, { encoding: "json" }, {}, {}] },
+  });
+});
+
+test("it finds a demand for a signature of the handshake", async () => {
+  const { url } = await startServer(({ headers, body }, response) => {
+    const isSigned = headers["x-hub-signature-256"] !== undefined;
+    response.writeHead(isSigned ? 200 : 401).end(new URLSearchParams(body).get("hub_challenge") ?? "");
+  });
+  expect((await verify(url)).stdout).toContain("demands a signature of the handshake");
+});
+
+test.each<[string[], RegExp]>([
+  [["http://me:secret-word@127.0.0.1/"], /^url: (?!.*secret-word).*user name and password/],
+  [["http://a.example", "--timeout", "soon"], /number of seconds/],
+])("%j is wrong use: 2, and nothing on stdout with --json either", async (parameters, message) => {
+  expect(await verify(...parameters, "--json")).toMatchObject(wrongUse(message));
+});
+
+test("an endpoint that is slow is reported after two seconds, and what is given up is JSON", async () => {
+  const { url } = await startServer(() => undefined);
+  const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
+  const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
+  expect(said).toMatchObject({ exitCode: 1, stderr, json: { cause: "silent" } });
+});
+
+test("an endpoint that is out of reach is left at Ctrl-C, with 130", async () => {
+  const program = startProgram(["verify", await startDeafListener(), "--timeout", "3600"], { environment });
+  // The line after two seconds shows that the handshake is in progress.
+  await new Promise((resolve) => program.child.stderr?.once("data", resolve));
+  program.child.kill("SIGINT");
+  const stderr = expect.stringMatching(/interrupted\n$/);
+  expect(await program.ended).toMatchObject({ exitCode: 130, stdout: "", stderr });
+});

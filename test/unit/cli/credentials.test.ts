@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { Command } from "commander";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { addCredentialOptions, type CredentialOptions } from "../../../provider/cli/credential-options.js";
+import { askSecret, openCredentials } from "../../../provider/cli/credentials.js";
+import { UsageError } from "../../../provider/cli/usage-error.js";
+
+const API_KEY = "api-key-0123456789";
+const WRONG = "wrong-api-key-0123456789";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "apichat-credentials-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+});
+
+async function write(name: string, content: string, mode = 0o600): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content, { mode });
+  return path;
+}
+
+function open(options: CredentialOptions, environment: Record<string, string> = {}) {
+  for (const name of ["APICHAT_API_KEY", "APICHAT_CREDENTIALS"]) vi.stubEnv(name, environment[name]);
+  return openCredentials(options, () => undefined);
+}
+
+describe("a credential", () => {
+  test("comes from its file, the environment, the file of credentials: the first that has it", async () => {
+    const apiKeyFile = await write("good.key", `${API_KEY}\r\n`);
+    const good = await write("good.json", JSON.stringify({ apiKey: API_KEY }));
+    const wrong = await write("wrong.yaml", `apiKey: ${WRONG}\n`);
+    const places: [CredentialOptions, Record<string, string>][] = [
+      [{ apiKeyFile, credentials: wrong }, { APICHAT_API_KEY: WRONG }],
+      [{ credentials: wrong }, { APICHAT_API_KEY: API_KEY }],
+      [{ credentials: good }, { APICHAT_CREDENTIALS: wrong }],
+      [{}, { APICHAT_CREDENTIALS: good }],
+    ];
+    for (const [options, environment] of places) {
+      expect(await open(options, environment).secret("apiKey")).toBe(API_KEY);
+    }
+  });
+
+  test("in a file that others can read is warned of", async () => {
+    const credentials = await write("open.yaml", `apiKey: ${API_KEY}\n`, 0o644);
+    const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    expect(await open({ credentials }).findSecret("apiKey")).toBe(API_KEY);
+    expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open\.yaml.* 0644.*chmod 600 .*open\.yaml/);
+  });
+
+  test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
+    ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
+    ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*white space/],
+    ["in no file", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
+  ])("that is %s is wrong use, and nothing of it is shown", async (_, options, environment, message) => {
+    const failure: unknown = await open(options, environment)
+      .secret("apiKey")
+      .catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UsageError);
+    expect((failure as Error).message).toMatch(message);
+    expect((failure as Error).message).not.toContain(API_KEY);
+  });
+
+  test("of the wrong shape names line and field of its file, not the value", async () => {
+    const credentials = await write("bad.yaml", `apiKey: [ ${API_KEY} ]\n`);
+    await expect(open({ credentials }).secret("apiKey")).rejects.toMatchObject({
+      code: "invalid_config",
+      message: expect.stringMatching(/bad\.yaml:1:9: apiKey: must be a text, got a list; put it in quotes$/),
+    });
+  });
+
+  test.each([
+    ["--api-key", "APICHAT_API_KEY"],
+    ["--flow-api-key", "APICHAT_FLOW_API_KEY"],
+    ["--key", "APICHAT_VERIFICATION_KEY"],
+  ])("is no argument: %s is refused in words that name what to use", (flag, variable) => {
+    for (const words of [[flag, API_KEY], [`${flag}=${API_KEY}`]]) {
+      const command = addCredentialOptions(new Command(), ["apiKey", "flowApiKey", "verificationKey"]);
+      const refusal = `${flag} is no option, because others can see what it holds; set ${variable}, or name a file that holds it: ${flag}-file <file>`;
+      expect(() => command.parse(words, { from: "user" })).toThrow(new UsageError(refusal));
+    }
+  });
+});
+
+/** A terminal of which one can see what is shown and whether it echoes. */
+function openTerminal() {
+  const setRawMode = vi.fn<(raw: boolean) => void>();
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
+  const output = new PassThrough();
+  const onInterrupt = vi.fn<() => void>();
+  const answer = askSecret("Key: ", { input, output }, onInterrupt);
+  const shown = (): string => String(output.read() ?? "");
+  return { input, answer, shown, setRawMode, onInterrupt };
+}
+
+describe("a secret that is asked for on a terminal", () => {
+  test("is read up to the line break, and nothing of it is shown", async () => {
+    const { input, answer, shown, setRawMode, onInterrupt } = openTerminal();
+    // The terminal's own echo is off before anything can be typed.
+    expect(setRawMode.mock.calls).toEqual([[true]]);
+    input.write("the secreX\u007ft ü\r");
+    expect(await answer).toBe("the secret ü");
+    expect(shown()).toBe("Key: \n");
+    expect(setRawMode.mock.calls).toEqual([[true], [false]]);
+    expect(onInterrupt).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["the end of the input", "\u0004", 0],
+    ["Ctrl-C", "half a sec\u0003", 1],
+  ])("is undefined at %s", async (_, typed, interruptions) => {
+    const { input, answer, setRawMode, onInterrupt } = openTerminal();
+    input.write(typed);
+    expect(await answer).toBeUndefined();
+    expect(onInterrupt).toHaveBeenCalledTimes(interruptions);
+    expect(setRawMode.mock.calls.at(-1)).toEqual([false]);
+  });
+});

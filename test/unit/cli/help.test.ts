@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { fleetProgram } from "../../../provider/cli/fleet/index.js";
+import { apichatProgram } from "../../../provider/cli/program.js";
+
+/** A program, and every command of it that does something, by their whole names. */
+function listCommands(command: Command, name = command.name()): [string, Command][] {
+  const shown = command.createHelp().visibleCommands(command);
+  const below = shown.filter((one) => one.name() !== "help");
+  const isGroup = command.parent !== null && below.length > 0;
+  return [
+    ...(isGroup ? [] : [[name, command] as [string, Command]]),
+    ...below.flatMap((one) => listCommands(one, `${name} ${one.name()}`)),
+  ];
+}
+
+function helpOf(command: Command): string {
+  let help = "";
+  command.configureOutput({ writeOut: (text) => (help += text) });
+  command.outputHelp();
+  return help;
+}
+
+const fleet = fleetProgram({ name: "node fleet.ts", open: () => Promise.reject(new Error("not opened")) });
+
+test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
+  "the help of %s has examples and exit codes",
+  (name, command) => {
+    const help = helpOf(command);
+    expect(help).toMatch(/\nExamples?:\n {2}\$ /);
+    expect(help).toContain(name);
+    expect(help).toMatch(/\nExit codes?: 0 /);
+    expect(help).not.toContain("\u001b");
+  },
+);
