@@ -44,27 +44,29 @@ test.each([
   expect(await ended).toEqual({ exitCode: 130, signal: null, stdout: "", stderr });
 });
 
-describe("on a Node that is too old", () => {
-  const MESSAGE = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
-  const runOld = async (...words: string[]) => {
-    const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
-    const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
-    return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
-  };
+const TOO_OLD = /^(?:pulumi-)?apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2; install it from /;
 
-  test("apichat only reports that, before it loads anything", async () => {
-    const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
-    expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
-    expect(stderr.replace(/^error: /, "")).toMatch(MESSAGE);
-    const { error } = JSON.parse((await runOld(PROGRAM, "doctor", "--json")).stderr) as { error: object };
-    expect(error).toEqual({ code: "failed", message: expect.stringMatching(MESSAGE) });
-  });
+/** Runs Node, which says that it is an older one. */
+async function runOld(...words: string[]) {
+  const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
+  const hook = await writeFile("pretend.mjs", LIST_PACKAGES + pretend);
+  return execa(process.execPath, [`--import=${hook}`, ...words], { reject: false });
+}
 
-  test("nothing of the package can be loaded, and the error names the reason", async () => {
-    const load = `
-      const load = (path) => { try { require("pulumi-apichat" + path); } catch ({ code, message }) { return [code, message]; } };
-      console.log(JSON.stringify(["", "/dynamic", "/client", "/diagnosis", "/emulator", "/fleet"].map(load)));`;
-    const failures = JSON.parse((await runOld("-e", load)).stdout) as unknown[];
-    expect(failures).toEqual(Array(6).fill(["invalid_config", expect.stringMatching(MESSAGE)]));
-  });
+test("on a Node that is too old apichat only reports that, before it loads anything", async () => {
+  const { exitCode, stdout, stderr } = await runOld(PROGRAM, "--version");
+  expect([exitCode, stdout, stderr.split("\n").length]).toEqual([1, "", 1]);
+  expect(stderr.replace(/^error: /, "")).toMatch(TOO_OLD);
+  const { error } = JSON.parse((await runOld(PROGRAM, "doctor", "--json")).stderr) as { error: object };
+  expect(error).toEqual({ code: "failed", message: expect.stringMatching(TOO_OLD) });
+});
+
+test("on a Node that is too old nothing can be imported, and the error names the reason", async () => {
+  const load = `
+    const load = (path) => { try { require("pulumi-apichat" + path); } catch (error) { return error; } };
+    const errors = ["", "/dynamic", "/client", "/diagnosis", "/emulator", "/fleet"].map(load);
+    console.log(JSON.stringify(errors.map(({ code, message }) => ({ code, message }))));`;
+  const failures = JSON.parse((await runOld("-e", load)).stdout) as object[];
+  const failure = { code: "invalid_config", message: expect.stringMatching(TOO_OLD) };
+  expect(failures).toEqual(Array.from({ length: 6 }, () => failure));
 });

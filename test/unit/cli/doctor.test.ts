@@ -152,17 +152,17 @@ describe("apichat doctor, on a program", () => {
   });
 });
 
-describe("apichat doctor, on the network", () => {
-  /** The service with a workspace, and an endpoint that answers the handshake with the verification key. */
-  async function startNetwork() {
-    const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
-    const emulator = await startEmulator({ workspaces });
-    afterTests(() => emulator.close());
-    const { url } = await startEndpoint();
-    return { emulator, acme: emulator.workspace("acme"), url };
-  }
-  const KEYS = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
+/** The service with a workspace, and an endpoint that answers the handshake with the verification key. */
+async function startNetwork() {
+  const workspaces = ["acme", "globex"].map((name) => ({ name, apiKey: API_KEY }));
+  const emulator = await startEmulator({ workspaces });
+  afterTests(() => emulator.close());
+  const { url } = await startEndpoint();
+  return { emulator, acme: emulator.workspace("acme"), url };
+}
+const KEYS = { APICHAT_API_KEY: API_KEY, APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 
+describe("apichat doctor, on the network", () => {
   it("has the API key accepted and the handshake answered, and sends no message; wrong keys fail", async () => {
     const { emulator, acme, url } = await startNetwork();
     const { baseUrl, botUrl } = acme;
