@@ -48,11 +48,14 @@ describe("a credential", () => {
     }
   });
 
-  test("in a file that others can read is warned of", async () => {
-    const credentials = await write("open.yaml", `apiKey: ${API_KEY}\n`, 0o644);
+  test.each([
+    ["credentials", `apiKey: ${API_KEY}\n`],
+    ["apiKeyFile", API_KEY],
+  ])("in a file that others can read is warned of: %s", async (option, content) => {
+    const path = await write(`open-${option}`, content, 0o644);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-    expect(await open({ credentials }).findSecret("apiKey")).toBe(API_KEY);
-    expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open\.yaml.* 0644.*chmod 600 .*open\.yaml/);
+    expect(await open({ [option]: path }).findSecret("apiKey")).toBe(API_KEY);
+    expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*0644.*chmod 600 /);
   });
 
   test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
