@@ -55,7 +55,7 @@ describe("a credential", () => {
     const path = await write(`open-${option}`, content, 0o644);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     expect(await open({ [option]: path }).findSecret("apiKey")).toBe(API_KEY);
-    expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*0644.*chmod 600 /);
+    expect(stderr.mock.calls.join("")).toMatch(/^warning: .*open-\w+ .*chmod 600 /);
   });
 
   test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([

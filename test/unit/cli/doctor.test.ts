@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openCredentials } from "../../../provider/cli/credentials.js";
 import { runChecks } from "../../../provider/cli/doctor/run.js";
 import { startEmulator } from "../../../provider/emulator/index.js";
-import { freePort } from "../../support/http.js";
+import { afterTests, freePort } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
-import { afterTests, API_KEY, startEndpoint, VERIFICATION_KEY } from "../webhook/harness.js";
+import { API_KEY, startEndpoint, VERIFICATION_KEY } from "../webhook/harness.js";
 
 const QUERY_SECRET = "query-token-0123456789";
 
