@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { InboundKind } from "./message-kind.js";
+import { MEDIA_KINDS, type InboundKind } from "./message-kind.js";
 import { named, requestUrl, sentConversationId } from "./parts.js";
 
 /** zod schema of {@link Sender}. */
@@ -77,105 +77,46 @@ export const inboundButtonMessage = z.strictObject({
 /** A press of a button by a contact (section 4.2). */
 export interface InboundButtonMessage extends z.infer<typeof inboundButtonMessage> {}
 
-/** The four attachments differ only in `file_type`. */
-function describeAttachment<FileType extends string>(fileType: FileType) {
-  return z.strictObject({
-    /** The kind of the media: `image`, `audio`, `video` or `file`. */
-    file_type: z.literal(fileType),
-    /**
-     * Absolute http or https URL of the media.
-     * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
-     */
-    data_url: requestUrl,
-  });
-}
+/** zod schema of {@link MediaAttachment}. */
+export const mediaAttachment = z.strictObject({
+  /** The kind of the media. */
+  file_type: z.enum(MEDIA_KINDS),
+  /**
+   * Absolute http or https URL of the media.
+   * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
+   */
+  data_url: requestUrl,
+});
 
-/** The four attachment messages differ only in the kind of their attachment. */
-function describeAttachmentMessage<Attachment>(attachment: z.ZodType<Attachment>) {
-  return z.strictObject({
-    ...common,
-    /** `message_created`. */
-    event: z.literal("message_created"),
-    /** Empty: an attachment message has no text. */
-    content: z.literal(""),
-    /** Exactly one entry: the media. */
-    attachments: z.tuple([attachment]),
-  });
-}
+/** An image, a sound, a video or a file attached to a message (section 2.3). */
+export interface MediaAttachment extends z.infer<typeof mediaAttachment> {}
 
-/** zod schema of {@link ImageAttachment}. */
-export const imageAttachment = describeAttachment("image");
+/** zod schema of {@link InboundMediaMessage}. */
+export const inboundMediaMessage = z.strictObject({
+  ...common,
+  /** `message_created`. */
+  event: z.literal("message_created"),
+  /** Empty: an attachment message has no text. */
+  content: z.literal(""),
+  /** Exactly one entry: the media. */
+  attachments: z.tuple([named<MediaAttachment>(mediaAttachment)]),
+});
 
-/** An image attached to a message (section 2.3). */
-export interface ImageAttachment extends z.infer<typeof imageAttachment> {}
-
-/** zod schema of {@link InboundImageMessage}. */
-export const inboundImageMessage = describeAttachmentMessage(named<ImageAttachment>(imageAttachment));
-
-/** An image from a contact (section 4.2). */
-export interface InboundImageMessage extends z.infer<typeof inboundImageMessage> {}
-
-/** zod schema of {@link AudioAttachment}. */
-export const audioAttachment = describeAttachment("audio");
-
-/** A sound attached to a message (section 2.3). */
-export interface AudioAttachment extends z.infer<typeof audioAttachment> {}
-
-/** zod schema of {@link InboundAudioMessage}. */
-export const inboundAudioMessage = describeAttachmentMessage(named<AudioAttachment>(audioAttachment));
-
-/** A sound from a contact (section 4.2). */
-export interface InboundAudioMessage extends z.infer<typeof inboundAudioMessage> {}
-
-/** zod schema of {@link VideoAttachment}. */
-export const videoAttachment = describeAttachment("video");
-
-/** A video attached to a message (section 2.3). */
-export interface VideoAttachment extends z.infer<typeof videoAttachment> {}
-
-/** zod schema of {@link InboundVideoMessage}. */
-export const inboundVideoMessage = describeAttachmentMessage(named<VideoAttachment>(videoAttachment));
-
-/** A video from a contact (section 4.2). */
-export interface InboundVideoMessage extends z.infer<typeof inboundVideoMessage> {}
-
-/** zod schema of {@link FileAttachment}. */
-export const fileAttachment = describeAttachment("file");
-
-/** A file attached to a message (section 2.3). */
-export interface FileAttachment extends z.infer<typeof fileAttachment> {}
-
-/** zod schema of {@link InboundFileMessage}. */
-export const inboundFileMessage = describeAttachmentMessage(named<FileAttachment>(fileAttachment));
-
-/** A file from a contact (section 4.2). */
-export interface InboundFileMessage extends z.infer<typeof inboundFileMessage> {}
+/** An image, a sound, a video or a file from a contact (section 4.2). */
+export interface InboundMediaMessage extends z.infer<typeof inboundMediaMessage> {}
 
 /** zod schema of {@link InboundMessage}. */
-export const inboundMessage = z.union([
-  inboundTextMessage,
-  inboundButtonMessage,
-  inboundImageMessage,
-  inboundAudioMessage,
-  inboundVideoMessage,
-  inboundFileMessage,
-]);
+export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage, inboundMediaMessage]);
 
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */
-export type InboundMessage =
-  | InboundTextMessage
-  | InboundButtonMessage
-  | InboundImageMessage
-  | InboundAudioMessage
-  | InboundVideoMessage
-  | InboundFileMessage;
+export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
 /** The zod schema of each kind of message (section 4.2): a problem of one names its field, as that of their union does not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,
-  image: inboundImageMessage,
-  audio: inboundAudioMessage,
-  video: inboundVideoMessage,
-  file: inboundFileMessage,
+  image: inboundMediaMessage,
+  audio: inboundMediaMessage,
+  video: inboundMediaMessage,
+  file: inboundMediaMessage,
 };

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MEDIA_KINDS } from "./message-kind.js";
 import { named, receivedConversationId, receivedUrl, receivedUrlOrEmpty } from "./parts.js";
 
 /** What every delivery holds (section 2.4). */
@@ -31,43 +32,20 @@ export const outboundText = z.object({
 /** A text (section 2.4). */
 export interface OutboundText extends z.infer<typeof outboundText> {}
 
-/** The four kinds that are a file: they differ only in `type`. */
-function describeMedia<Type extends string>(type: Type) {
-  return z.object({
-    ...common,
-    /** The kind of the delivery: `image`, `audio`, `video` or `file`. */
-    type: z.literal(type),
-    /**
-     * Absolute http or https URL of the file.
-     * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
-     */
-    url: receivedUrl,
-  });
-}
+/** zod schema of {@link OutboundMedia}. */
+export const outboundMedia = z.object({
+  ...common,
+  /** The kind of the delivery. */
+  type: z.enum(MEDIA_KINDS),
+  /**
+   * Absolute http or https URL of the file.
+   * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]
+   */
+  url: receivedUrl,
+});
 
-/** zod schema of {@link OutboundImage}. */
-export const outboundImage = describeMedia("image");
-
-/** An image (section 2.4). */
-export interface OutboundImage extends z.infer<typeof outboundImage> {}
-
-/** zod schema of {@link OutboundAudio}. */
-export const outboundAudio = describeMedia("audio");
-
-/** A sound (section 2.4). */
-export interface OutboundAudio extends z.infer<typeof outboundAudio> {}
-
-/** zod schema of {@link OutboundVideo}. */
-export const outboundVideo = describeMedia("video");
-
-/** A video (section 2.4). */
-export interface OutboundVideo extends z.infer<typeof outboundVideo> {}
-
-/** zod schema of {@link OutboundFile}. */
-export const outboundFile = describeMedia("file");
-
-/** A file (section 2.4). */
-export interface OutboundFile extends z.infer<typeof outboundFile> {}
+/** An image, a sound, a video or a file (section 2.4). */
+export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 
 /** zod schema of {@link Button}. */
 export const button = z.object({
@@ -169,20 +147,10 @@ export interface OutboundGenericTemplate extends z.infer<typeof outboundGenericT
 /** zod schema of {@link OutboundMessage}; parseOutbound also says which kind it is. */
 export const outboundMessage = z.union([
   outboundText,
-  outboundImage,
-  outboundAudio,
-  outboundVideo,
-  outboundFile,
+  outboundMedia,
   outboundButtonTemplate,
   outboundGenericTemplate,
 ]);
 
 /** Every delivery of a known kind (section 2.4). Unknown fields are dropped. */
-export type OutboundMessage =
-  | OutboundText
-  | OutboundImage
-  | OutboundAudio
-  | OutboundVideo
-  | OutboundFile
-  | OutboundButtonTemplate
-  | OutboundGenericTemplate;
+export type OutboundMessage = OutboundText | OutboundMedia | OutboundButtonTemplate | OutboundGenericTemplate;

@@ -1,39 +1,27 @@
 import * as z from "zod";
-import { outboundKindOf, reviveConversationId, type OutboundKind } from "./message-kind.js";
+import { outboundKindOf, reviveConversationId, type MediaKind, type OutboundKind } from "./message-kind.js";
 import {
-  outboundAudio,
   outboundButtonTemplate,
-  outboundFile,
   outboundGenericTemplate,
-  outboundImage,
+  outboundMedia,
   outboundText,
-  outboundVideo,
-  type OutboundAudio,
   type OutboundButtonTemplate,
-  type OutboundFile,
   type OutboundGenericTemplate,
-  type OutboundImage,
+  type OutboundMedia,
   type OutboundMessage,
   type OutboundText,
-  type OutboundVideo,
 } from "./outbound.js";
 import {
-  receivedAudio,
   receivedButtonTemplate,
-  receivedFile,
   receivedGenericTemplate,
-  receivedImage,
+  receivedMedia,
   receivedText,
-  receivedVideo,
 } from "./received-outbound.js";
 
 /** A delivery of one of the seven kinds, with its kind. */
 export type KnownOutbound =
   | { kind: "text"; message: OutboundText }
-  | { kind: "image"; message: OutboundImage }
-  | { kind: "audio"; message: OutboundAudio }
-  | { kind: "video"; message: OutboundVideo }
-  | { kind: "file"; message: OutboundFile }
+  | { kind: MediaKind; message: OutboundMedia }
   | { kind: "button_template"; message: OutboundButtonTemplate }
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
@@ -93,20 +81,20 @@ function parseAs(shapes: Shapes, body: string | Uint8Array): ParsedOutbound {
 
 const SENT: Shapes = {
   text: outboundText,
-  image: outboundImage,
-  audio: outboundAudio,
-  video: outboundVideo,
-  file: outboundFile,
+  image: outboundMedia,
+  audio: outboundMedia,
+  video: outboundMedia,
+  file: outboundMedia,
   button_template: outboundButtonTemplate,
   generic_template: outboundGenericTemplate,
 };
 
 const RECEIVED: Shapes = {
   text: receivedText,
-  image: receivedImage,
-  audio: receivedAudio,
-  video: receivedVideo,
-  file: receivedFile,
+  image: receivedMedia,
+  audio: receivedMedia,
+  video: receivedMedia,
+  file: receivedMedia,
   button_template: receivedButtonTemplate,
   generic_template: receivedGenericTemplate,
 };

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MEDIA_KINDS } from "./message-kind.js";
 import {
   outboundText,
   type Button,
@@ -96,38 +97,19 @@ export const receivedText = z.object({
 /** A text (section 2.4). */
 interface ReceivedText extends z.input<typeof receivedText> {}
 
-function describeMedia<Type extends string>(type: Type) {
-  return z.object({
-    ...common,
-    /** The kind of the delivery: `image`, `audio`, `video` or `file`. */
-    type: z.literal(type),
-    /**
-     * Absolute http or https URL of the file, or one without its scheme, which is read as https.
-     * @pattern ^([Hh][Tt][Tt][Pp][Ss]?:)?//[^\s/?#]
-     */
-    url: converted<string, string>(receivedUrl, toAbsolute),
-  });
-}
+export const receivedMedia = z.object({
+  ...common,
+  /** The kind of the delivery. */
+  type: z.enum(MEDIA_KINDS),
+  /**
+   * Absolute http or https URL of the file, or one without its scheme, which is read as https.
+   * @pattern ^([Hh][Tt][Tt][Pp][Ss]?:)?//[^\s/?#]
+   */
+  url: converted<string, string>(receivedUrl, toAbsolute),
+});
 
-export const receivedImage = describeMedia("image");
-
-/** An image (section 2.4). */
-interface ReceivedImage extends z.input<typeof receivedImage> {}
-
-export const receivedAudio = describeMedia("audio");
-
-/** A sound (section 2.4). */
-interface ReceivedAudio extends z.input<typeof receivedAudio> {}
-
-export const receivedVideo = describeMedia("video");
-
-/** A video (section 2.4). */
-interface ReceivedVideo extends z.input<typeof receivedVideo> {}
-
-export const receivedFile = describeMedia("file");
-
-/** A file (section 2.4). */
-interface ReceivedFile extends z.input<typeof receivedFile> {}
+/** An image, a sound, a video or a file (section 2.4). */
+interface ReceivedMedia extends z.input<typeof receivedMedia> {}
 
 const receivedButton = z.object({
   /** `postback` is the only value shown. Missing and null are read as empty, here and in the other texts. */
@@ -243,10 +225,4 @@ interface ReceivedGenericTemplate extends z.input<typeof receivedGenericTemplate
  * specification shows. Unknown fields are dropped.
  */
 export type ReceivedOutbound =
-  | ReceivedText
-  | ReceivedImage
-  | ReceivedAudio
-  | ReceivedVideo
-  | ReceivedFile
-  | ReceivedButtonTemplate
-  | ReceivedGenericTemplate;
+  ReceivedText | ReceivedMedia | ReceivedButtonTemplate | ReceivedGenericTemplate;

@@ -2,13 +2,10 @@ import * as z from "zod";
 import type { InboundMessage } from "../../../schema/inbound.js";
 import type { MediaKind } from "../../../schema/message-kind.js";
 import {
-  outboundAudio,
   outboundButtonTemplate,
-  outboundFile,
   outboundGenericTemplate,
-  outboundImage,
+  outboundMedia,
   outboundText,
-  outboundVideo,
 } from "../../../schema/outbound.js";
 
 /** What the emulator fills in: whom a reply is for. */
@@ -34,10 +31,7 @@ export const flowReply = z.discriminatedUnion(
       ],
       { error: "must be button_template, generic_template, or left out for a text" },
     ),
-    outboundImage.omit(addressed).extend({ delayMs }).strict(),
-    outboundAudio.omit(addressed).extend({ delayMs }).strict(),
-    outboundVideo.omit(addressed).extend({ delayMs }).strict(),
-    outboundFile.omit(addressed).extend({ delayMs }).strict(),
+    outboundMedia.omit(addressed).extend({ delayMs }).strict(),
   ],
   { error: "must be text, image, audio, video or file" },
 );

@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, it } from "vitest";
 import { createDelivery, createResponder } from "../../../provider/responder/index.js";
 import type { Delivery } from "../../../provider/responder/index.js";
-import type { OutboundGenericTemplate, OutboundImage } from "../../../schema/index.js";
+import type { OutboundGenericTemplate, OutboundMedia } from "../../../schema/index.js";
 
 const KEY = "the key of the kinds";
 
@@ -54,6 +54,6 @@ it("tells the type of the message by the kind", async () => {
   }
   if (delivery.kind === "unknown") expectTypeOf(delivery.message).toBeUnknown();
   if (delivery.kind !== "image") throw new Error("not an image");
-  expectTypeOf(delivery.message).toEqualTypeOf<OutboundImage>();
+  expectTypeOf(delivery.message).toEqualTypeOf<OutboundMedia>();
   expect(delivery.message.url).toBe("https://files.example/1.png");
 });

@@ -1,4 +1,4 @@
-import { samples, type SampleName } from "../../../tools/schema/samples.ts";
+import { samples } from "../../../tools/schema/samples.ts";
 import {
   entryOf,
   extra,
@@ -14,6 +14,7 @@ import {
 } from "./corpus-values.js";
 
 const { sender } = samples.InboundTextMessage;
+const [attachment] = samples.InboundImageMessage.attachments;
 const acceptedInMessage: ValuesByPath = {
   conversation_id: [0, -7, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER],
   "sender.name": [""],
@@ -32,24 +33,6 @@ const rejectedInMessage: ValuesByPath = {
   "sender.extra": [1],
   ...extra,
 };
-
-function attachmentMessage(name: SampleName, fileType: string): CorpusEntry {
-  const attachment = { file_type: fileType, data_url: "https://cdn.example/a" };
-  return entryOf(name, "inbound", {
-    accepted: { ...acceptedInMessage, "attachments.0.data_url": urlsInRequests },
-    rejected: {
-      ...rejectedInMessage,
-      event: literal("message_created"),
-      content: [...requiredString, "a text"],
-      attachments: [missing, null, {}, "x", [], [attachment, attachment]],
-      "attachments.0": [null, "x", []],
-      "attachments.0.file_type": [...literal(fileType), fileType === "image" ? "audio" : "image"],
-      "attachments.0.data_url": requestUrl,
-      "attachments.0.extra": [1],
-      submitted_values: [[{ title: "Yes", payload: "YES" }]],
-    },
-  });
-}
 
 /** The six messages to the service (sections 2.3 and 4.2). */
 export const inboundCorpus: readonly CorpusEntry[] = [
@@ -87,8 +70,27 @@ export const inboundCorpus: readonly CorpusEntry[] = [
       attachments: [[]],
     },
   }),
-  attachmentMessage("InboundImageMessage", "image"),
-  attachmentMessage("InboundAudioMessage", "audio"),
-  attachmentMessage("InboundVideoMessage", "video"),
-  attachmentMessage("InboundFileMessage", "file"),
+  entryOf(
+    "InboundImageMessage",
+    "inbound",
+    {
+      accepted: {
+        ...acceptedInMessage,
+        "attachments.0.file_type": ["audio", "video", "file"],
+        "attachments.0.data_url": urlsInRequests,
+      },
+      rejected: {
+        ...rejectedInMessage,
+        event: literal("message_created"),
+        content: [...requiredString, "a text"],
+        attachments: [missing, null, {}, "x", [], [attachment, attachment]],
+        "attachments.0": [null, "x", []],
+        "attachments.0.file_type": [...literal("image"), "text"],
+        "attachments.0.data_url": requestUrl,
+        "attachments.0.extra": [1],
+        submitted_values: [[{ title: "Yes", payload: "YES" }]],
+      },
+    },
+    "InboundMediaMessage",
+  ),
 ];

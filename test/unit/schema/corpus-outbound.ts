@@ -1,4 +1,4 @@
-import { samples, type SampleName } from "../../../tools/schema/samples.ts";
+import { samples } from "../../../tools/schema/samples.ts";
 import {
   entryOf,
   literal,
@@ -32,12 +32,6 @@ function rejectedInButton(path: string): ValuesByPath {
   };
 }
 
-const mediaDelivery = (name: SampleName, type: string): CorpusEntry =>
-  entryOf(name, "outbound", {
-    accepted: { ...acceptedInDelivery, url: ["http://localhost:1/a b.png", "HTTPS://cdn.example"] },
-    rejected: { ...rejectedInDelivery, type: [...literal(type), "text"], url: receivedUrl },
-  });
-
 /** The seven kinds of deliveries (section 2.4). */
 export const outboundCorpus: readonly CorpusEntry[] = [
   entryOf("OutboundText", "outbound", {
@@ -49,10 +43,19 @@ export const outboundCorpus: readonly CorpusEntry[] = [
       content_type: ["button_template", "", 5],
     },
   }),
-  mediaDelivery("OutboundImage", "image"),
-  mediaDelivery("OutboundAudio", "audio"),
-  mediaDelivery("OutboundVideo", "video"),
-  mediaDelivery("OutboundFile", "file"),
+  entryOf(
+    "OutboundImage",
+    "outbound",
+    {
+      accepted: {
+        ...acceptedInDelivery,
+        type: ["audio", "video", "file"],
+        url: ["http://localhost:1/a b.png", "HTTPS://cdn.example"],
+      },
+      rejected: { ...rejectedInDelivery, type: [...literal("image"), "text"], url: receivedUrl },
+    },
+    "OutboundMedia",
+  ),
   entryOf("OutboundButtonTemplate", "outbound", {
     accepted: {
       ...acceptedInDelivery,

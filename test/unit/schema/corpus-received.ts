@@ -18,10 +18,6 @@ const writtenInDelivery: Written[] = [
   ["private", [missing, null, "", 0, "0", "false"], false],
   ["private", [1, "1", "true"], true],
 ];
-const writtenInMedia: Written[] = [
-  ...writtenInDelivery,
-  ["url", ["//cdn.example/a b.png"], "https://cdn.example/a b.png"],
-];
 const emptyText = [missing, null];
 const emptyList = [missing, null, "", [], {}];
 const writtenButtons = (path: string): Written[] => [
@@ -39,10 +35,7 @@ const writtenButtons = (path: string): Written[] => [
 /** By the name of a sample. */
 export const written = {
   OutboundText: [...writtenInDelivery, ["text", [42], "42"], ["content_type", [""], null]],
-  OutboundImage: writtenInMedia,
-  OutboundAudio: writtenInMedia,
-  OutboundVideo: writtenInMedia,
-  OutboundFile: writtenInMedia,
+  OutboundImage: [...writtenInDelivery, ["url", ["//cdn.example/a b.png"], "https://cdn.example/a b.png"]],
   OutboundButtonTemplate: [
     ...writtenInDelivery,
     ["text", emptyText, ""],
@@ -78,7 +71,6 @@ const rejectedInDelivery: ValuesByPath = {
   message_type: ["incoming", "Outgoing", 0, false],
   private: [2, "no", "FALSE", [], {}],
 };
-const rejectedInMedia: ValuesByPath = { ...rejectedInDelivery, url: [...receivedUrl, "///a", "//"] };
 const notLists = ["x", 5, true, ["x"], { 1: "x" }, { type: "postback" }];
 const rejectedButtons = (path: string): ValuesByPath => ({
   [path]: notLists,
@@ -95,10 +87,11 @@ const rejected: Record<WrittenName, ValuesByPath> = {
     text: [missing, null, ...notTexts],
     content_type: ["button_template", 5, []],
   },
-  OutboundImage: { ...rejectedInMedia, type: literal("image") },
-  OutboundAudio: { ...rejectedInMedia, type: literal("audio") },
-  OutboundVideo: { ...rejectedInMedia, type: literal("video") },
-  OutboundFile: { ...rejectedInMedia, type: literal("file") },
+  OutboundImage: {
+    ...rejectedInDelivery,
+    type: [...literal("image"), "text"],
+    url: [...receivedUrl, "///a", "//"],
+  },
   OutboundButtonTemplate: {
     ...rejectedInDelivery,
     type: literal("text"),
@@ -129,7 +122,7 @@ const rejected: Record<WrittenName, ValuesByPath> = {
 /** What is accepted of each field: as the specification has it, and as it may be written otherwise. */
 function acceptedIn(name: WrittenName): ValuesByPath {
   const accepted: Record<string, unknown[]> = {};
-  const bySpecification = outboundCorpus.find(({ shape }) => shape.name === name)?.accepted ?? {};
+  const bySpecification = outboundCorpus.find(({ shape }) => shape.valid === samples[name])?.accepted ?? {};
   for (const [path, values] of [...Object.entries(bySpecification), ...written[name]]) {
     (accepted[path] ??= []).push(...values);
   }
@@ -140,7 +133,7 @@ const zodByName: Record<string, unknown> = { ...received };
 
 /** The seven kinds of deliveries (section 2.4) as they may be written. */
 export const receivedCorpus: readonly CorpusEntry[] = (Object.keys(written) as WrittenName[]).map((name) => {
-  const type = name.replace("Outbound", "Received");
+  const type = name === "OutboundImage" ? "ReceivedMedia" : name.replace("Outbound", "Received");
   const ref = `received-outbound.schema.json#/definitions/${type}`;
   const zod = zodByName[`r${type.slice(1)}`] as z.ZodType;
   return {

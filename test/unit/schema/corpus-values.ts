@@ -25,16 +25,20 @@ export interface CorpusEntry {
 
 const zodByName: Record<string, unknown> = { ...shapes };
 
-/** The entry of a type in a generated file, or the whole of one; its zod schema is named as it is, in lower case. */
+/**
+ * The entry of a type in a generated file, or the whole of one; its zod schema is named as it is, in lower case. The name is
+ * the sample's unless another is given.
+ */
 export function entryOf(
-  name: SampleName,
+  sample: SampleName,
   file: string,
   values: Pick<CorpusEntry, "accepted" | "rejected">,
+  name: string = sample,
 ): CorpusEntry {
   const isWhole = file === name.replaceAll(/(?<!^)[A-Z]/g, "-$&").toLowerCase() || file === "handshake";
   const ref = `${file}.schema.json#${isWhole ? "" : `/definitions/${name}`}`;
   const zod = zodByName[name.charAt(0).toLowerCase() + name.slice(1)] as z.ZodType;
-  return { shape: { name, ref, zod, valid: samples[name] }, ...values };
+  return { shape: { name, ref, zod, valid: samples[sample] }, ...values };
 }
 
 export const notStrings = [5, true, null, ["x"], { x: "x" }];
