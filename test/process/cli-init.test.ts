@@ -30,24 +30,30 @@ const readManifest = async (path: string) =>
   JSON.parse(await readFile(join(path, "package.json"), "utf8")) as typeof packageJson;
 
 describe("apichat init", () => {
-  test.each([
-    ["for the emulator", []],
-    ["for a service elsewhere", REAL],
-  ])("writes a program that compiles: %s", async (_, parameters) => {
-    const project = join(folder, "My Webhooks");
-    expect(await init(project, ...parameters)).toMatchObject({ folder: project, files: FILES });
-    expect(await readdir(project)).toEqual(FILES.toSorted());
-    expect(await readFile(join(project, "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
-    expect(await readFile(join(project, "index.ts"), "utf8")).toMatch(
-      /^export const bot_url = .*\n^export const status = /m,
-    );
-    await symlink(join(repository, "node_modules"), join(project, "node_modules"));
+  test("writes programs that compile, for the emulator and for a service elsewhere", async () => {
+    const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
+    expect(await init(projects[0])).toMatchObject({ folder: projects[0], files: FILES });
+    await init(projects[1], ...REAL);
+    for (const project of projects) {
+      expect(await readdir(project)).toEqual(FILES.toSorted());
+      expect(await readFile(join(project, "index.ts"), "utf8")).toMatch(
+        /^export const bot_url = .*\n^export const status = /m,
+      );
+    }
+    expect(await readFile(join(projects[0], "Pulumi.yaml"), "utf8")).toMatch(/^name: "my-webhooks"$/m);
+    // Both have the same settings, so one run of the compiler does.
+    const files = projects.map((project) => join(project, "index.ts"));
+    const tsconfig = { extends: join(projects[0], "tsconfig.json"), files };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
+    await symlink(join(repository, "node_modules"), join(folder, "node_modules"));
     const tsc = join(repository, "node_modules/.bin/tsc");
-    expect((await execa(tsc, ["-p", "."], { cwd: project, reject: false })).stdout).toBe("");
+    expect((await execa(tsc, ["-p", "."], { cwd: folder, reject: false })).stdout).toBe("");
   });
 
-  test("names what the examples name, and the package from where it was run", async () => {
+  test("names what the examples name, and the package from where it was run, beside the files of others", async () => {
+    await mkdir(join(folder, ".git"));
     await init(folder);
+    expect(await readdir(folder)).toEqual([...FILES, ".git"].toSorted());
     const { engines, devDependencies, dependencies } = await readManifest(
       join(repository, "examples/quickstart"),
     );
@@ -66,12 +72,6 @@ describe("apichat init", () => {
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);
     expect(await readFile(join(folder, "index.ts"), "utf8")).toBe("mine");
-  });
-
-  test("keeps other files of a folder as they are", async () => {
-    await mkdir(join(folder, ".git"));
-    await init(folder);
-    expect(await readdir(folder)).toEqual([...FILES, ".git"].toSorted());
   });
 
   test("leaves nothing of its own where it cannot write all", async () => {
