@@ -160,9 +160,9 @@ describe("apichat listen", () => {
   );
 });
 
-describe("apichat listen, used wrongly", () => {
-  const runListen = (...parameters: string[]) => runCli(["listen", "--json", ...parameters], { environment });
+const runListen = (...parameters: string[]) => runCli(["listen", "--json", ...parameters], { environment });
 
+describe("apichat listen, used wrongly", () => {
   it.each([
     [["--port", "70000"], /0 to 65535/],
     [["--path", "hooks"], /must start with "\/"/],
