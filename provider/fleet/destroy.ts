@@ -1,8 +1,10 @@
+import { rm } from "node:fs/promises";
 import { failureOf } from "./failures.js";
 import { readIndex, updateIndex } from "./index-stack.js";
 import type { RunOptions } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { FleetReport } from "./reports.js";
+import { unfinishedFile } from "./rotate.js";
 import { announce, beginRun, runStacks, toReport, type FleetContext } from "./run.js";
 
 /** Removes the webhooks and the stacks of the fleet; the index stack last, and only if all others were removed. */
@@ -15,6 +17,8 @@ export async function destroyFleet(context: FleetContext, options: RunOptions): 
     run,
     stacks.map((stack) => ({ action: "destroy", stack })),
   );
+  // A rotation that did not end has no workspace any more.
+  if (ran.outcome === "done" && options.shard === undefined) await rm(unfinishedFile(run), { force: true });
   const index = indexStackName(run.fleet.name);
   // Shares leave it to the report that joins theirs.
   if (!run.existing.has(index) || options.shard !== undefined) return toReport(run, ran);

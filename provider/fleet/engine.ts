@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { makeFolders, writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { REPORT_VARIABLE } from "../lib/provider-process.js";
@@ -34,9 +34,7 @@ export interface TaskOptions {
 }
 
 /** For language hosts that do not know the option `typescript` of Pulumi.yaml: Node itself runs the program. */
-const WITHOUT_TS_NODE = {
-  NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT`,
-};
+const WITHOUT_TS_NODE = "--import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT";
 
 /** What `preview --expect-no-changes` ends with if there are changes. */
 const CHANGES_FOUND = 7;
@@ -45,21 +43,22 @@ const CHANGES_FOUND = 7;
 export class Engine {
   readonly #fleet: ResolvedFleet;
   readonly #environment: Readonly<Record<string, string>>;
+  /** The API key of the environment, for workspaces whose listing has none. An empty variable counts as none. */
+  readonly apiKey: string | undefined;
   /** Whether states are written after each resource: only then a killed run keeps its random keys. Set where such a key is made. */
   #checkpoints: boolean;
   /** Takes the API keys out of what a program or the engine prints. */
   readonly #redact: Redact;
 
   constructor(fleet: ResolvedFleet, environment: Readonly<Record<string, string>>) {
+    const all = { ...process.env, ...environment };
     this.#fleet = fleet;
-    this.#environment = environment;
-    const listed = fleet.workspaces.flatMap(({ apiKey }) => apiKey ?? []);
-    const named = [environment["APICHAT_API_KEY"], process.env["APICHAT_API_KEY"]].flatMap(
-      (key) => key || [],
-    );
-    this.#redact = createRedactor([...listed, ...named]);
-    const own = environment["PULUMI_SKIP_CHECKPOINTS"] ?? process.env["PULUMI_SKIP_CHECKPOINTS"];
-    this.#checkpoints = own !== undefined && own !== "true" && own !== "1";
+    const nodeOptions = [all["NODE_OPTIONS"] ?? "", WITHOUT_TS_NODE].join(" ").trim();
+    this.#environment = { ...environment, NODE_OPTIONS: nodeOptions };
+    this.apiKey = all["APICHAT_API_KEY"] || undefined;
+    const listed = fleet.workspaces.map(({ apiKey }) => apiKey);
+    this.#redact = createRedactor([...listed, this.apiKey].filter((key) => key !== undefined));
+    this.#checkpoints = !["true", "1"].includes(all["PULUMI_SKIP_CHECKPOINTS"] ?? "true");
   }
 
   /** Writes the project that the engine runs: a program of one line. */
@@ -106,7 +105,7 @@ export class Engine {
     if (!exists) await this.#init(stack);
     await this.#withProgram({ outputs }, async (variables) => {
       const args = ["up", "--yes", "--skip-preview", "--stack", stack];
-      const environment = { ...this.#environment, ...variables, ...WITHOUT_TS_NODE };
+      const environment = { ...this.#environment, ...variables };
       await askPulumi({ args, folder: this.#fleet.folder, environment });
     });
   }
@@ -131,7 +130,8 @@ export class Engine {
       await this.#finish(task, exists, ran);
     });
     const isStopped = options.signal.aborted && !isComplete(ran);
-    const report = toReport(task, ran, { failure, isStopped, redact: this.#redact });
+    const hidden = failure && { ...failure, message: this.#redact(failure.message) };
+    const report = toReport(name, ran, { failure: hidden, isStopped });
     return { ...report, seconds: (performance.now() - started) / 1000 };
   }
 
@@ -141,7 +141,7 @@ export class Engine {
   }
 
   async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: Ran): Promise<void> {
-    if (action === "up" && ran.end.code === 0) await this.#forgetPending(name, refresh, ran.reader);
+    if (action === "up" && ran.code === 0) await this.#forgetPending(name, refresh, ran.reader);
     // A preview needs a stack, and is to leave none behind.
     if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
   }
@@ -149,6 +149,7 @@ export class Engine {
   async #command(task: StackTask, options: TaskOptions): Promise<Ran> {
     const { action, stack, rotation } = task;
     const { signal, onEvent, callsPerOrigin } = options;
+    const { folder } = this.#fleet;
     const asked = rotation === undefined ? {} : { rotation };
     const reader = new EventReader({ stack: stack.name, isRefresh: action === "refresh", ...asked, onEvent });
     const { program, rotations } = this.#fleet;
@@ -158,23 +159,24 @@ export class Engine {
     const call = (variables: Record<string, string>): Promise<PulumiEnd> =>
       callPulumi({
         args: argsOf(task),
-        folder: this.#fleet.folder,
+        folder,
         environment: {
           ...this.#environment,
           ...variables,
           [REPORT_VARIABLE]: "json",
           [CALLS_VARIABLE]: String(callsPerOrigin),
           PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
-          ...WITHOUT_TS_NODE,
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
         },
         signal,
         onEvent: (event) => reader.read(this.#withoutKeys(event)),
       });
-    // The engine refreshes and destroys without the program.
-    if (action === "refresh" || action === "destroy") return { end: await call({}), reader };
     const run = (): Promise<PulumiEnd> => this.#withProgram(file, call);
-    return { end: await (action === "up" ? this.#marked(stack.name, run) : run()), reader };
+    // The engine refreshes and destroys without the program.
+    const runs = { preview: run, up: () => this.#marked(stack.name, run), refresh: call, destroy: call };
+    const end = await runs[action]({});
+    const reason = this.#redact(addUnlock(reasonOf(end), { folder, stack: stack.name }));
+    return { code: end.code, reason, reader };
   }
 
   #withoutKeys(event: EngineEvent): EngineEvent {
@@ -276,38 +278,38 @@ function argsOf({ action, stack, refresh = false, expectNoChanges = false }: Sta
 }
 
 /** What the engine says of a lock names its owner, on lines of its own. */
-const addUnlock = (reason: string, stack: string): string =>
-  /currently locked|\[409\]|already in progress/.test(reason)
-    ? `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: pulumi cancel --stack ${stack}`
-    : reason;
+function addUnlock(reason: string, { folder, stack }: { folder: string; stack: string }): string {
+  if (!/currently locked|\[409\]|already in progress/.test(reason)) return reason;
+  const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${stack}`;
+  return `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: ${command}`;
+}
 
-/** One command of the engine, and what it reported. */
-interface Ran {
-  end: PulumiEnd;
+/** One command of the engine: what it reported, and how it ended. */
+interface Ran extends Pick<PulumiEnd, "code"> {
+  /** Why it failed, if it did. */
+  reason: string;
   reader: EventReader;
 }
 
-const isComplete = (ran: Ran | undefined): boolean => ran?.end.code === 0 || ran?.end.code === CHANGES_FOUND;
+const isComplete = (ran: Ran | undefined): boolean => ran?.code === 0 || ran?.code === CHANGES_FOUND;
 
 function toReport(
-  { stack: { name } }: StackTask,
+  stack: string,
   ran: Ran | undefined,
-  { failure, isStopped, redact }: { failure: Failure | undefined; isStopped: boolean; redact: Redact },
+  { failure, isStopped }: { failure: Failure | undefined; isStopped: boolean },
 ): StackReport {
   const read = ran?.reader.result() ?? { webhooks: [], notes: [], randomKeys: 0, failures: [] };
-  const all = [...failuresOf(name, ran, read.failures), ...(failure === undefined ? [] : [failure])].map(
-    (one) => ({ ...one, message: redact(one.message) }),
-  );
+  const all = [...failuresOf(stack, ran, read.failures), ...(failure === undefined ? [] : [failure])];
   const failures = isStopped ? all.filter(({ workspace }) => workspace !== undefined) : all;
   const outcome = isStopped ? "stopped" : failures.length > 0 ? "failed" : "done";
-  return { ...read, ...findUnseen(name, ran, read), stack: name, outcome, seconds: 0, failures };
+  return { ...read, ...findUnseen(stack, ran, read), stack, outcome, seconds: 0, failures };
 }
 
 /** What concerns the whole run is no news beside a failure of one workspace. */
 function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failure[] {
   if (read.some(({ workspace }) => workspace !== undefined)) return read;
   if (ran === undefined || isComplete(ran)) return [];
-  return read.length > 0 ? read : [{ stack, message: addUnlock(reasonOf(ran.end), stack) }];
+  return read.length > 0 ? read : [{ stack, message: ran.reason }];
 }
 
 /** The engine counts changes that no webhook and no other resource shows, such as of a provider: then the stack has changed. */
@@ -318,6 +320,6 @@ function findUnseen(
 ): Pick<StackReport, "others"> {
   const isSeen =
     others !== undefined || webhooks.some(({ change, drift }) => change !== "same" || drift !== undefined);
-  if (isSeen || ran?.end.code !== CHANGES_FOUND) return {};
+  if (isSeen || ran?.code !== CHANGES_FOUND) return {};
   return { others: [{ name: stack, type: "pulumi:pulumi:Stack", change: "update" }] };
 }

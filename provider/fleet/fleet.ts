@@ -63,7 +63,7 @@ export async function openFleet(
   await engine.prepare();
   const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
-  const context: FleetContext = { fleet, stacks, engine, environment };
+  const context: FleetContext = { fleet, stacks, engine };
   return {
     name: fleet.name,
     project: fleet.project,

@@ -207,13 +207,11 @@ function countSeen(all: readonly Seen[]): Pick<FleetPlan, "creates" | "unknownRe
 }
 
 async function observeCreate(
-  { environment, stop }: Run,
+  { engine, stop }: Run,
   { stack, webhook }: Create,
   listed: ListedWorkspace | undefined,
 ): Promise<Seen> {
-  // An empty variable counts as none, as everywhere.
-  const ofEnvironment = environment["APICHAT_API_KEY"] ?? process.env["APICHAT_API_KEY"];
-  const apiKey = listed?.apiKey ?? (ofEnvironment || undefined);
+  const apiKey = listed?.apiKey ?? engine.apiKey;
   if (stop.signal.aborted) return NOT_ASKED;
   if (listed === undefined || apiKey === undefined) return NO_KEY;
   try {

@@ -22,8 +22,6 @@ export interface FleetContext {
   /** All of them, also those without workspaces. */
   stacks: readonly PlacedStack[];
   engine: Engine;
-  /** For the engine and the provider, over what this process has. */
-  environment: Readonly<Record<string, string>>;
 }
 
 /** One run over the stacks of a fleet, or over one share of them. */

@@ -71,7 +71,8 @@ describe("the engine's command for a stack", () => {
     ],
   ] as const)("of %j", async (task, args, skipsCheckpoints) => {
     await answer({ "stack export": EXPORTED });
-    const { run, work } = await openEngine({}, { PULUMI_BACKEND_URL: "file:///state" });
+    const environment = { PULUMI_BACKEND_URL: "file:///state", NODE_OPTIONS: "--no-warnings" };
+    const { run, work } = await openEngine({}, environment);
 
     expect(await run({ ...task, rotation: "2026-12" })).toMatchObject({ stack: STACK, outcome: "done" });
 
@@ -82,6 +83,7 @@ describe("the engine's command for a stack", () => {
       env: {
         APICHAT_CALLS_PER_ORIGIN: "3",
         APICHAT_REPORT: "json",
+        NODE_OPTIONS: expect.stringMatching(/^--no-warnings --import=/),
         PULUMI_BACKEND_URL: "file:///state",
         PULUMI_SKIP_CHECKPOINTS: skipsCheckpoints,
       },
@@ -104,6 +106,17 @@ describe("the engine's command for a stack", () => {
       "index.mjs",
       "package.json",
     ]);
+  });
+
+  it.each([
+    [{}, undefined],
+    [{ APICHAT_API_KEY: "of-the-process" }, "of-the-process"],
+    [{ APICHAT_API_KEY: "" }, undefined],
+  ])("has the API key of the environment, or else of the process, given %j", async (given, apiKey) => {
+    vi.stubEnv("APICHAT_API_KEY", "");
+    expect((await openEngine({}, given)).engine.apiKey).toBe(apiKey);
+    vi.stubEnv("APICHAT_API_KEY", "of-the-process");
+    expect((await openEngine()).engine.apiKey).toBe("of-the-process");
   });
 
   it("removes the program files that killed runs have left, and none of a run of now", async () => {
@@ -161,7 +174,7 @@ describe("a stack that fails", () => {
     [
       "its lock's owner and the command, in one line",
       { errors: LOCKED, code: 1 },
-      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --stack test-0-of-1$/,
+      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --cwd \S+\/\.fleet\/test --stack test-0-of-1$/,
     ],
     [
       "a lock of Pulumi Cloud",
@@ -182,6 +195,16 @@ describe("a stack that fails", () => {
       "what an event says",
       { lines: [printed("the program threw", "error")], code: 1 },
       /^the program threw$/,
+    ],
+    [
+      "no API key that an event names",
+      { lines: [printed("refused the-api-key-of-acme", "error")], code: 1 },
+      /^refused \[redacted\]$/,
+    ],
+    [
+      "no API key that the engine prints",
+      { errors: "error: the-api-key-of-acme?", code: 1 },
+      /^\[redacted\]\?$/,
     ],
     ["the exit code alone", { code: 3 }, /^pulumi ended with exit code 3$/],
     ["the start of an event that was cut", { lines: ['{"sequence":7,"timest'], code: 1 }, /sequence/],

@@ -48,8 +48,9 @@ export const botUrlsOf = (names: readonly string[]): Record<string, string> =>
 /** Stands in for the engine: holds which workspaces each stack has, and reports what the engine would. */
 class FakeEngine implements Pick<
   Engine,
-  "run" | "listStacks" | "readOutputs" | "writeOutputs" | "removeStack"
+  "run" | "listStacks" | "readOutputs" | "writeOutputs" | "removeStack" | "apiKey"
 > {
+  apiKey: string | undefined;
   readonly backend = new Map<string, Set<string>>();
   /** What was written to the index stack, in order. */
   readonly indexes: FleetIndex[] = [];
@@ -139,7 +140,7 @@ async function openIn(definition: FleetDefinition, engine: FakeEngine): Promise<
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, fleet.stacks ?? 4);
   const events: FleetEvent[] = [];
   return {
-    context: { fleet, stacks, engine: engine as unknown as Engine, environment: {} },
+    context: { fleet, stacks, engine: engine as unknown as Engine },
     engine,
     events,
     onEvent: (event) => void events.push(event),

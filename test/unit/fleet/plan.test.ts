@@ -164,12 +164,9 @@ describe("what a plan asks the service, on the emulator", () => {
 
   it("takes the API key of the environment for workspaces without one", async () => {
     const emulator = await startService({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
-    const { context } = await openTestFleet(listAt(emulator, { apiKey: undefined }));
-    vi.stubEnv("APICHAT_API_KEY", undefined);
+    const { context, engine } = await openTestFleet(listAt(emulator, { apiKey: undefined }));
     expect((await planFleet(context, {})).creates).toMatchObject({ unknown: 1 });
-    const given = { ...context, environment: { APICHAT_API_KEY: API_KEY } };
-    expect((await planFleet(given, {})).creates).toMatchObject({ free: 1 });
-    vi.stubEnv("APICHAT_API_KEY", API_KEY);
+    engine.apiKey = API_KEY;
     expect((await planFleet(context, {})).creates).toMatchObject({ free: 1 });
   });
 

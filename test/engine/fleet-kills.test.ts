@@ -1,0 +1,182 @@
+import { hash, randomInt } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
+import { toNodeListener } from "pulumi-apichat/responder/node";
+import type { DeliveryRecord } from "pulumi-apichat/emulator";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandsIn, type Command } from "../support/command.ts";
+import { SEED } from "../support/derived-keys.ts";
+import { afterTests } from "../support/http.ts";
+import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts";
+import { signalIfAlive } from "../support/processes.ts";
+import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support/scene.ts";
+
+/** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
+const isLong = process.env["npm_lifecycle_event"] === "test:kills";
+const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
+const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 2));
+
+const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
+const FLEET = { name: "killed", stacks: 4 };
+const DELIVERY_EVERY_MS = 20;
+
+/** From 0 up to 1; the same for the same seed. */
+const random = (of: string): number =>
+  Number.parseInt(hash("sha256", `${SEED_OF_KILLS} ${of}`).slice(0, 12), 16) / 2 ** 48;
+
+const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
+  round: index + 1,
+  action: (["up", "rotate", "destroy"] as const)[index % 3] ?? "up",
+  /** Which of its processes are killed. */
+  target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
+  /** After so many changes at the service, and so much time. */
+  changes: Math.floor(NAMES.length * random(`${index} changes`)),
+  delayMs: Math.floor(1500 * random(`${index} delay`)),
+}));
+
+let scene: Scene;
+let folder: FleetFolder;
+let startShell: (line: string) => Command;
+let rotations = ["r0"];
+const deliveries: DeliveryRecord[] = [];
+
+const keyOf = async (subject: string): Promise<string | undefined> =>
+  (await deriveVerificationKeys(SEED, { subject, rotations }))[0];
+
+/** The receiver knows the seed and the rotations. The path is the workspace. */
+const receiver = toNodeListener({
+  answer: async (request) => {
+    const subject = new URL(request.url, "http://endpoint").pathname.slice(1);
+    const verificationKeys = await deriveVerificationKeys(SEED, { subject, rotations });
+    return createResponder({ verificationKeys, onDelivery: () => undefined }).answer(request);
+  },
+});
+
+beforeAll(async () => {
+  scene = await openScene(NAMES);
+  scene.endpoint.answerWith(receiver);
+  folder = await createFleetFolder(scene, {
+    urls: Object.fromEntries(NAMES.map((name) => [name, `${scene.endpoint.url}/${name}`])),
+    key: 'new VerificationKey(name, { derivedFrom: process.env.KEY_SEED ?? "", rotations }).current',
+    environment: { KEY_SEED: SEED },
+  });
+  const start = commandsIn(folder.path, scene.backend.environment);
+  startShell = (line) => start("bash", "-c", line);
+  const timer = setInterval(() => void deliver(registeredWorkspaces(scene)), DELIVERY_EVERY_MS);
+  afterTests(() => clearInterval(timer));
+});
+
+let sent = 0;
+
+/** The service delivers to one of these workspaces, in turn. */
+async function deliver(names: readonly string[]): Promise<void> {
+  const name = names[(sent += 1) % names.length];
+  if (name === undefined) return;
+  const message = { type: "text", message_type: "outgoing", private: false, text: "hello" } as const;
+  const party = { sender_id: "7", conv_id: sent };
+  deliveries.push(await scene.emulator.workspace(name).deliver({ ...party, ...message }));
+}
+
+const changes = (): number => [...callsOf(scene, "set-webhook"), ...callsOf(scene, "delete-webhook")].length;
+
+/** Runs the command, and kills it in its middle. */
+async function runAndKill({
+  action,
+  target,
+  changes: most,
+  delayMs,
+}: (typeof rounds)[number]): Promise<void> {
+  const before = changes();
+  const command = start(action);
+  let hasEnded = false;
+  void command.done.then(() => (hasEnded = true));
+  await expect
+    .poll(() => hasEnded || changes() - before >= most, { timeout: 120_000, interval: 10 })
+    .toBe(true);
+  await sleep(delayMs);
+  const engines = await enginesOf(command);
+  const engine = engines[most % engines.length];
+  if (target === "an engine" && engine) signalIfAlive(engine.pid, "SIGKILL");
+  else if (target === "the command") command.kill();
+  else await command.killEverything();
+  await command.done;
+  // The engines of a killed command end when they have nobody to report to.
+  await expect.poll(() => enginesOf(command), { timeout: 120_000 }).toEqual([]);
+}
+
+const enginesOf = async (command: Command) =>
+  (await command.processes()).filter(({ commandLine: [file = ""] }) => /(^|\/)pulumi$/.test(file));
+
+function start(action: string, isLater = false): Command {
+  const how = action === "up" ? [isLater ? "--only-failed" : "--skip-plan"] : [];
+  return folder.start(action, "--yes", ...how);
+}
+
+/** Runs the command again, and cancels as it prints, until it is done. Gives how often it ran. */
+async function converge(action: string): Promise<number> {
+  for (let runs = 1; ; runs += 1) {
+    const { exitCode, output } = await start(action, runs > 1).done;
+    if (exitCode === 0) return runs;
+    const cancels = new Set(output.match(/pulumi cancel --cwd \S+ --stack [\w-]+/g));
+    expect([...cancels], output).not.toEqual([]);
+    expect(runs, output).toBeLessThan(4);
+    for (const words of cancels) {
+      const cancelled = await startShell(`${words} --yes`).done;
+      expect(cancelled.exitCode, cancelled.output).toBe(0);
+    }
+  }
+}
+
+/** Service, receiver and states know the same workspaces, with the same keys, and a killed run has left nothing behind. */
+async function expectAgreement(names: readonly string[]): Promise<void> {
+  const keys = await Promise.all(names.map(async (name) => [name, await keyOf(name), "verified"]));
+  const registered = registeredWorkspaces(scene).map((name) => {
+    const { registration } = scene.emulator.workspace(name);
+    return [name, registration?.webhook_verification_key, registration?.webhook_status];
+  });
+  expect(registered.toSorted()).toEqual(keys.toSorted());
+  const states = [...(await folder.states()).values()].join("\n");
+  const held = [...states.matchAll(/"urn":\s*"[^"]*:ApiChatWebhook::([^"]*)"/g)].map(([, name = ""]) => name);
+  expect([...new Set(held)].toSorted()).toEqual(names);
+  expect(states).not.toMatch(/"pending_operations":\s*\[\s*\{/);
+  expect(await folder.locks()).toEqual([]);
+  const left = await readdir(join(folder.path, ".fleet", FLEET.name));
+  expect(left.filter((file) => /\.unfinished$|^rotation/.test(file))).toEqual([]);
+  for (const name of names) await deliver([name]);
+  expect(deliveries.filter(({ verdict }) => verdict !== "delivered")).toEqual([]);
+}
+
+test.each(rounds)(
+  `round $round: kill -9 of $target during $action, after $changes changes and $delayMs ms (KILL_SEED=${SEED_OF_KILLS})`,
+  async (round) => {
+    const { action } = round;
+    // The receiver and the definition have the new rotation before the run.
+    if (action === "rotate") rotations = [`r${round.round}`, ...rotations].slice(0, 2);
+    await folder.define({ ...FLEET, rotations });
+    const begun = Date.now();
+    await runAndKill(round);
+    const before = changes();
+    const registered = registeredWorkspaces(scene).length;
+    const runs = await converge(action);
+    const made = changes() - before;
+    console.log(
+      `round ${round.round}, ${action}: killed with ${registered} registered; ${runs} runs and ${made} changes later done, after ${(Date.now() - begun) / 1000} s`,
+    );
+    // What is registered is not registered once more, and what is removed not removed.
+    const left = { up: NAMES.length - registered, rotate: NAMES.length, destroy: registered }[action];
+    expect(made).toBeLessThanOrEqual(left);
+    await expectAgreement(action === "destroy" ? [] : NAMES);
+  },
+);
+
+test("destroy then leaves no webhook and no stack", async () => {
+  await converge("destroy");
+  await expectAgreement([]);
+  expect([...(await folder.states()).keys()]).toEqual([]);
+});
+
+afterAll(() =>
+  console.log(`KILL_SEED=${SEED_OF_KILLS}: ${ROUNDS} rounds, ${deliveries.length} deliveries, none refused`),
+);

@@ -1,0 +1,99 @@
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { commandsIn, type Command } from "./command.ts";
+import { API_KEY } from "./endpoint.ts";
+import type { Scene } from "./scene.ts";
+
+const PROJECT = "fleet-in-a-folder";
+
+const COMMAND = `import { readFileSync } from "node:fs";
+import { runFleetCommand } from "pulumi-apichat/fleet";
+
+await runFleetCommand({
+  ...JSON.parse(readFileSync("definition.json", "utf8")),
+  project: "${PROJECT}",
+  workspaces: "workspaces.json",
+  program: new URL("./program.ts", import.meta.url),
+});
+`;
+
+/** A user's folder with `fleet.ts`, its program and its list. */
+export interface FleetFolder {
+  path: string;
+  /** Gives `fleet.ts` its name, stacks and rotations. */
+  define(definition: { name: string; stacks: number; rotations?: string[] }): Promise<void>;
+  /** Starts `node fleet.ts` with these words. */
+  start(...parameters: string[]): Command;
+  /** Everything that every command printed so far. */
+  printed(): string;
+  /** The lock files of all stacks, by their path in the backend. */
+  locks(): Promise<string[]>;
+  /** The text of each stack's state, by the stack's name. */
+  states(): Promise<Map<string, string>>;
+}
+
+/** `key`: what the program gives as `webhookVerificationKey`, in TypeScript. */
+export async function createFleetFolder(
+  { backend, emulator }: Pick<Scene, "backend" | "emulator">,
+  {
+    urls,
+    key,
+    environment,
+  }: { urls: Record<string, string>; key: string; environment: Record<string, string> },
+): Promise<FleetFolder> {
+  const path = join(backend.folder, "fleet");
+  const temporary = join(backend.folder, "tmp");
+  await Promise.all([path, temporary].map((folder) => mkdir(folder)));
+  await symlink(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(path, "node_modules"));
+  const program = `import { ApiChatWebhook, VerificationKey } from "pulumi-apichat";
+import type { FleetProgram } from "pulumi-apichat/fleet";
+
+const program: FleetProgram = ({ workspaces, rotations }) =>
+  Object.fromEntries(
+    workspaces.map(({ name, baseUrl, webhookUrl = "" }) => {
+      const webhookVerificationKey = ${key};
+      return [name, new ApiChatWebhook(name, { baseUrl, webhookUrl, webhookVerificationKey })];
+    }),
+  );
+
+export default program;
+`;
+  const workspaces = Object.entries(urls).map(([name, webhookUrl]) => {
+    const { baseUrl } = emulator.workspace(name);
+    return { name, baseUrl, webhookUrl };
+  });
+  const files = {
+    "package.json": '{ "type": "module" }\n',
+    "fleet.ts": COMMAND,
+    "program.ts": program,
+    "workspaces.json": JSON.stringify({ workspaces }),
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
+  const variables = { ...backend.environment, TMPDIR: temporary, APICHAT_API_KEY: API_KEY, ...environment };
+  const startCommand = commandsIn(path, variables);
+  const commands: Command[] = [];
+  const inBackend = (...names: string[]): string => join(backend.folder, ".pulumi", ...names);
+  const stacks = inBackend("stacks", PROJECT);
+  return {
+    path,
+    define: (definition) => writeFile(join(path, "definition.json"), JSON.stringify(definition)),
+    start: (...parameters) => {
+      const command = startCommand(process.execPath, "fleet.ts", ...parameters);
+      commands.push(command);
+      return command;
+    },
+    printed: () => commands.map((command) => command.output()).join("\n"),
+    // Before the first run there is no folder.
+    locks: async () =>
+      (await readdir(inBackend("locks"), { recursive: true }).catch(() => []))
+        .filter((entry) => entry.endsWith(".json"))
+        .map((entry) => inBackend("locks", entry)),
+    states: async () => {
+      const found = (await readdir(stacks).catch(() => [])).filter((file) => file.endsWith(".json"));
+      const read = async (file: string) =>
+        [file.slice(0, -".json".length), await readFile(join(stacks, file), "utf8")] as const;
+      return new Map(await Promise.all(found.map(read)));
+    },
+  };
+}
