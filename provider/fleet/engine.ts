@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { makeFolders, writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { REPORT_VARIABLE } from "../lib/provider-process.js";
@@ -149,17 +149,16 @@ export class Engine {
   async #command(task: StackTask, options: TaskOptions): Promise<Ran> {
     const { action, stack, rotation } = task;
     const { signal, onEvent, callsPerOrigin } = options;
-    const { folder } = this.#fleet;
     const asked = rotation === undefined ? {} : { rotation };
     const reader = new EventReader({ stack: stack.name, isRefresh: action === "refresh", ...asked, onEvent });
     const { program, rotations } = this.#fleet;
     const skipsCheckpoints = action !== "preview" && !this.#checkpoints;
     const refuseRandomKeys = action === "up" && skipsCheckpoints;
     const file = { program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
-    const call = (variables: Record<string, string>): Promise<PulumiEnd> =>
+    const call = { args: argsOf(task), folder: this.#fleet.folder };
+    const begin = (variables: Record<string, string>): Promise<PulumiEnd> =>
       callPulumi({
-        args: argsOf(task),
-        folder,
+        ...call,
         environment: {
           ...this.#environment,
           ...variables,
@@ -171,12 +170,11 @@ export class Engine {
         signal,
         onEvent: (event) => reader.read(this.#withoutKeys(event)),
       });
-    const run = (): Promise<PulumiEnd> => this.#withProgram(file, call);
+    const run = (): Promise<PulumiEnd> => this.#withProgram(file, begin);
     // The engine refreshes and destroys without the program.
-    const runs = { preview: run, up: () => this.#marked(stack.name, run), refresh: call, destroy: call };
+    const runs = { preview: run, up: () => this.#marked(stack.name, run), refresh: begin, destroy: begin };
     const end = await runs[action]({});
-    const reason = this.#redact(addUnlock(reasonOf(end), { folder, stack: stack.name }));
-    return { code: end.code, reason, reader };
+    return { code: end.code, reason: this.#redact(reasonOf(end, call)), reader };
   }
 
   #withoutKeys(event: EngineEvent): EngineEvent {
@@ -275,13 +273,6 @@ function argsOf({ action, stack, refresh = false, expectNoChanges = false }: Sta
     destroy: [...yes, "--remove", "--continue-on-error"],
   };
   return [action, "--json", "--stack", stack.name, ...options[action]];
-}
-
-/** What the engine says of a lock names its owner, on lines of its own. */
-function addUnlock(reason: string, { folder, stack }: { folder: string; stack: string }): string {
-  if (!/currently locked|\[409\]|already in progress/.test(reason)) return reason;
-  const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${stack}`;
-  return `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: ${command}`;
 }
 
 /** One command of the engine: what it reported, and how it ended. */

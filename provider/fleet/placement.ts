@@ -50,3 +50,10 @@ export function placeWorkspaces(
     workspaces: byStack.get(index) ?? [],
   }));
 }
+
+/** The waves of a rotation: one stack alone, and then so many at a time. */
+export function splitIntoWaves(stacks: readonly PlacedStack[], waveSize: number): PlacedStack[][] {
+  const waves = stacks.length === 0 ? [] : [stacks.slice(0, 1)];
+  for (let from = 1; from < stacks.length; from += waveSize) waves.push(stacks.slice(from, from + waveSize));
+  return waves;
+}

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { relative } from "node:path";
 import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
@@ -125,11 +126,14 @@ const explainMissing = (error: unknown): Error =>
 export async function askPulumi(call: PulumiCall): Promise<string> {
   const end = await callPulumi(call);
   if (end.code === 0) return end.output;
-  throw new Error(reasonOf(end));
+  throw new Error(reasonOf(end, call));
 }
 
 /** Why a command failed, as it printed that itself: from its first error on, if it names one. */
-export function reasonOf({ code, errors, output }: PulumiEnd): string {
+export function reasonOf(
+  { code, errors, output }: PulumiEnd,
+  call: Pick<PulumiCall, "args" | "folder">,
+): string {
   const lines = `${errors}\n${output}`.split("\n").map((line) => line.trim());
   const first = Math.max(
     0,
@@ -137,9 +141,15 @@ export function reasonOf({ code, errors, output }: PulumiEnd): string {
   );
   const texts = lines.slice(first).map((line) => line.replace(/^error: /, ""));
   const text = [...new Set(texts.filter((line) => line !== ""))].join("\n");
-  return addLogin(
-    text === "" ? `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}` : text,
-  );
+  if (text === "") return `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
+  return addUnlock(addLogin(text), call);
+}
+
+/** What the engine prints of a lock names its owner, on lines of its own. */
+function addUnlock(reason: string, { args, folder }: Pick<PulumiCall, "args" | "folder">): string {
+  if (!/currently locked|\[409\]|already in progress/.test(reason)) return reason;
+  const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${args[args.indexOf("--stack") + 1]}`;
+  return `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: ${command}`;
 }
 
 /** What the engine says of a missing login speaks of one backend only. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
 import { readIndex, requireDeployed, requireKnownStacks } from "./index-stack.js";
 import type { RotateOptions } from "./options.js";
-import type { PlacedStack } from "./placement.js";
+import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Failure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
 import {
   announce,
@@ -90,13 +90,6 @@ function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {
     `rotation: ${JSON.stringify(rotation)} cannot begin while ${JSON.stringify(unfinished)} did not end, because some ` +
       `workspaces may have the key before it still. First ${first}`,
   ]);
-}
-
-/** One stack alone, and then so many at a time. */
-export function splitIntoWaves(stacks: readonly PlacedStack[], waveSize: number): PlacedStack[][] {
-  const waves = stacks.length === 0 ? [] : [stacks.slice(0, 1)];
-  for (let from = 1; from < stacks.length; from += waveSize) waves.push(stacks.slice(from, from + waveSize));
-  return waves;
 }
 
 /** Runs one wave after the other. The first that is not done is the last. */

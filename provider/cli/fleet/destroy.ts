@@ -1,58 +1,48 @@
 import { Command } from "commander";
-import { ENDINGS, EXIT, note } from "../output.js";
+import { EXIT, note } from "../output.js";
+import { pickOptions, runCommand } from "./command.js";
 import { count } from "./document.js";
-import {
-  addRunOptions,
-  ask,
-  checkBeforeAsking,
-  checkFolders,
-  pickOptions,
-  printReport,
-  runOnFleet,
-  STOPPING,
-  type FleetSource,
-  type RunCommandOptions,
-  type Session,
-} from "./session.js";
+import { renderReport } from "./render.js";
+import { ask, type FleetSource, type Session } from "./session.js";
 
 export const destroyCommand = (source: FleetSource): Command =>
-  addRunOptions(new Command("destroy"))
-    .description("remove all webhooks of the fleet, and its stacks")
-    .option("--yes", "do not ask for the number of webhooks")
-    .addHelpText("after", helpOfDestroy(source.name))
-    .action((options: RunCommandOptions) =>
-      runOnFleet(source, {
-        check: () => checkBeforeAsking("destroy", options, options.yes),
-        work: async (session) => {
-          if (!options.yes && !(await isConfirmed(session))) {
-            note("nothing was removed");
-            return EXIT.failed;
-          }
-          return runAndPrint(session, "destroy", options);
-        },
-      }),
-    );
+  runCommand(
+    source,
+    new Command("destroy")
+      .description("remove all webhooks of the fleet, and its stacks")
+      .option("--yes", "do not ask for the number of webhooks"),
+    {
+      about:
+        "Webhooks that somebody else has taken over stay. It asks for the number of webhooks; without a terminal it needs --yes.",
+      examples: ["destroy", "destroy --yes --json"],
+      isAgreed: ({ yes }) => yes,
+      work: async (session, options) => {
+        if (!options.yes && !(await isConfirmed(session))) {
+          note("nothing was removed");
+          return EXIT.failed;
+        }
+        const { fleet, run, print } = session;
+        return print(
+          await run((given) => fleet.destroy({ ...given, ...pickOptions(options) })),
+          renderReport,
+        );
+      },
+    },
+  );
 
 export const refreshCommand = (source: FleetSource): Command =>
-  addRunOptions(new Command("refresh"))
-    .description("record in the stacks what the service shows; nothing is written to the service")
-    .addHelpText("after", helpOfRefresh(source.name))
-    .action((options: RunCommandOptions) =>
-      runOnFleet(source, {
-        check: () => checkFolders(options),
-        work: (session) => runAndPrint(session, "refresh", options),
-      }),
-    );
-
-async function runAndPrint(
-  session: Session,
-  action: "destroy" | "refresh",
-  options: RunCommandOptions,
-): Promise<number> {
-  const report = await session.run((run) => session.fleet[action]({ ...run, ...pickOptions(options) }));
-  await printReport(report, (await import("./render.js")).renderReport, { options, session });
-  return report.outcome === "done" ? EXIT.done : EXIT.failed;
-}
+  runCommand(
+    source,
+    new Command("refresh").description(
+      "record in the stacks what the service shows; nothing is written to the service",
+    ),
+    {
+      about: `Reads each webhook at the service, and records in its stack what it shows. ${source.name} up then repairs what differs.`,
+      examples: ["refresh", "refresh --json"],
+      work: async ({ fleet, run, print }, options) =>
+        print(await run((given) => fleet.refresh({ ...given, ...pickOptions(options) })), renderReport),
+    },
+  );
 
 /** Whether somebody has typed how many webhooks are removed. */
 async function isConfirmed({ fleet, signal }: Session): Promise<boolean> {
@@ -63,21 +53,3 @@ async function isConfirmed({ fleet, signal }: Session): Promise<boolean> {
   const question = `Remove ${count(webhooks, "webhook")} of ${stacks}? Type ${webhooks} to continue: `;
   return (await ask(question, signal)).trim() === String(webhooks);
 }
-
-const helpOfDestroy = (name: string): string => `
-Webhooks that somebody else has taken over stay. It asks for the number of webhooks; without a terminal it needs --yes.
-${STOPPING}
-
-Examples:
-  $ ${name} destroy
-  $ ${name} destroy --yes --json
-${ENDINGS}`;
-
-const helpOfRefresh = (name: string): string => `
-Reads each webhook at the service, and records in its stack what it shows. ${name} up then repairs what differs.
-${STOPPING}
-
-Examples:
-  $ ${name} refresh
-  $ ${name} refresh --json
-${ENDINGS}`;

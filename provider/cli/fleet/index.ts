@@ -8,7 +8,7 @@ import { ENDINGS } from "../output.js";
 import { reportAsOthers, reportError } from "../report-error.js";
 import { destroyCommand, refreshCommand } from "./destroy.js";
 import { planCommand } from "./plan.js";
-import { reportCommand } from "./report.js";
+import { reportsCommand } from "./report.js";
 import { rotateCommand } from "./rotate.js";
 import { endProcess, type FleetSource } from "./session.js";
 import { botUrlsCommand, stacksCommand } from "./stacks.js";
@@ -118,7 +118,7 @@ export const fleetProgram = (source: FleetSource): Command =>
     .addCommand(watchCommand(source))
     .addCommand(botUrlsCommand(source))
     .addCommand(stacksCommand(source))
-    .addCommand(reportCommand(source))
+    .addCommand(reportsCommand(source))
     .addCommand(destroyCommand(source));
 
 const helpOf = (name: string): string => `

@@ -1,8 +1,49 @@
+import { clearLine, cursorTo } from "node:readline";
 import { causeOf, lineOf } from "../../fleet/failures.js";
 import type { FleetEvent } from "../../fleet/options.js";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookChange } from "../../fleet/reports.js";
+import { toPlainText } from "../plain-text.js";
 import { count, duration } from "./document.js";
-import type { LiveLine } from "./live-line.js";
+
+/** Lines on stderr, and below them on a terminal one that changes. */
+export class LiveLine {
+  readonly #stream: NodeJS.WriteStream;
+  #shown = "";
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+  }
+
+  get isTerminal(): boolean {
+    return this.#stream.isTTY && process.env["TERM"] !== "dumb";
+  }
+
+  /** Prints a line that stays. Foreign texts cannot drive the terminal. */
+  log(text: string): void {
+    const live = this.#shown;
+    this.show("");
+    this.#stream.write(`${toPlainText(text)}\n`);
+    this.show(live);
+  }
+
+  /** Prints lines of ours that stay, such as a table. */
+  print(text: string): void {
+    this.show("");
+    this.#stream.write(text);
+  }
+
+  /** Replaces the line that changes; an empty one removes it. Elsewhere than on a terminal there is none. */
+  show(text: string): void {
+    if (!this.isTerminal || text === this.#shown) return;
+    if (this.#shown !== "") {
+      clearLine(this.#stream, 0);
+      cursorTo(this.#stream, 0);
+    }
+    this.#shown = text;
+    // A line that wraps could not be removed. Some terminals do not know their width.
+    this.#stream.write(text.slice(0, (this.#stream.columns || 80) - 1));
+  }
+}
 
 const REDRAW_MS = 500;
 
@@ -27,7 +68,7 @@ export class FleetProgress {
   constructor(screen: LiveLine, signal: AbortSignal) {
     this.#screen = screen;
     this.#signal = signal;
-    this.#notes = new NoteBook((text) => screen.say(text));
+    this.#notes = new NoteBook((text) => screen.log(text));
     this.#timer = setInterval(() => this.#draw(), REDRAW_MS);
   }
 
@@ -65,14 +106,14 @@ export class FleetProgress {
         break;
       case "wave-started":
         this.#wave = `, wave ${event.wave} of ${event.waves}`;
-        this.#screen.say(`wave ${event.wave} of ${event.waves}: ${count(event.stacks.length, "stack")}`);
+        this.#screen.log(`wave ${event.wave} of ${event.waves}: ${count(event.stacks.length, "stack")}`);
         break;
       case "wave-ended":
-        this.#screen.say(`wave ${event.wave} of ${event.waves}: ${WAVE_ENDS[event.outcome]}`);
+        this.#screen.log(`wave ${event.wave} of ${event.waves}: ${WAVE_ENDS[event.outcome]}`);
         break;
       case "stopping":
         // After a Ctrl-C the line is there already.
-        if (!this.#signal.aborted) this.#screen.say(`stopping: ${event.why}`);
+        if (!this.#signal.aborted) this.#screen.log(`stopping: ${event.why}`);
         break;
     }
   }
@@ -81,13 +122,13 @@ export class FleetProgress {
     this.#title = action;
     this.#stacks = stacks;
     this.#workspaces = workspaces;
-    this.#screen.say(describeStart(action, { stacks, workspaces }));
+    this.#screen.log(describeStart(action, { stacks, workspaces }));
   }
 
   #endStack(report: StackReport): void {
     this.#running.delete(report.stack);
     this.#ended.add(report.stack);
-    if (!this.#screen.isTerminal) this.#screen.say(describeStack(report));
+    if (!this.#screen.isTerminal) this.#screen.log(describeStack(report));
   }
 
   /** Twelve refused keys are one text, not twelve. */
@@ -97,7 +138,7 @@ export class FleetProgress {
     const first = this.#causes.get(cause);
     this.#causes.set(cause, first ?? failure);
     const why = first ? `the same as ${first.workspace ?? first.stack}` : lineOf(failure);
-    this.#screen.say(`failed: ${whoOf(failure)}: ${why}`);
+    this.#screen.log(`failed: ${whoOf(failure)}: ${why}`);
   }
 
   #draw(): void {
@@ -140,27 +181,27 @@ function describeStack({ stack, outcome, seconds, webhooks, failures }: StackRep
   return `${stack}: ${outcome} in ${duration(seconds)}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
 }
 
-/** Shows what the provider says, such as a warning, once for all workspaces of which it says the same. */
+/** Shows what the provider prints, such as a warning, once for all workspaces with the same text. */
 class NoteBook {
-  readonly #say: (line: string) => void;
+  readonly #log: (line: string) => void;
   /** How often each text came, without the name before it. */
   readonly #times = new Map<string, number>();
 
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(log: (line: string) => void) {
+    this.#log = log;
   }
 
   /** `text` is the line without the name of its resource. */
   take(line: string, text = line): void {
     const times = this.#times.get(text) ?? 0;
     this.#times.set(text, times + 1);
-    if (times === 0) this.#say(line);
+    if (times === 0) this.#log(line);
   }
 
-  /** Says how often each came again. */
+  /** Prints how often each came again. */
   end(): void {
     for (const [text, times] of this.#times) {
-      if (times > 1) this.#say(`${count(times - 1, "more time")}: ${text}`);
+      if (times > 1) this.#log(`${count(times - 1, "more time")}: ${text}`);
     }
     this.#times.clear();
   }

@@ -1,49 +1,40 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
-import type { AnyReport } from "./merge.js";
-import { ENDINGS, EXIT } from "../output.js";
+import type { FleetPlan } from "../../fleet/plan.js";
+import type { FleetReport } from "../../fleet/reports.js";
+import type { RotationReport } from "../../fleet/rotate.js";
+import type { DriftReport } from "../../fleet/watch.js";
+import { ENDINGS } from "../output.js";
 import { UsageError } from "../usage-error.js";
-import {
-  addOutputOptions,
-  checkFolders,
-  printReport,
-  runOnFleet,
-  type FleetSource,
-  type RunCommandOptions,
-  type Session,
-} from "./session.js";
+import { reportCommand } from "./command.js";
+import type { Format, RenderOptions } from "./document.js";
+import { renderDrift, renderPlan, renderReport, renderRotation } from "./render.js";
+import type { FleetSource } from "./session.js";
 
-export const reportCommand = (source: FleetSource): Command =>
-  new Command("report").description("work with the reports of several machines").addCommand(
-    addOutputOptions(new Command("merge"))
-      .description(
-        "join the JSON reports of all shares into one; those of up and destroy go into the index stack too",
-      )
-      .argument("<files...>", "the files of --json-file")
-      .addHelpText("after", helpOf(source.name))
-      .action((files: string[], options: RunCommandOptions) =>
-        runOnFleet(source, {
-          check: () => checkFolders(options),
-          work: (session) => mergeFiles(session, files, options),
-        }),
-      ),
-  );
+export function reportsCommand(source: FleetSource): Command {
+  const merge = new Command("merge")
+    .description(
+      "join the JSON reports of all shares into one; those of up and destroy go into the index stack too",
+    )
+    .argument("<files...>", "the files of --json-file");
+  reportCommand(source, merge, {
+    examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
+    endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
+    work: async ({ fleet, print }) => {
+      const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
+      const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
+      return print(isIndexed ? await fleet.recordIndex(merged) : merged, renderAny);
+    },
+  });
+  return new Command("report").description("work with the reports of several machines").addCommand(merge);
+}
 
-async function mergeFiles(
-  session: Session,
-  files: readonly string[],
-  options: RunCommandOptions,
-): Promise<number> {
-  const [{ mergeReports }, renderers] = await Promise.all([import("./merge.js"), import("./render.js")]);
-  const merged = mergeReports(requireAlike(await Promise.all(files.map(readReport))));
-  const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
-  const report = isIndexed ? await session.fleet.recordIndex(merged) : merged;
-  const output = { options, session };
-  if ("checkedAt" in report) await printReport(report, renderers.renderDrift, output);
-  else if ("totals" in report) await printReport(report, renderers.renderPlan, output);
-  else if ("rotation" in report) await printReport(report, renderers.renderRotation, output);
-  else await printReport(report, renderers.renderReport, output);
-  return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+function renderAny(report: AnyReport, format: Format, options?: RenderOptions): string {
+  if ("checkedAt" in report) return renderDrift(report, format, options);
+  if ("totals" in report) return renderPlan(report, format, options);
+  return "rotation" in report
+    ? renderRotation(report, format, options)
+    : renderReport(report, format, options);
 }
 
 async function readReport(file: string): Promise<AnyReport> {
@@ -67,7 +58,58 @@ function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]
   throw new UsageError(`the reports must be of one command, and are of ${[...kinds].join(", ")}`);
 }
 
-const helpOf = (name: string): string => `
-Examples:
-  $ ${name} report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"
-${ENDINGS} A failure or a drift in any of the reports is 1.`;
+/** A report of one share of a fleet, as `--json-file` writes it. */
+type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
+
+type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+type JsonObject = Record<string, Json>;
+
+/** The better ones first. */
+const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
+
+/**
+ * Joins the reports of shares that ran the same command side by side: lists follow each other, counts are added, the outcome is
+ * the worst one, and the time is that of the longest.
+ */
+export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
+  Report,
+  ...Report[],
+]): Report =>
+  others.reduce(
+    (merged: JsonObject, other) => mergeObjects(merged, other as unknown as JsonObject),
+    first as unknown as JsonObject,
+  ) as unknown as Report;
+
+function mergeObjects(one: JsonObject, other: JsonObject): JsonObject {
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return Object.fromEntries([...names].map((name) => [name, mergeValues(name, one[name], other[name])]));
+}
+
+function mergeValues(name: string, one: Json | undefined, other: Json | undefined): Json {
+  if (one === undefined || other === undefined) return one ?? other ?? null;
+  if (name === "outcome")
+    return OUTCOMES.indexOf(one as string) < OUTCOMES.indexOf(other as string) ? other : one;
+  if (name === "index") return one === "stale" ? one : other;
+  if (typeof one === "number" && typeof other === "number")
+    return name === "seconds" ? Math.max(one, other) : one + other;
+  if (Array.isArray(one) && Array.isArray(other)) return joinLists([...one, ...other]);
+  if (isObject(one) && isObject(other)) return mergeObjects(one, other);
+  // The earliest of two times; all other texts are the same in every share.
+  return typeof one === "string" && typeof other === "string" && other < one ? other : one;
+}
+
+/** Entries that differ in their `count` alone are one. */
+function joinLists(entries: Json[]): Json[] {
+  if (!entries.every(isCounted)) return entries;
+  const groups = Map.groupBy(entries, (entry) => JSON.stringify({ ...entry, count: 0 }));
+  return [...groups.values()].map((same) => ({
+    ...same[0],
+    count: same.reduce((sum, { count }) => sum + count, 0),
+  }));
+}
+
+const isCounted = (value: Json): value is JsonObject & { count: number } =>
+  isObject(value) && typeof value["count"] === "number";
+
+const isObject = (value: Json): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,21 +1,14 @@
 import { Command } from "commander";
+import { requireFewRemovals } from "../../fleet/index-stack.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import type { FleetReport } from "../../fleet/reports.js";
-import { ENDINGS, EXIT, note } from "../output.js";
+import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
+import { pickOptions, runCommand, type ReportSession } from "./command.js";
 import { count } from "./document.js";
 import { MOST_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
-import {
-  addRunOptions,
-  checkBeforeAsking,
-  isAgreed,
-  pickOptions,
-  printReport,
-  runOnFleet,
-  STOPPING,
-  type FleetSource,
-  type Session,
-} from "./session.js";
+import { listOthers, renderPlan, renderReport } from "./render.js";
+import { isAgreed, type FleetSource, type Session } from "./session.js";
 
 interface UpCommandOptions extends PlanCommandOptions {
   onlyFailed?: boolean;
@@ -23,48 +16,46 @@ interface UpCommandOptions extends PlanCommandOptions {
 }
 
 export const upCommand = (source: FleetSource): Command =>
-  addRunOptions(new Command("up"))
-    .description("plan, ask, and bring every stack to what the list says")
-    .option("--refresh", "ask the service first, so that drift is repaired too")
-    .option(
-      "--only-failed",
-      "only the stacks that the last up on this machine did not finish: no plan, no question",
-    )
-    .option("--skip-plan", "ask without a plan")
-    .option("--yes", "do not ask")
-    .option(...MOST_REMOVALS_OPTION)
-    .addHelpText("after", helpOf(source.name))
-    .action((options: UpCommandOptions) =>
-      runOnFleet(source, {
-        check: () => checkBeforeAsking("up", options, options.onlyFailed ?? options.yes),
-        work: (session) => upOnFleet(session, options),
-      }),
-    );
+  runCommand<UpCommandOptions>(
+    source,
+    new Command("up")
+      .description("plan, ask, and bring every stack to what the list says")
+      .option("--refresh", "ask the service first, so that drift is repaired too")
+      .option(
+        "--only-failed",
+        "only the stacks that the last up on this machine did not finish: no plan, no question",
+      )
+      .option("--skip-plan", "ask without a plan")
+      .option("--yes", "do not ask")
+      .option(...MOST_REMOVALS_OPTION),
+    {
+      about: `The plan comes first, on stderr, and then a question. Without a terminal it needs --yes. Answering no ends with 1.
+With nothing to do it asks nothing. One failing workspace does not stop the others. After a run that was interrupted or had
+failures, run up again: what is done is done, or give --only-failed.`,
+      examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json", "up --only-failed"],
+      isAgreed: ({ onlyFailed, yes }) => onlyFailed ?? yes,
+      work: upOnFleet,
+    },
+  );
 
-async function upOnFleet(session: Session, options: UpCommandOptions): Promise<number> {
-  const { renderReport } = await import("./render.js");
+async function upOnFleet(session: ReportSession, options: UpCommandOptions): Promise<number> {
   if (!options.onlyFailed) {
     const plan = options.skipPlan ? undefined : await planFirst(session, options);
-    if (plan && isEmpty(plan)) return reportNothing(plan, { session, options });
-    if (!options.yes && !(await isAgreed(await questionOf(session, plan), session.signal))) {
+    if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
+    if (!options.yes && !(await isAgreed(questionOf(session, plan), session.signal))) {
       note("nothing was changed");
       return EXIT.failed;
     }
   }
-  const given = pickOptions(options, "refresh", "onlyFailed", "mostRemovals");
-  const report = await session.run((run) => session.fleet.up({ ...run, ...given }));
-  await printReport(report, renderReport, { options, session });
-  return report.outcome === "done" ? EXIT.done : EXIT.failed;
+  const own = pickOptions(options, "refresh", "onlyFailed", "mostRemovals");
+  const report = await session.run((given) => session.fleet.up({ ...given, ...own }));
+  return session.print(report, renderReport);
 }
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because nobody knows then what would be done. */
 async function planFirst(session: Session, options: UpCommandOptions): Promise<FleetPlan> {
-  const [{ requireFewRemovals }, { renderPlan }] = await Promise.all([
-    import("../../fleet/index-stack.js"),
-    import("./render.js"),
-  ]);
   const { fleet, screen, program, signal } = session;
-  const plan = await session.run((run) => fleet.plan({ ...run, ...pickOptions(options, "refresh") }));
+  const plan = await session.run((given) => fleet.plan({ ...given, ...pickOptions(options, "refresh") }));
   screen.print(renderPlan(plan, "text", { table: tableOptionsOf(process.stderr), program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
@@ -81,21 +72,20 @@ const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
   totals.create + totals.update + totals.delete + others.length + removals.length === 0 &&
   index === "current";
 
-async function reportNothing(
+function reportNothing(
   { fleet, seconds, totals }: FleetPlan,
-  { session, options }: { session: Session; options: UpCommandOptions },
+  { print }: ReportSession,
+  { refresh }: UpCommandOptions,
 ): Promise<number> {
-  const asked = options.refresh ? "" : " (the service was not asked: --refresh does)";
+  const asked = refresh ? "" : " (the service was not asked: --refresh does)";
   note(`nothing to do: ${count(totals.same, "webhook")} as declared${asked}`);
   const startedAt = new Date(Date.now() - seconds * 1000).toISOString();
   const nothing = { stacks: [], skipped: [], failures: [] };
   const report: FleetReport = { fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing };
-  await printReport(report, (await import("./render.js")).renderReport, { options, session });
-  return EXIT.done;
+  return print(report, renderReport);
 }
 
-async function questionOf({ fleet }: Session, plan: FleetPlan | undefined): Promise<string> {
-  const { listOthers } = await import("./render.js");
+function questionOf({ fleet }: Session, plan: FleetPlan | undefined): string {
   if (plan === undefined) {
     const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
     return `Bring ${all} to what the list says, without a plan?`;
@@ -109,15 +99,3 @@ async function questionOf({ fleet }: Session, plan: FleetPlan | undefined): Prom
     ? `Write the index stack ${fleet.indexStack}?`
     : `Apply this: ${listOthers(others)}?`;
 }
-
-const helpOf = (name: string): string => `
-The plan comes first, on stderr, and then a question. Without a terminal it needs --yes. Answering no ends with 1.
-With nothing to do it asks nothing. One failing workspace does not stop the others. After a run that was interrupted or had
-failures, run up again: what is done is done, or give --only-failed.
-${STOPPING}
-
-Examples:
-  $ ${name} up
-  $ ${name} up --yes --stacks-at-once 4 --json-file up.json
-  $ ${name} up --only-failed
-${ENDINGS}`;

@@ -217,6 +217,12 @@ describe("a stack that fails", () => {
     });
   });
 
+  it("names the command for the lock of the index stack too", async () => {
+    await answer({ destroy: { errors: LOCKED, code: 1 } });
+    const { engine } = await openEngine();
+    await expect(engine.removeStack("test-index")).rejects.toThrow(/ --stack test-index$/);
+  });
+
   it("keeps what was done when the step after it fails", async () => {
     const webhook = {
       op: "create",
@@ -307,5 +313,5 @@ describe("an interruption", () => {
 
 it("a reason has each line once, without the engine's own mark", () => {
   const end = { code: 1, output: "", errors: "error: a\n  b\nerror: a\n" };
-  expect(reasonOf(end)).toBe("a\nb");
+  expect(reasonOf(end, { args: [], folder })).toBe("a\nb");
 });

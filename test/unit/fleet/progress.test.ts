@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { LiveLine } from "../../../provider/cli/fleet/live-line.js";
-import { mergeReports } from "../../../provider/cli/fleet/merge.js";
+import { LiveLine } from "../../../provider/cli/fleet/progress.js";
+import { mergeReports } from "../../../provider/cli/fleet/report.js";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
@@ -50,7 +50,7 @@ describe("the progress of a run", () => {
   test("is a line that is replaced on a terminal, cut to its width, below what is printed", () => {
     const { screen, shown } = openScreen(true);
     screen.show("first");
-    screen.say("a note");
+    screen.log("a note");
     screen.show("x".repeat(70));
     screen.show("");
     expect(shown()).toBe(`first${REMOVED}a note\nfirst${REMOVED}${"x".repeat(59)}${REMOVED}`);
@@ -59,7 +59,7 @@ describe("the progress of a run", () => {
   test("has no such line elsewhere, and nothing printed can drive a terminal later", () => {
     const { screen, shown } = openScreen(false);
     screen.show("first");
-    screen.say("a\u001b[2Jb\nc");
+    screen.log("a\u001b[2Jb\nc");
     expect(shown()).toBe("a\\u001b[2Jb\\u000ac\n");
   });
 

@@ -1,0 +1,202 @@
+import { access, constants, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { DEFAULT_LIMITS, parseShard, type FleetLimits } from "../../fleet/options.js";
+import { ENDINGS, EXIT, print } from "../output.js";
+import { tableOptionsOf } from "../table.js";
+import { UsageError } from "../usage-error.js";
+import type { Format, RenderOptions } from "./document.js";
+import { runOnFleet, type FleetSource, type Session } from "./session.js";
+
+/** What a command of a fleet does, and its help. */
+interface Given<Options, S> {
+  /** What its help has before the examples. */
+  about?: string;
+  /** Without the name of the command line. */
+  examples: readonly string[];
+  /** Ends its help. Default: the exit codes that most commands have. */
+  endings?: string;
+  /** Gives the exit code. */
+  work: (session: S, options: Options) => Promise<number>;
+}
+
+/** Adds help and action to a command that needs the fleet and prints what it likes. */
+export const fleetCommand = <Options>(
+  source: FleetSource,
+  command: Command,
+  {
+    check,
+    failed,
+    ...given
+  }: Given<Options, Session> & { check?: (options: Options) => void | Promise<void>; failed?: number },
+): Command =>
+  command.addHelpText("after", helpOf(source.name, given)).action(() => {
+    const options = command.opts<object>() as Options;
+    return runOnFleet(source, {
+      check: () => check?.(options),
+      work: (session) => given.work(session, options),
+      ...(failed === undefined ? {} : { failed }),
+    });
+  });
+
+function helpOf(
+  name: string,
+  {
+    about = "",
+    examples,
+    endings = ENDINGS,
+  }: Pick<Given<unknown, unknown>, "about" | "examples" | "endings">,
+): string {
+  const lines = examples.map((example) => `  $ ${name} ${example}\n`);
+  return `${about === "" ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
+}
+
+/** Where a report goes. */
+interface OutputOptions {
+  json?: boolean;
+  /** Prints Markdown in place of a table. */
+  markdown?: boolean;
+  jsonFile?: string;
+  markdownFile?: string;
+}
+
+/** What every command that runs stacks takes. */
+export interface RunCommandOptions extends FleetLimits, OutputOptions {
+  yes?: boolean;
+}
+
+type Render<Report> = (report: Report, format: Format, options?: RenderOptions) => string;
+
+/** What the work of a command with a report gets. */
+export interface ReportSession extends Session {
+  /** Prints a report as the options say, and writes it into the files that they name. Gives the exit code. */
+  print<Report extends { outcome: string }>(report: Report, render: Render<Report>): Promise<number>;
+}
+
+/** Adds options, help and action to a command that ends with a report. */
+export function reportCommand<Options extends OutputOptions>(
+  source: FleetSource,
+  command: Command,
+  {
+    isAgreed,
+    work,
+    ...given
+  }: Given<Options, ReportSession> & {
+    /** For a command that asks before it changes anything: whether that is agreed already. */
+    isAgreed?: (options: Options) => boolean | undefined;
+    /** The exit code after an error. */
+    failed?: number;
+  },
+): Command {
+  command
+    .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
+    .option("--json", "print the report as JSON")
+    .option("--markdown-file <file>", "write the report as Markdown too")
+    .option("--json-file <file>", "write the report as JSON too");
+  return fleetCommand<Options>(source, command, {
+    ...given,
+    check: (options) => {
+      if (isAgreed) requireConsent(command.name(), isAgreed(options));
+      return checkFolders(options);
+    },
+    work: (session, options) =>
+      work(
+        {
+          ...session,
+          print: async (report, render) => {
+            await printReport(report, render, { options, program: session.program });
+            return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+          },
+        },
+        options,
+      ),
+  });
+}
+
+const STOPPING = `
+Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it ends at once.
+SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
+
+/** Adds options, help and action to a command that runs stacks. */
+export function runCommand<Options extends RunCommandOptions>(
+  source: FleetSource,
+  command: Command,
+  { about = "", ...given }: Parameters<typeof reportCommand<Options>>[2],
+): Command {
+  const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
+  command
+    .option("--stacks-at-once <n>", `how many stacks run at once (default ${stacksAtOnce})`, parseCount)
+    .option(
+      "--calls-per-origin <n>",
+      `how many calls to one origin are in progress at once, over all stacks (default ${callsPerOrigin})`,
+      parseCount,
+    )
+    .option(
+      "--stop-after-failures <n>",
+      `begin no further stack after so many failures (default ${stopAfterFailures})`,
+      parseCount,
+    )
+    .option("--shard <k/n>", "run one share of the stacks, such as 2/4: for several machines", parseShare);
+  return reportCommand<Options>(source, command, { ...given, about: about + STOPPING });
+}
+
+/** A number of things of which there is at least one. For commander, as the others here. */
+export const parseCount = (text: string): number => parseWhole(text, 1);
+
+export const parseCountOrNone = (text: string): number => parseWhole(text, 0);
+
+function parseWhole(text: string, least: number): number {
+  const number = Number(text);
+  if (/^\d{1,9}$/.test(text) && number >= least) return number;
+  throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+}
+
+function parseShare(text: string): string {
+  if (parseShard(text) !== undefined) return text;
+  throw new InvalidArgumentError("It must be a share such as 2/4.");
+}
+
+/** The given ones of some options, and the limits. */
+export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
+  options: O,
+  ...names: K[]
+): Pick<O, K> & FleetLimits {
+  const all = ["stacksAtOnce", "callsPerOrigin", "stopAfterFailures", "shard", ...names] as const;
+  const given = all
+    .filter((name) => options[name as K] !== undefined)
+    .map((name) => [name, options[name as K]]);
+  return Object.fromEntries(given) as Pick<O, K> & FleetLimits;
+}
+
+/** Throws unless somebody can be asked, or has agreed already. */
+function requireConsent(command: string, isGiven = false): void {
+  if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
+  throw new UsageError(
+    `${command} asks before it changes anything, and there is no terminal to ask on; give --yes to run it without`,
+  );
+}
+
+/** Throws if a report could not be written: that would come out when the run is over. */
+async function checkFolders({ markdownFile, jsonFile }: OutputOptions): Promise<void> {
+  for (const [flag, file] of Object.entries({ "--markdown-file": markdownFile, "--json-file": jsonFile })) {
+    if (file === undefined) continue;
+    const folder = dirname(resolve(file));
+    await access(folder, constants.W_OK).catch(() => {
+      throw new UsageError(
+        `${flag}: nothing can be written in the folder ${folder}; make it, or name another one`,
+      );
+    });
+  }
+}
+
+async function printReport<Report>(
+  report: Report,
+  render: Render<Report>,
+  { options, program }: { options: OutputOptions; program: string },
+): Promise<void> {
+  const { json, markdown, markdownFile, jsonFile } = options;
+  const format = json ? "json" : markdown ? "markdown" : "text";
+  print(render(report, format, { table: tableOptionsOf(process.stdout), program }));
+  if (markdownFile !== undefined) await writeFile(markdownFile, render(report, "markdown", { program }));
+  if (jsonFile !== undefined) await writeFile(jsonFile, render(report, "json"));
+}
