@@ -8,7 +8,9 @@ export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "wa
 export type Outcome = "done" | "failed" | "stopped";
 
 /** What the engine does, did or would do with one webhook. */
-export type WebhookChange = "create" | "update" | "delete" | "same";
+export type WebhookChange = (typeof WEBHOOK_CHANGES)[number];
+
+export const WEBHOOK_CHANGES = ["create", "update", "delete", "same"] as const;
 
 /** One webhook of a stack, as the engine saw it. No secret is in it. */
 export interface WebhookReport {

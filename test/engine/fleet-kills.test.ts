@@ -16,7 +16,7 @@ import { callsOf, openScene, registeredWorkspaces, type Scene } from "../support
 /** `npm run test:kills` kills more often and at other moments; the titles have the seed, with which the same ones are tried again. */
 const isLong = process.env["npm_lifecycle_event"] === "test:kills";
 const SEED_OF_KILLS = process.env["KILL_SEED"] ?? (isLong ? String(randomInt(1e9)) : "1");
-const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 2));
+const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? (isLong ? 12 : 1));
 
 const NAMES = Array.from({ length: 60 }, (_, index) => `customer-${String(index + 1).padStart(2, "0")}`);
 const FLEET = { name: "killed", stacks: 4 };
@@ -62,8 +62,8 @@ beforeAll(async () => {
     key: 'new VerificationKey(name, { derivedFrom: process.env.KEY_SEED ?? "", rotations }).current',
     environment: { KEY_SEED: SEED },
   });
-  const start = commandsIn(folder.path, scene.backend.environment);
-  startShell = (line) => start("bash", "-c", line);
+  const startCommand = commandsIn(folder.path, scene.backend.environment);
+  startShell = (line) => startCommand("bash", "-c", line);
   const timer = setInterval(() => void deliver(registeredWorkspaces(scene)), DELIVERY_EVERY_MS);
   afterTests(() => clearInterval(timer));
 });

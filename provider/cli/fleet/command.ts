@@ -2,40 +2,41 @@ import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { DEFAULT_LIMITS, parseShard, type FleetLimits } from "../../fleet/options.js";
-import { ENDINGS, EXIT, print } from "../output.js";
+import { ENDINGS, EXIT, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
 import type { Format, RenderOptions } from "./document.js";
 import { runOnFleet, type FleetSource, type Session } from "./session.js";
 
 /** What a command of a fleet does, and its help. */
-interface Given<Options, S> {
+interface Given<Options, S = Session> {
   /** What its help has before the examples. */
   about?: string;
   /** Without the name of the command line. */
   examples: readonly string[];
   /** Ends its help. Default: the exit codes that most commands have. */
   endings?: string;
+  /** Throws what can be checked without the fleet. */
+  check?: (options: Options) => void | Promise<void>;
   /** Gives the exit code. */
   work: (session: S, options: Options) => Promise<number>;
+  /** The exit code after an error. Default 1. */
+  failed?: number;
 }
 
 /** Adds help and action to a command that needs the fleet and prints what it likes. */
 export const fleetCommand = <Options>(
   source: FleetSource,
   command: Command,
-  {
-    check,
-    failed,
-    ...given
-  }: Given<Options, Session> & { check?: (options: Options) => void | Promise<void>; failed?: number },
+  given: Given<Options>,
 ): Command =>
   command.addHelpText("after", helpOf(source.name, given)).action(() => {
     const options = command.opts<object>() as Options;
+    const { check, work, failed = EXIT.failed } = given;
     return runOnFleet(source, {
       check: () => check?.(options),
-      work: (session) => given.work(session, options),
-      ...(failed === undefined ? {} : { failed }),
+      work: (session) => work(session, options),
+      failed,
     });
   });
 
@@ -73,20 +74,16 @@ export interface ReportSession extends Session {
   print<Report extends { outcome: string }>(report: Report, render: Render<Report>): Promise<number>;
 }
 
+type GivenOfReport<Options> = Omit<Given<Options, ReportSession>, "check"> & {
+  /** For a command that asks before it changes anything: whether that is agreed already. */
+  isAgreed?: (options: Options) => boolean | undefined;
+};
+
 /** Adds options, help and action to a command that ends with a report. */
 export function reportCommand<Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
-  {
-    isAgreed,
-    work,
-    ...given
-  }: Given<Options, ReportSession> & {
-    /** For a command that asks before it changes anything: whether that is agreed already. */
-    isAgreed?: (options: Options) => boolean | undefined;
-    /** The exit code after an error. */
-    failed?: number;
-  },
+  { isAgreed, work, ...given }: GivenOfReport<Options>,
 ): Command {
   command
     .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
@@ -99,17 +96,13 @@ export function reportCommand<Options extends OutputOptions>(
       if (isAgreed) requireConsent(command.name(), isAgreed(options));
       return checkFolders(options);
     },
-    work: (session, options) =>
-      work(
-        {
-          ...session,
-          print: async (report, render) => {
-            await printReport(report, render, { options, program: session.program });
-            return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
-          },
-        },
-        options,
-      ),
+    work: (session, options) => {
+      const print: ReportSession["print"] = async (report, render) => {
+        await printReport(report, render, { options, program: session.program });
+        return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+      };
+      return work({ ...session, print }, options);
+    },
   });
 }
 
@@ -121,7 +114,7 @@ SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the res
 export function runCommand<Options extends RunCommandOptions>(
   source: FleetSource,
   command: Command,
-  { about = "", ...given }: Parameters<typeof reportCommand<Options>>[2],
+  { about = "", ...given }: GivenOfReport<Options>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -196,7 +189,7 @@ async function printReport<Report>(
 ): Promise<void> {
   const { json, markdown, markdownFile, jsonFile } = options;
   const format = json ? "json" : markdown ? "markdown" : "text";
-  print(render(report, format, { table: tableOptionsOf(process.stdout), program }));
+  printText(render(report, format, { table: tableOptionsOf(process.stdout), program }));
   if (markdownFile !== undefined) await writeFile(markdownFile, render(report, "markdown", { program }));
   if (jsonFile !== undefined) await writeFile(jsonFile, render(report, "json"));
 }

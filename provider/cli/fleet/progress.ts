@@ -1,7 +1,13 @@
 import { clearLine, cursorTo } from "node:readline";
 import { causeOf, lineOf } from "../../fleet/failures.js";
 import type { FleetEvent } from "../../fleet/options.js";
-import type { Failure, FleetAction, Outcome, StackReport, WebhookChange } from "../../fleet/reports.js";
+import {
+  WEBHOOK_CHANGES,
+  type Failure,
+  type FleetAction,
+  type Outcome,
+  type StackReport,
+} from "../../fleet/reports.js";
 import { toPlainText } from "../plain-text.js";
 import { count, duration } from "./document.js";
 
@@ -164,11 +170,9 @@ const describeStart = (
 const whoOf = ({ workspace, stack }: Failure): string =>
   workspace === undefined ? stack : `${workspace} (${stack})`;
 
-const CHANGES: readonly WebhookChange[] = ["create", "update", "delete", "same"];
-
 /** Such as `production-2-of-4: done in 3.2 s: create 3, same 12`. */
 function describeStack({ stack, outcome, seconds, webhooks, failures }: StackReport): string {
-  const changes = CHANGES.flatMap((change) => {
+  const changes = WEBHOOK_CHANGES.flatMap((change) => {
     const { length } = webhooks.filter((one) => one.change === change);
     return length > 0 ? [`${change} ${length}`] : [];
   });

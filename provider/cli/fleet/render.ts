@@ -1,12 +1,6 @@
 import { describeCause, groupFailures, lineOf } from "../../fleet/failures.js";
 import type { FleetPlan } from "../../fleet/plan.js";
-import type {
-  DriftedProperty,
-  Failure,
-  FleetReport,
-  StackReport,
-  WebhookChange,
-} from "../../fleet/reports.js";
+import { WEBHOOK_CHANGES, type Failure, type FleetReport, type StackReport } from "../../fleet/reports.js";
 import type { RotationReport } from "../../fleet/rotate.js";
 import type { DriftedResource, DriftedWorkspace, DriftReport } from "../../fleet/watch.js";
 import {
@@ -28,7 +22,7 @@ import {
 export const renderReport = (report: FleetReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeReport, options);
 
-export function describeReport(report: FleetReport, program: string): Block[] {
+function describeReport(report: FleetReport, program: string): Block[] {
   return [
     heading(`Fleet ${report.fleet}, ${report.action}: ${report.outcome} in ${duration(report.seconds)}`),
     ...describeRanStacks(report),
@@ -37,189 +31,130 @@ export function describeReport(report: FleetReport, program: string): Block[] {
   ];
 }
 
-interface Row {
-  stack: string;
-  outcome: string;
-  cells: Piece[];
-}
-
 const HEAD = ["stack", "outcome", "created", "updated", "deleted", "same", "drifted", "failed", "seconds"];
 
-function describeRanStacks(report: FleetReport): Block[] {
-  const rows = [...report.stacks.map(rowOfStack), ...report.skipped.map(rowOfSkipped)];
+const isDone = ([, outcome]: readonly Piece[]): number => Number(outcome === "done");
+
+function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport): Block[] {
+  const rows = [
+    ...stacks.map((stack) => [code(stack.stack), stack.outcome, ...ranCells(stack)]),
+    ...skipped.map(({ stack, why }) => [
+      code(stack),
+      why === "not-failed" ? "not failed before" : "not begun",
+      ...HEAD.slice(2).map(() => ""),
+    ]),
+  ];
   return tableOf({
     head: HEAD,
-    rows: troubledFirst(rows).map(({ stack, outcome, cells }) => [code(stack), outcome, ...cells]),
-    totals: ["total", "", ...ranCells(sumOf(report)), report.seconds.toFixed(1)],
+    // Where some are left out, better those that are done.
+    rows: rows.length <= MOST_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
+    totals: [
+      "total",
+      "",
+      ...ranCells({ webhooks: stacks.flatMap((one) => one.webhooks), failures, seconds }),
+    ],
     of: "stacks",
   });
 }
 
-/** Only where some are left out: those are better the ones that are done. */
-const troubledFirst = (rows: Row[]): Row[] =>
-  rows.length <= MOST_ROWS
-    ? rows
-    : rows.toSorted((a, b) => Number(a.outcome === "done") - Number(b.outcome === "done"));
-
-const rowOfStack = (stack: StackReport): Row => ({
-  stack: stack.stack,
-  outcome: stack.outcome,
-  cells: [...ranCells(stack), stack.seconds.toFixed(1)],
-});
-
-const rowOfSkipped = ({ stack, why }: FleetReport["skipped"][number]): Row => ({
-  stack,
-  outcome: why === "not-failed" ? "not failed before" : "not begun",
-  cells: ["", "", "", "", "", "", ""],
-});
-
-type Counted = Pick<StackReport, "webhooks" | "failures">;
-
-function ranCells({ webhooks, failures }: Counted): Piece[] {
-  const changed = (change: WebhookChange): number => webhooks.filter((one) => one.change === change).length;
-  const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
-  return [
-    changed("create"),
-    changed("update"),
-    changed("delete"),
-    changed("same"),
-    drifted,
-    failures.length,
-  ].map(String);
-}
-
-const sumOf = ({ stacks, failures }: FleetReport): Counted => ({
-  webhooks: stacks.flatMap(({ webhooks }) => webhooks),
+function ranCells({
+  webhooks,
   failures,
-});
+  seconds,
+}: Pick<StackReport, "webhooks" | "failures" | "seconds">): Piece[] {
+  const changed = WEBHOOK_CHANGES.map((change) => webhooks.filter((one) => one.change === change).length);
+  const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
+  return [...[...changed, drifted, failures.length].map(String), seconds.toFixed(1)];
+}
 
 function describeEnd(report: FleetReport, program: string): Block[] {
   if (report.outcome === "done") return [];
-  return [...describeStop(report), line(`${nextStep(report)}: `, code(`${program} ${commandAgain(report)}`))];
+  // What is done stays done; what failed has to be fixed first.
+  const next = report.failures.length === 0 ? "To continue" : "When it is fixed, this does what is left";
+  return [...describeStop(report), line(`${next}: `, code(`${program} ${commandAgain(report)}`))];
 }
-
-/** What is done stays done; what failed has to be fixed first. */
-const nextStep = ({ failures }: FleetReport): string =>
-  failures.length === 0 ? "To continue" : "When it is fixed, this does what is left";
 
 const commandAgain = (report: FleetReport): string => {
   if (report.action === "up") return "up --only-failed";
   return "rotation" in report ? `rotate --rotation ${String(report.rotation)}` : report.action;
 };
 
-/** Reasons in a line. */
-const MOST_REASONS = 3;
-
 /** What each stack of a fleet would do, and what is registered where a webhook would be created. */
 export const renderPlan = (plan: FleetPlan, format: Format, options?: RenderOptions): string =>
   renderAs(plan, format, describePlan, options);
 
 function describePlan(plan: FleetPlan, program: string): Block[] {
+  const { totals, creates, unknownReasons, takenOver, removals, others, index, stacks } = plan;
+  const unsure = totals.create === 0 ? 0 : creates.taken + creates.unknown;
+  const isRefused = unknownReasons.some(({ code: reason }) => reason === "unauthorized");
+  const randomKeys = stacks.reduce((sum, stack) => sum + stack.randomKeys, 0);
   return [
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
     ...describePlannedStacks(plan),
-    ...describeCreates(plan),
-    ...describeRefusedKeys(plan, program),
-    ...describeTakenOver(plan, program),
-    ...describeRemovals(plan.removals),
-    ...describeOtherChanges(plan),
-    ...describeRandomKeys(plan),
+    ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
+    // Whoever else is registered is counted here, and named only by the command that one asks for it.
+    ...lineIf(
+      unsure > 0,
+      `Which ${unsure === 1 ? "one it is" : "ones they are"}: `,
+      code("apichat webhook plan --file LIST"),
+    ),
+    ...lineIf(
+      isRefused,
+      "The service refuses an API key, so up would fail. Give the key of today as ",
+      code("APICHAT_API_KEY"),
+      ", or as apiKey or apiKeyEnv in the list, then: ",
+      code(`${program} plan`),
+    ),
+    ...lineIf(
+      takenOver > 0,
+      `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: `,
+      code(`${program} watch`),
+    ),
+    ...lineIf(
+      removals.length > 0,
+      `${count(removals.length, "workspace")} left the list and would lose the webhook: `,
+      ...listNames(removals),
+    ),
+    ...lineIf(others.length > 0, `Besides the webhooks: ${listOthers(others)}.`),
+    ...lineIf(index === "stale", "The index stack is stale: up writes it."),
+    ...lineIf(
+      randomKeys > 0,
+      `${count(randomKeys, "random key")} to make: the state of their stacks is written after each resource, because a killed run would lose them.`,
+    ),
     ...describeFailures(plan.failures),
     ...describeStop(plan),
   ];
 }
 
+const lineIf = (isSo: boolean, ...pieces: Piece[]): Block[] => (isSo ? [line(...pieces)] : []);
+
+const plannedCells = (changes: FleetPlan["totals"], failures: number): Piece[] =>
+  [...WEBHOOK_CHANGES.map((change) => changes[change]), failures].map(String);
+
 function describePlannedStacks({ stacks, totals }: FleetPlan): Block[] {
+  const failed = stacks.reduce((sum, { failures }) => sum + failures.length, 0);
   return tableOf({
     head: ["stack", "plan", "create", "update", "delete", "same", "failures"],
     rows: stacks.map((stack) => [
       code(stack.stack),
       stack.outcome,
-      ...plannedCells(stack),
-      String(stack.failures.length),
+      ...plannedCells(stack, stack.failures.length),
     ]),
-    totals: [
-      "total",
-      "",
-      ...plannedCells(totals),
-      String(stacks.reduce((sum, { failures }) => sum + failures.length, 0)),
-    ],
+    totals: ["total", "", ...plannedCells(totals, failed)],
     of: "stacks",
   });
 }
 
-const plannedCells = (changes: FleetPlan["totals"]): Piece[] =>
-  [changes.create, changes.update, changes.delete, changes.same].map(String);
+/** Reasons in a line. */
+const MOST_REASONS = 3;
 
-/** Whoever else is registered at a workspace is counted here, and named only by the command that one asks for it. */
-function describeCreates({
-  creates: { free, adopted, taken, unknown },
-  unknownReasons,
-  totals,
-}: FleetPlan): Block[] {
-  if (totals.create === 0) return [];
-  const found = [
-    `${free} free`,
-    `${adopted} adopted (your URL is registered)`,
-    `${taken} taken by another URL`,
-    `${unknown} unknown${describeReasons(unknownReasons)}`,
-  ];
-  const lines: Block[] = [line(`To be created: ${found.join(", ")}.`)];
-  if (taken + unknown > 0) {
-    lines.push(
-      line(`Which ${taken + unknown === 1 ? "one it is" : "ones they are"}: `, {
-        code: "apichat webhook plan --file LIST",
-      }),
-    );
-  }
-  return lines;
-}
-
-/** Such as ": 12 unauthorized (HTTP 401), 1 timeout". */
-function describeReasons(reasons: FleetPlan["unknownReasons"]): string {
-  if (reasons.length === 0) return "";
-  const shown = reasons.slice(0, MOST_REASONS).map((one) => `${one.count} ${one.reason}`);
-  const more = reasons.length - MOST_REASONS;
-  return `: ${shown.join(", ")}${more > 0 ? ` and ${count(more, "other reason")}` : ""}`;
-}
-
-function describeRefusedKeys({ unknownReasons }: FleetPlan, program: string): Block[] {
-  if (!unknownReasons.some(({ code: reason }) => reason === "unauthorized")) return [];
-  const what = "The service refuses an API key, so up would fail. Give the key of today as ";
-  return [
-    line(
-      what,
-      code("APICHAT_API_KEY"),
-      ", or as apiKey or apiKeyEnv in the list, then: ",
-      code(`${program} plan`),
-    ),
-  ];
-}
-
-function describeTakenOver({ takenOver }: FleetPlan, program: string): Block[] {
-  if (takenOver === 0) return [];
-  const what = `${count(takenOver, "workspace")} taken over by somebody else: up fails there. Which: `;
-  return [line(what, code(`${program} watch`))];
-}
-
-function describeOtherChanges({ others, index }: FleetPlan): Block[] {
-  const lines = others.length === 0 ? [] : [line(`Besides the webhooks: ${listOthers(others)}.`)];
-  return index === "current" ? lines : [...lines, line("The index stack is stale: up writes it.")];
-}
-
-/** Derived keys can be computed again, so their states are written at the end. */
-function describeRandomKeys({ stacks }: FleetPlan): Block[] {
-  const keys = stacks.reduce((sum, { randomKeys }) => sum + randomKeys, 0);
-  if (keys === 0) return [];
-  const why =
-    "the state of their stacks is written after each resource, because a killed run would lose them";
-  return [line(`${count(keys, "random key")} to make: ${why}.`)];
-}
-
-function describeRemovals(removals: readonly string[]): Block[] {
-  if (removals.length === 0) return [];
-  const what = `${count(removals.length, "workspace")} left the list and would lose the webhook: `;
-  return [line(what, ...listNames(removals))];
+/** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout". */
+function describeCreates({ creates: { free, adopted, taken, unknown }, unknownReasons }: FleetPlan): string {
+  const reasons = unknownReasons.slice(0, MOST_REASONS).map((one) => `${one.count} ${one.reason}`);
+  const more = unknownReasons.length - MOST_REASONS;
+  const others = more > 0 ? ` and ${count(more, "other reason")}` : "";
+  const why = reasons.length === 0 ? "" : `: ${reasons.join(", ")}${others}`;
+  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by another URL, ${unknown} unknown${why}`;
 }
 
 /** Which waves of a rotation are done and verified, and then what each stack did. */
@@ -229,7 +164,7 @@ export const renderRotation = (report: RotationReport, format: Format, options?:
 function describeRotation(report: RotationReport, program: string): Block[] {
   return [
     heading(`Rotation ${report.rotation} of the fleet ${report.fleet}`),
-    ...(report.note === undefined ? [] : [line(`${report.note}.`)]),
+    ...lineIf(report.note !== undefined, `${report.note}.`),
     ...describeWaves(report),
     ...describeKeys(report),
     ...describeReport(report, program),
@@ -258,17 +193,19 @@ export const renderDrift = (report: DriftReport, format: Format, options?: Rende
   renderAs(report, format, describeDrift, options);
 
 function describeDrift(report: DriftReport): Block[] {
+  const { checked, seconds, checkedAt, workspaces, others, failures } = report;
+  const more = others.length === 0 ? "" : `, and ${count(others.length, "other resource")} to change`;
   return [
     heading(`Fleet ${report.fleet}: ${OUTCOMES[report.outcome]}`),
     line(
-      `${count(report.checked, "workspace")} checked in ${duration(report.seconds)}, at ${report.checkedAt}; ${report.workspaces.length} with drift${describeOthers(report.others)}.`,
+      `${count(checked, "workspace")} checked in ${duration(seconds)}, at ${checkedAt}; ${workspaces.length} with drift${more}.`,
     ),
     ...tableOf({
       head: ["workspace", "stack", "property", "expected", "actual", "repair"],
-      rows: [...report.workspaces.flatMap(rowsOf), ...report.others.map(rowOfOther)],
+      rows: [...workspaces.flatMap(rowsOf), ...others.map(rowOfOther)],
       of: "differences",
     }),
-    ...describeFailures(report.failures),
+    ...describeFailures(failures),
     ...describeStop(report),
   ];
 }
@@ -279,13 +216,13 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
   failed: "the check failed",
 };
 
-/** What differs where no property tells it. */
-const KINDS: Record<DriftedWorkspace["kind"], { expected: string; actual: string }> = {
-  changed: { expected: "as deployed", actual: "changed" },
-  gone: { expected: "registered", actual: "nothing is registered" },
-  "taken-over": { expected: "registered", actual: "another URL with another key" },
-  "not-deployed": { expected: "registered", actual: "not deployed yet" },
-  "to-be-removed": { expected: "removed: it left the list", actual: "still deployed" },
+/** What differs where no property shows it. */
+const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
+  changed: ["as deployed", "changed"],
+  gone: ["registered", "nothing is registered"],
+  "taken-over": ["registered", "another URL with another key"],
+  "not-deployed": ["registered", "not deployed yet"],
+  "to-be-removed": ["removed: it left the list", "still deployed"],
 };
 
 const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
@@ -298,33 +235,31 @@ const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
 
 /** Of a takeover one row: whatever else differs comes of it. */
 function differencesOf({ kind, properties }: DriftedWorkspace): Piece[][] {
-  const { expected, actual } = KINDS[kind];
-  if (properties.length === 0) return [["webhook", expected, actual]];
+  if (properties.length === 0) return [["webhook", ...KINDS[kind]]];
   const url = properties.find(({ property }) => property === "webhookUrl");
-  return kind === "taken-over" && url
-    ? [["webhook", code(url.expected), code(`${url.actual} with another key`)]]
-    : properties.map(driftCells);
+  if (kind === "taken-over" && url)
+    return [["webhook", code(url.expected), code(`${url.actual} with another key`)]];
+  return properties.map(({ property, expected, actual }) =>
+    property === "webhookVerificationKey"
+      ? [code(property), "[secret]", "[secret]"]
+      : [code(property), code(expected), code(actual)],
+  );
 }
 
-const describeOthers = ({ length }: readonly DriftedResource[]): string =>
-  length === 0 ? "" : `, and ${count(length, "other resource")} to change`;
-
-const OTHER_CHANGES: Record<DriftedResource["change"], { expected: string; actual: string }> = {
-  create: { expected: "there", actual: "missing" },
-  update: { expected: "as declared", actual: "differs" },
-  delete: { expected: "removed", actual: "still there" },
+const OTHER_CHANGES: Record<DriftedResource["change"], [expected: string, actual: string]> = {
+  create: ["there", "missing"],
+  update: ["as declared", "differs"],
+  delete: ["removed", "still there"],
 };
 
 /** The last part of the type is the name of the class. */
-function rowOfOther({ name, type, stack, change, repair }: DriftedResource): Piece[] {
-  const { expected, actual } = OTHER_CHANGES[change];
-  return [code(name), code(stack), code(type.split(":").at(-1) ?? type), expected, actual, repair];
-}
-
-const driftCells = ({ property, expected, actual }: DriftedProperty): Piece[] =>
-  property === "webhookVerificationKey"
-    ? [code(property), "[secret]", "[secret]"]
-    : [code(property), code(expected), code(actual)];
+const rowOfOther = ({ name, type, stack, change, repair }: DriftedResource): Piece[] => [
+  code(name),
+  code(stack),
+  code(type.split(":").at(-1) ?? type),
+  ...OTHER_CHANGES[change],
+  repair,
+];
 
 /** Names in a list of names. */
 const MOST_NAMES = 20;
@@ -332,19 +267,19 @@ const MOST_NAMES = 20;
 const MOST_STACKS = 3;
 
 /** Names one after the other, and how many are left out. */
-export function listNames(names: readonly string[]): Piece[] {
+function listNames(names: readonly string[]): Piece[] {
   const shown = names.slice(0, MOST_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
   return [...shown.slice(1), moreThan(names, MOST_NAMES)];
 }
 
-export const cutNames = (names: readonly string[], most = MOST_NAMES): string =>
+const cutNames = (names: readonly string[], most = MOST_NAMES): string =>
   names.slice(0, most).join(", ") + moreThan(names, most);
 
 const moreThan = ({ length }: readonly string[], most: number): string =>
   length > most ? ` and ${length - most} more` : "";
 
 /** Which workspace failed, and why. What failed for the same reason is one row, whatever the stack. */
-export function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
+function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
   const hasRepairs = failures.some(({ repair }) => repair !== undefined);
   const rows = groupFailures(failures).map((group): Piece[] => {
     const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
@@ -359,28 +294,26 @@ export function describeFailures(failures: readonly (Failure & { repair?: string
 }
 
 /** Whole if it is the same for all; else what they share. */
-function whyOf(group: readonly Failure[]): string {
-  const texts = new Set(group.map(lineOf));
-  const [first] = group;
+const whyOf = ([first, ...others]: readonly Failure[]): string => {
   if (first === undefined) return "";
-  return texts.size === 1 ? lineOf(first) : describeCause(first);
-}
+  return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);
+};
 
 /** Such as "12 keys, 3 responders to create; 1 key to delete". */
-export function listOthers(others: FleetPlan["others"]): string {
-  const byChange = Map.groupBy(others, ({ change }) => change);
-  const lines = [...byChange].map(([change, counts]) => {
-    const kinds = counts.map((one) => count(one.count, one.kind)).join(", ");
-    return `${kinds} to ${change}`;
-  });
-  return lines.join("; ");
-}
+export const listOthers = (others: FleetPlan["others"]): string =>
+  [...Map.groupBy(others, ({ change }) => change)]
+    .map(([change, counts]) => `${counts.map((one) => count(one.count, one.kind)).join(", ")} to ${change}`)
+    .join("; ");
 
 /** Why a run ended early, and what it did not begin. */
-export function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
-  const why = stoppedBy === undefined ? [] : [line(`Stopped: ${stoppedBy}.`)];
+function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
   const left = skipped.filter((one) => one.why === "stopped");
-  if (left.length === 0) return why;
   const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);
-  return [...why, line(`Not begun: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`)];
+  return [
+    ...lineIf(stoppedBy !== undefined, `Stopped: ${stoppedBy}.`),
+    ...lineIf(
+      left.length > 0,
+      `Not begun: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`,
+    ),
+  ];
 }

@@ -29,11 +29,11 @@ export interface Session {
 
 export interface FleetWork {
   /** Throws what can be checked without the fleet. */
-  check?: () => void | Promise<void>;
+  check: () => void | Promise<void>;
   /** Gives the exit code. */
   work: (session: Session) => Promise<number>;
   /** The exit code after an error. */
-  failed?: number;
+  failed: number;
 }
 
 /** Asks on the terminal. Gives what is typed, which is nothing at the end of the input. Rejects when the signal fires. */
@@ -75,7 +75,7 @@ async function exitCodeOf(
   const stop = listenForStop(screen);
   const { signal } = stop;
   try {
-    await check?.();
+    await check();
     const fleet = await orAborted(open(), signal);
     const code = await work({
       fleet,
@@ -89,7 +89,7 @@ async function exitCodeOf(
     if (error === signal.reason) reportInterruption();
     const code = error === signal.reason ? EXIT.interrupted : reportError(error, "fleet");
     if (signal.aborted) return EXIT.interrupted;
-    return code === EXIT.failed ? (failed ?? code) : code;
+    return code === EXIT.failed ? failed : code;
   }
 }
 
