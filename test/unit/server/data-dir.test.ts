@@ -3,17 +3,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { makeDataDir } from "../../../provider/lib/files.js";
 import { readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
-import { makeFolder } from "./harness.js";
+import { DEAD, makeFolder } from "./harness.js";
 
-const INSTANCE = {
-  instance: "3f0c",
-  pid: 4711,
-  host: "127.0.0.1",
-  port: 8080,
-  controlPort: 8081,
-  token: "secret",
-  startedAt: "2026-11-21T08:00:00.000Z",
-};
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 it("makes a data folder for its owner only, with those above it", async () => {
@@ -23,46 +14,41 @@ it("makes a data folder for its owner only, with those above it", async () => {
   expect(await modeOf(dataDir)).toBe(0o700);
 });
 
-it("fails with how to fix it for a folder that cannot be made", async () => {
+it("fails with how to fix it for a folder that cannot be made, or takes no file", async () => {
   const folder = await makeFolder();
-  const file = join(folder, "file");
+  const [file, link] = [join(folder, "file"), join(folder, "link")];
   await writeFile(file, "");
-  await symlink(join(folder, "nowhere"), join(folder, "link"));
+  await symlink(join(folder, "nowhere"), link);
   for (const [dataDir, reason] of [
     [file, `${file} is a file; give another folder`],
     [join(file, "a", "b"), `${file} is a file; give another folder`],
-    [join(folder, "link"), "link is a link to nowhere; remove it"],
+    [link, `${link} is a link to nowhere; remove it`],
     ["/proc/nope", "the file system there makes no folder /proc/nope (ENOENT)"],
     ["/proc/nope/data", "the file system there makes no folder /proc/nope (ENOENT)"],
   ] as const) {
-    const failure = expect.objectContaining({
-      code: "invalid_config",
-      message: expect.stringContaining(`got ${dataDir}: `) as string,
-    });
-    expect(() => makeDataDir(dataDir)).toThrow(failure);
-    expect(() => makeDataDir(dataDir)).toThrow(reason);
+    const message = expect.stringContaining(`got ${dataDir}: ${reason}`) as string;
+    expect(() => makeDataDir(dataDir)).toThrow(expect.objectContaining({ code: "invalid_config", message }));
   }
-  await expect(takeDataDir("/proc")).rejects.toMatchObject({
-    code: "invalid_config",
-    message: expect.stringMatching(/^dataDir: must be a folder in which .*got \/proc \(E[A-Z]+\)/) as string,
-  });
+  const text = expect.stringMatching(/got \/proc \(E[A-Z]+\); change its owner/) as string;
+  const problems = [{ field: "dataDir", text }];
+  await expect(takeDataDir("/proc")).rejects.toMatchObject({ code: "invalid_config", problems });
 });
 
 it("announces an instance in one step and for its owner only, and takes it away", async () => {
   const dataDir = await makeFolder();
-  await writeInstance(dataDir, { ...INSTANCE, port: 1 });
-  await writeInstance(dataDir, INSTANCE);
-  expect(await readInstance(dataDir)).toEqual(INSTANCE);
+  await writeInstance(dataDir, { ...DEAD, port: 1 });
+  await writeInstance(dataDir, DEAD);
+  expect(await readInstance(dataDir)).toEqual(DEAD);
   expect(await readdir(dataDir)).toEqual(["instance.json"]);
   expect(await modeOf(join(dataDir, "instance.json"))).toBe(0o600);
   const taken = await takeDataDir(dataDir);
   expect(await readInstance(dataDir)).toBeUndefined();
-  await writeInstance(dataDir, INSTANCE);
+  await writeInstance(dataDir, DEAD);
   await taken.release();
   expect(await readInstance(dataDir)).toBeUndefined();
 });
 
-it.each(["", "{", "null", "[]", '{"instance":"a"}', JSON.stringify({ ...INSTANCE, pid: "4711" }), undefined])(
+it.each(["", "{", "null", '{"instance":"a"}', JSON.stringify({ ...DEAD, pid: "4711" }), undefined])(
   "takes %j for no announcement",
   async (text) => {
     const dataDir = join(await makeFolder(), text === undefined ? "nowhere" : "");
@@ -74,16 +60,16 @@ it.each(["", "{", "null", "[]", '{"instance":"a"}', JSON.stringify({ ...INSTANCE
 it("lets one hold a data folder, and the next when it lets go", async () => {
   const dataDir = await makeFolder();
   const taken = await takeDataDir(dataDir);
-  await writeInstance(dataDir, INSTANCE);
+  await writeInstance(dataDir, DEAD);
   // The first failed attempt must not have dropped the lock of the one that holds it.
   for (let attempt = 0; attempt < 2; attempt++) {
     await expect(takeDataDir(dataDir)).rejects.toMatchObject({
       code: "conflict",
-      message: expect.stringContaining(`${dataDir} is in use by the responder of process 4711`) as string,
+      summary: `dataDir ${dataDir} is in use by the responder of process ${DEAD.pid}`,
+      hints: [{ id: "own_data_dir" }],
     });
   }
   await taken.release();
-  const next = await takeDataDir(dataDir);
-  await next.release();
+  await (await takeDataDir(dataDir)).release();
   expect(await modeOf(join(dataDir, "lock.sqlite"))).toBe(0o600);
 });

@@ -8,6 +8,16 @@ import { startServer, type RunningServer } from "../../../provider/server/server
 
 export const KEY = "verification-key/of+acme=&<é>0123456789";
 export const SECOND_KEY = "second-verification-key-0123456789abc";
+/** Announced by a process that is no more. */
+export const DEAD: Instance = {
+  instance: "dead",
+  pid: 4711,
+  host: "127.0.0.1",
+  port: 8080,
+  controlPort: 1,
+  token: "token",
+  startedAt: "2026-11-21T08:00:00.000Z",
+};
 export const ACME = { acme: { verificationKeys: [KEY] } };
 
 const folders: string[] = [];

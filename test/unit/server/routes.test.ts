@@ -74,23 +74,26 @@ describe("the routes of a responder", () => {
     expect(accepted[0]?.headers).toContainEqual(["x-flow-ns", "f0"]);
   });
 
-  it.each([
-    ['{"conv_id":7}', "7"],
-    ['{"conv_id":-9007199254740993}', "-9007199254740993"],
-    ['{"conv_id":"7"}', "7"],
-    ['{"conv_id":null}', undefined],
-    ['{"conv_id":[7]}', undefined],
-    ["null", undefined],
-    ["7", undefined],
-    [`{"conv_id":${"7".repeat(100)}}`, "7".repeat(100)],
-    // Far too long: all its bytes are kept, and a short conversation.
-    [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
-    [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
-  ])("take the conversation of a body (%#)", async (body, conversation) => {
+  it("take the conversation of any body, and all its bytes", async () => {
     const { send, accepted } = setUp();
-    expect((await send(await delivery("/acme", { body }))).status).toBe(200);
-    expect(accepted.map((one) => one.conversation)).toEqual([conversation]);
-    expect(Buffer.from(accepted[0]?.body ?? []).equals(Buffer.from(body))).toBe(true);
+    const bodies: [body: string, conversation: string | undefined][] = [
+      ['{"conv_id":7}', "7"],
+      ['{"conv_id":-9007199254740993}', "-9007199254740993"],
+      ['{"conv_id":"7"}', "7"],
+      ['{"conv_id":null}', undefined],
+      ['{"conv_id":[7]}', undefined],
+      ["null", undefined],
+      ["7", undefined],
+      [`{"conv_id":${"7".repeat(100)}}`, "7".repeat(100)],
+      // Far too long: all its bytes are kept, and a short conversation.
+      [`{"conv_id":${"9".repeat(1_000_000)}}`, "Infinity"],
+      [`{"conv_id":"${"é".repeat(400_000)}"}`, "é".repeat(100)],
+    ];
+    for (const [body] of bodies) expect((await send(await delivery("/acme", { body }))).status).toBe(200);
+    expect(accepted.map(({ conversation }) => conversation)).toEqual(bodies.map(([, one]) => one));
+    expect(
+      accepted.every(({ body }, index) => Buffer.from(body).equals(Buffer.from(bodies[index]?.[0] ?? ""))),
+    ).toBe(true);
   });
 
   it("answer 503 with Retry-After when the store fails, and say why in the log", async () => {
@@ -106,8 +109,8 @@ describe("the routes of a responder", () => {
     ]);
   });
 
-  it("answer 404 for every other path, and health on its own", async () => {
-    const { send } = setUp({ config: { ...CONFIG, healthPath: "/alive" } });
+  it("answer 404 for every other path, health on its own, and 413 over the configured limit", async () => {
+    const { send } = setUp({ config: { ...CONFIG, healthPath: "/alive", bodyLimitBytes: 100 } });
     for (const path of ["/", "/acme/", "/ACME", "/acmee", "/healthz", "/hooks", "/__proto__"]) {
       const answer = await send(await delivery(path));
       expect([path, answer.status]).toEqual([path, 404]);
@@ -117,6 +120,8 @@ describe("the routes of a responder", () => {
       body: '{"status":"ok"}',
     });
     expect((await send(new Request("http://localhost/alive", { method: "POST" }))).status).toBe(405);
+    const long = await delivery("/acme", { message: { text: "x".repeat(100) } });
+    expect((await send(long)).status).toBe(413);
   });
 
   it("check the store for the health path, at most every two seconds, and say in the log what is wrong", async () => {
@@ -133,12 +138,6 @@ describe("the routes of a responder", () => {
     vi.advanceTimersByTime(2_000);
     expect(await health()).toBe(200);
     expect(lines).toContainEqual(expect.objectContaining({ event: "not well", error: "no such table" }));
-  });
-
-  it("take no body over the configured limit", async () => {
-    const { send } = setUp({ config: { ...CONFIG, bodyLimitBytes: 100 } });
-    const answer = await send(await delivery("/acme", { message: { text: "x".repeat(100) } }));
-    expect(answer.status).toBe(413);
   });
 
   it("keep a flood of refusals, and what senders choose, out of the log", async () => {

@@ -1,11 +1,12 @@
-import { mkdir, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startTcpServer } from "../../support/http.js";
 import { startReceiver } from "../../support/receiver.js";
-import { ACME, deliver, KEY, makeFolder, startTestServer, writeConfig } from "./harness.js";
+import { ACME, deliver, KEY, makeFolder, SECOND_KEY, startTestServer, writeConfig } from "./harness.js";
 
 describe("a responder as a server", () => {
   it("takes no more headers than it can forward", async () => {
@@ -67,4 +68,90 @@ it("takes no other configuration while it stops, and stops once when asked for t
   await expect(server.reload()).rejects.toMatchObject({ code: "unavailable" });
   await Promise.all(stopped);
   expect((await log()).match(/"event":"stopped"/g)).toHaveLength(1);
+});
+
+const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });
+
+describe("a reload", () => {
+  it("refuses no request while keys come and go, and keeps the port that it has", async () => {
+    const { server, origin, configure } = await startTestServer();
+    const url = `${origin()}/acme`;
+    const over = new AbortController();
+    const statuses: number[] = [];
+    const send = async (): Promise<void> => {
+      while (!over.signal.aborted) statuses.push(await deliver(url));
+    };
+    const senders = Array.from({ length: 4 }, send);
+    for (let round = 0; round < 10; round++) {
+      const fresh = `key-of-round-${round}-0123456789`;
+      const former = `key-of-round-${round - 1}-0123456789`;
+      await configure(withKeys(...(round % 2 === 0 ? [fresh, KEY] : [KEY, fresh])));
+      const before = statuses.length;
+      await server.reload();
+      expect(await deliver(url, fresh)).toBe(200);
+      expect(await deliver(url, former)).toBe(401);
+      await expect.poll(() => statuses.length).toBeGreaterThan(before);
+    }
+    over.abort();
+    await Promise.all(senders);
+    expect(statuses.filter((status) => status !== 200)).toEqual([]);
+    expect(server.status().workspaces["acme"]?.pending).toBe(statuses.length + 10);
+  });
+
+  it("adds and removes workspaces, states the digest of what is applied, and warns of keys that others can read", async () => {
+    const { server, origin, configure, configFile, log } = await startTestServer();
+    expect(await deliver(`${origin()}/acme`)).toBe(200);
+    const file = `${configFile}.key`;
+    await writeFile(file, SECOND_KEY, { mode: 0o644 });
+    await configure({ workspaces: { beta: { verificationKeys: { file }, path: "/b" } } });
+    expect(await log()).not.toContain("chmod 600");
+    const status = await server.reload();
+    expect(await deliver(`${origin()}/b`, SECOND_KEY)).toBe(200);
+    expect(await deliver(`${origin()}/acme`)).toBe(404);
+    const applied = await readFile(configFile);
+    expect(status.configDigest).toBe(createHash("sha256").update(applied).digest("hex"));
+    expect(await log()).toContain(`chmod 600 ${file}`);
+    // The rows of the workspace that is gone are still counted.
+    expect(status.workspaces).toEqual({
+      beta: { path: "/b", forwards: false, pending: 0, deadLetters: 0 },
+      acme: { forwards: false, pending: 1, deadLetters: 0 },
+    });
+  });
+
+  it("forwards what was kept once there is a target, and gives up earlier once it is to", async () => {
+    const receiver = await startReceiver();
+    const { server, origin, configure } = await startTestServer();
+    const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
+    expect(await deliver(`${origin()}/acme`)).toBe(200);
+    await configure({ workspaces, forwardWithinSeconds: 1 });
+    await server.reload();
+    const counts = () => server.status().workspaces["acme"];
+    await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 0 });
+    expect(receiver.received).toHaveLength(1);
+    receiver.answerWith(500);
+    expect(await deliver(`${origin()}/acme`)).toBe(200);
+    await expect.poll(counts).toMatchObject({ pending: 0, deadLetters: 1 });
+  });
+
+  it.each<[string, string | ((origin: string) => object)]>([
+    ["is not JSON", "{"],
+    ["is wrong", () => ({ port: "x" })],
+    ["moves the data folder", () => ({ dataDir: "elsewhere" })],
+    ["moves the host", () => ({ host: "0.0.0.0" })],
+    ["moves the port", () => ({ port: 8 })],
+    [
+      "forwards to itself on the free port that it has",
+      (origin) => ({ workspaces: { acme: { verificationKeys: SECOND_KEY, forwardTo: `${origin}/acme` } } }),
+    ],
+  ])("changes nothing if the configuration %s", async (_what, config) => {
+    const { server, origin, configure, log } = await startTestServer();
+    const before = server.status();
+    await configure(typeof config === "string" ? config : { ...withKeys(SECOND_KEY), ...config(origin()) });
+    await expect(server.reload()).rejects.toMatchObject({ code: "invalid_config" });
+    expect(server.status()).toEqual(before);
+    expect([await deliver(`${origin()}/acme`), await deliver(`${origin()}/acme`, SECOND_KEY)]).toEqual([
+      200, 401,
+    ]);
+    expect(await log()).toContain('"not reloaded"');
+  });
 });
