@@ -1,6 +1,6 @@
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import Fastify, { type FastifyInstance } from "fastify";
-import { afterEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { createDelivery, createHandshake, createResponder } from "../../../provider/responder/index.js";
 import type { Delivery, Handshake, Responder } from "../../../provider/responder/index.js";
 import { toNodeListener } from "../../../provider/responder/node.js";
@@ -12,12 +12,10 @@ const BODY = '{"type":"text","text":"caf\\u00e9 \\/ ok"}';
 
 let deliveries: Delivery[] = [];
 let handshakes: Handshake[] = [];
-const fastifies: FastifyInstance[] = [];
 
-afterEach(async () => {
+beforeEach(() => {
   deliveries = [];
   handshakes = [];
-  await Promise.all(fastifies.splice(0).map((app) => app.close()));
 });
 
 const create = (path?: string): Responder =>
@@ -61,113 +59,91 @@ async function expectParsedBodyExplained(url: string): Promise<void> {
   expect(deliveries).toEqual([]);
 }
 
-const serve = async (app: Express): Promise<string> => (await startListener(app)).url;
+const PATH = "/webhooks/apichat";
 
 describe("Express", () => {
-  it("takes the listener as a handler of a route", async () => {
+  const serve = async (mount: (app: Express) => unknown): Promise<string> => {
     const app = express();
-    app.all("/webhooks/apichat", toNodeListener(create()));
-    app.use(express.json());
-    await expectWorkingEndpoint(`${await serve(app)}/webhooks/apichat`);
-  });
+    mount(app);
+    return `${(await startListener(app)).url}${PATH}`;
+  };
 
-  it("takes it under a router; the path is the whole one", async () => {
-    const router = express.Router();
-    router.all("/apichat", toNodeListener(create("/webhooks/apichat")));
-    const app = express();
-    app.use("/webhooks", router);
-    await expectWorkingEndpoint(`${await serve(app)}/webhooks/apichat`);
-  });
-
-  it("takes it as mounted middleware", async () => {
-    const app = express();
-    app.use("/webhooks/apichat", toNodeListener(create("/webhooks/apichat")));
-    await expectWorkingEndpoint(`${await serve(app)}/webhooks/apichat`);
-  });
-
-  it("takes it after express.raw, which keeps the bytes", async () => {
-    const app = express();
-    app.use(express.raw({ type: () => true, limit: "2mb" }));
-    app.all("/webhooks/apichat", toNodeListener(create()));
-    await expectWorkingEndpoint(`${await serve(app)}/webhooks/apichat`);
+  it.each<[string, (app: Express) => unknown]>([
+    [
+      "as a handler of a route, before a body parser",
+      (app) => app.all(PATH, toNodeListener(create())).use(express.json()),
+    ],
+    [
+      "under a router; the path is the whole one",
+      (app) => app.use("/webhooks", express.Router().all("/apichat", toNodeListener(create(PATH)))),
+    ],
+    ["as mounted middleware", (app) => app.use(PATH, toNodeListener(create(PATH)))],
+    [
+      "after express.raw, which keeps the bytes",
+      (app) => app.use(express.raw({ type: () => true, limit: "2mb" })).all(PATH, toNodeListener(create())),
+    ],
+  ])("takes the listener %s", async (_how, mount) => {
+    await expectWorkingEndpoint(await serve(mount));
   });
 
   it("takes it after a JSON parser that keeps the bytes as req.rawBody", async () => {
-    const app = express();
-    app.use(
-      express.json({
-        limit: "2mb",
-        verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }),
-      }),
-    );
-    app.all("/webhooks/apichat", toNodeListener(create()));
-    const url = `${await serve(app)}/webhooks/apichat`;
+    const parser = express.json({
+      verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }),
+    });
+    const url = await serve((app) => app.use(parser).all(PATH, toNodeListener(create())));
     expect((await send(url)).status).toBe(200);
     expect(deliveries.map(({ rawBody }) => Buffer.from(rawBody).toString())).toEqual([BODY]);
   });
 
-  it.each([
+  it.each<[string, RequestHandler]>([
     ["express.json", express.json()],
     ["express.text", express.text({ type: () => true })],
   ])("after %s is told how to fix it", async (_name, parser) => {
-    const app = express();
-    app.use(parser);
-    app.all("/webhooks/apichat", toNodeListener(create()));
-    await expectParsedBodyExplained(`${await serve(app)}/webhooks/apichat`);
+    await expectParsedBodyExplained(
+      await serve((app) => app.use(parser).all(PATH, toNodeListener(create()))),
+    );
   });
 });
 
-function createApp(): FastifyInstance {
-  const app = Fastify();
-  fastifies.push(app);
-  return app;
-}
-
 describe("Fastify", () => {
-  it("takes the listener when its content type parser leaves the stream", async () => {
-    const listener = toNodeListener(create("/webhooks/apichat"));
-    const app = createApp();
+  /** An app whose route hands over to the listener, with what it makes of the body beside it. */
+  async function serve(prepare: (scope: FastifyInstance) => unknown, keepsBody = false): Promise<string> {
+    const listener = toNodeListener(create(PATH));
+    const app = Fastify();
+    onTestFinished(() => app.close());
     await app.register(async (scope) => {
-      scope.removeAllContentTypeParsers();
-      scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
-      scope.all("/webhooks/apichat", (request, reply) => {
+      prepare(scope);
+      scope.all(PATH, (request, reply) => {
         reply.hijack();
-        listener(request.raw, reply.raw);
+        listener(keepsBody ? Object.assign(request.raw, { body: request.body }) : request.raw, reply.raw);
       });
     });
     // Beside it, JSON is parsed as ever.
     app.post("/json", (request) => request.body);
-    const origin = await app.listen({ port: 0, host: "127.0.0.1" });
-    await expectWorkingEndpoint(`${origin}/webhooks/apichat`);
+    return app.listen({ port: 0, host: "127.0.0.1" });
+  }
+
+  it("takes the listener when its content type parser leaves the stream", async () => {
+    const origin = await serve((scope) => {
+      scope.removeAllContentTypeParsers();
+      scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
+    });
+    await expectWorkingEndpoint(`${origin}${PATH}`);
     const headers = { "content-type": "application/json" };
     const parsed = await fetch(`${origin}/json`, { method: "POST", body: '{"a":1}', headers });
     expect(await parsed.json()).toEqual({ a: 1 });
   });
 
   it("takes it when its content type parser keeps the bytes", async () => {
-    const listener = toNodeListener(create());
-    const app = createApp();
-    await app.register(async (scope) => {
+    const origin = await serve((scope) => {
       scope.removeAllContentTypeParsers();
       const parser = { parseAs: "buffer", bodyLimit: 2 * 1024 * 1024 } as const;
       scope.addContentTypeParser("*", parser, (_request, bytes, done) => done(null, bytes));
-      scope.all("/webhooks/apichat", (request, reply) => {
-        reply.hijack();
-        listener(Object.assign(request.raw, { body: request.body }), reply.raw);
-      });
-    });
-    const origin = await app.listen({ port: 0, host: "127.0.0.1" });
-    await expectWorkingEndpoint(`${origin}/webhooks/apichat`);
+    }, true);
+    await expectWorkingEndpoint(`${origin}${PATH}`);
   });
 
   it("that has parsed the body itself is told how to fix it", async () => {
-    const listener = toNodeListener(create());
-    const app = createApp();
-    app.post("/webhooks/apichat", (request, reply) => {
-      reply.hijack();
-      listener(request.raw, reply.raw);
-    });
-    const origin = await app.listen({ port: 0, host: "127.0.0.1" });
-    await expectParsedBodyExplained(`${origin}/webhooks/apichat`);
+    await expectParsedBodyExplained(`${await serve(() => undefined)}${PATH}`);
   });
 });

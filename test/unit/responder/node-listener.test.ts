@@ -1,17 +1,11 @@
 import { once } from "node:events";
 import { request as startRequest } from "node:http";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
-import type {
-  Answer,
-  Delivery,
-  DeliveryHandler,
-  IncomingRequest,
-  Responder,
-} from "../../../provider/responder/index.js";
+import type { Answer, Delivery, DeliveryHandler, Responder } from "../../../provider/responder/index.js";
 import { fromIncomingMessage, toNodeListener } from "../../../provider/responder/node.js";
 import { head, sendRaw, startListener } from "../../support/http.ts";
 
@@ -46,44 +40,25 @@ describe("the node listener", () => {
     const seen: unknown[] = [];
     const port = await serve({
       async answer(request) {
-        const body = await request.readBody(100);
+        const body = String(await request.readBody(100));
         const headers = [...request.headers()].filter(([name]) => /many/i.test(name));
-        seen.push([request.method, request.url, request.header("x-many"), headers, String(body)]);
+        const values = ["x-many", "set-cookie", "x-none"].map((name) => request.header(name));
+        seen.push({ method: request.method, url: request.url, values, headers, body });
         return { status: 207, headers: { "x-other": "y" }, body: "olá" };
       },
     });
-    const target = "//elsewhere.example/p%20q?x=1&x=2";
-    const headers = ["x-many: 1", "X-Many: 2", "content-length: 2", "connection: close"];
-    const answer = await sendRaw(port, `${head(`PUT ${target} HTTP/1.1`, headers)}{}`);
+    const url = "//elsewhere.example/p%20q?x=1&x=2";
+    const twice = ["x-many: 1", "X-Many: 2", "set-cookie: a=1", "set-cookie: b=2"];
+    const headers = [...twice, "content-length: 2", "connection: close"];
+    const answer = await sendRaw(port, `${head(`PUT ${url} HTTP/1.1`, headers)}{}`);
     const many = [
       ["x-many", "1"],
       ["X-Many", "2"],
     ];
-    expect(seen).toEqual([["PUT", target, "1, 2", many, String(Buffer.from("{}"))]]);
-    expect(answer).toMatch(/^HTTP\/1\.1 207 /);
-    expect(answer).toMatch(/x-other: y\r\n/);
-    expect(answer).toMatch(/content-length: 4\r\n/);
-    expect(answer.endsWith("\r\n\r\nolá")).toBe(true);
-  });
-
-  it("gives the lists that Node makes of some headers as one value, and nothing for a header that is not there", async () => {
-    const seen: unknown[] = [];
-    const port = await serve({
-      answer: (request) => {
-        seen.push(request.header("set-cookie"), request.header("x-none"));
-        return Promise.resolve({ status: 204, headers: {}, body: "" });
-      },
-    });
-    await sendRaw(
-      port,
-      head("POST / HTTP/1.1", [
-        "set-cookie: a=1",
-        "set-cookie: b=2",
-        "connection: close",
-        "content-length: 0",
-      ]),
-    );
-    expect(seen).toEqual(["a=1, b=2", undefined]);
+    const values = ["1, 2", "a=1, b=2", undefined];
+    const body = String(Buffer.from("{}"));
+    expect(seen).toEqual([{ method: "PUT", url, values, headers: many, body }]);
+    expect(answer).toMatch(/^HTTP\/1\.1 207 .*x-other: y\r\ncontent-length: 4\r\n.*\r\n\r\nolá$/s);
   });
 
   it("refuses a chunked body over the limit while it is still being sent, and ends the connection", async () => {
@@ -152,21 +127,14 @@ describe("the node listener", () => {
     expect(await sendRaw(port, head("GET / HTTP/1.1", ["connection: close"]))).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("does not look at the Host", async () => {
-    const port = await serve(keepDeliveries().responder);
-    const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
-    const request = ["POST / HTTP/1.1", "host: a b", signature, "content-length: 2", "connection: close"];
-    expect(await sendRaw(port, `${request.join("\r\n")}\r\n\r\n{}`)).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  it("answers a target in absolute form by its path", async () => {
-    const { deliveries } = keepDeliveries();
-    const onDelivery = (delivery: Delivery): void => void deliveries.push(delivery);
+  it("answers a target in absolute form by its path, whatever the Host", async () => {
+    const onDelivery = vi.fn<DeliveryHandler>();
     const port = await serve(createResponder({ verificationKeys: KEY, onDelivery, path: "/hook" }));
-    const headers = [`x-hub-signature-256: ${await signBody(KEY, "{}")}`, "content-length: 2"];
-    const request = head("POST http://other.example/hook?x=1 HTTP/1.1", [...headers, "connection: close"]);
-    expect(await sendRaw(port, `${request}{}`)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(deliveries).toHaveLength(1);
+    const signature = `x-hub-signature-256: ${await signBody(KEY, "{}")}`;
+    const line = "POST http://other.example/hook?x=1 HTTP/1.1";
+    const request = [line, "host: a b", signature, "content-length: 2", "connection: close"];
+    expect(await sendRaw(port, `${request.join("\r\n")}\r\n\r\n{}`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(onDelivery).toHaveBeenCalledOnce();
   });
 
   it.each([
@@ -258,21 +226,12 @@ describe("a body that something else has had in its hands", () => {
   });
 });
 
-describe("fromIncomingMessage", () => {
-  it("gives the target as the client wrote it, also under a router that has cut its own path off", async () => {
-    const urls: string[] = [];
-    const onDelivery: DeliveryHandler = (_delivery, { request }) => void urls.push(request.url);
-    const responder = createResponder({ verificationKeys: KEY, onDelivery });
-    const answer = async (request: IncomingRequest, res: ServerResponse): Promise<void> => {
-      const { status } = await responder.answer(request);
-      res.writeHead(status).end();
-    };
-    const { port } = await startListener((req, res) => {
-      const mounted = Object.assign(req, { originalUrl: req.url, url: "/cut" });
-      void answer(fromIncomingMessage(mounted), res);
-    });
-    const headers = { "x-hub-signature-256": await signBody(KEY, "{}") };
-    await fetch(`http://127.0.0.1:${port}/router/hook?x=1`, { method: "POST", body: "{}", headers });
-    expect(urls).toEqual(["/router/hook?x=1"]);
+it("fromIncomingMessage gives the target as the client wrote it, also under a router that has cut its own path off", async () => {
+  const urls: string[] = [];
+  const { port } = await startListener((req, res) => {
+    urls.push(fromIncomingMessage(Object.assign(req, { originalUrl: req.url, url: "/cut" })).url);
+    res.end();
   });
+  await fetch(`http://127.0.0.1:${port}/router/hook?x=1`, { method: "POST" });
+  expect(urls).toEqual(["/router/hook?x=1"]);
 });

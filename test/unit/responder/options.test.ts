@@ -68,28 +68,27 @@ describe("keys from a function", () => {
     expect(verificationKeys).not.toHaveBeenCalled();
   });
 
-  it.each<[name: string, verificationKeys: ResponderOptions["verificationKeys"], report: RegExp]>([
+  it.each<[report: string, verificationKeys: () => string[] | Promise<string[]>]>([
     [
-      "throws",
+      "verificationKeys has failed: Error: vault is sealed",
+      () => Promise.reject(new Error("vault is sealed")),
+    ],
+    [
+      "no such secret",
       () => {
         throw new Error("no such secret");
       },
-      /verificationKeys has failed: Error: no such secret/,
     ],
-    ["rejects", () => Promise.reject(new Error("vault is sealed")), /vault is sealed/],
-    ["gives no key", () => [], /non-empty/],
-    ["gives an empty key among others", () => [KEY, ""], /non-empty/],
-  ])(
-    "that %s give 500, and the reason is reported without a key",
-    async (_name, verificationKeys, report) => {
-      const response = await create({ verificationKeys })(await delivery());
-      expect(response.status).toBe(500);
-      expect(await response.json()).toMatchObject({ error: { code: "keys_unavailable" } });
-      expect(logged.mock.calls).toEqual([[expect.stringMatching(report)]]);
-      expect(logged.mock.calls.join("")).not.toContain(KEY);
-      expect(deliveries).toEqual([]);
-    },
-  );
+    ["non-empty", () => []],
+    ["non-empty", () => [KEY, ""]],
+  ])("that fail give 500, and the reason is reported without a key: %s", async (report, verificationKeys) => {
+    const response = await create({ verificationKeys })(await delivery());
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ error: { code: "keys_unavailable" } });
+    expect(logged.mock.calls).toEqual([[expect.stringContaining(report)]]);
+    expect(logged.mock.calls.join("")).not.toContain(KEY);
+    expect(deliveries).toEqual([]);
+  });
 });
 
 it("does not show onHandshake the token when it stands in the query too, however it is written", async () => {
@@ -106,11 +105,9 @@ const LIMIT_REASON = /^bodyLimitBytes: must be a positive whole number/;
 const PATH_REASON = /^path: must start with "\/", be percent-encoded and have no query, got/;
 
 it.each<readonly [wrong: object, reason: RegExp]>([
-  ...["", [], [KEY, ""], new Uint8Array()].map(
-    (verificationKeys) => [{ verificationKeys }, KEYS_REASON] as const,
-  ),
-  ...[0, -1, 1.5, Number.NaN, Infinity].map((bodyLimitBytes) => [{ bodyLimitBytes }, LIMIT_REASON] as const),
-  ...["", "hook", "https://chat.acme.example/hook", "/hook?tenant=7", "/hook#x", "/a hook", "/olá"].map(
+  ...["", [], [KEY, ""], new Uint8Array()].map((keys) => [{ verificationKeys: keys }, KEYS_REASON] as const),
+  ...[0, -1, 1.5, Number.NaN, Infinity].map((limit) => [{ bodyLimitBytes: limit }, LIMIT_REASON] as const),
+  ...["", "hook", url, "/hook?tenant=7", "/hook#x", "/a hook", "/olá"].map(
     (path) => [{ path }, PATH_REASON] as const,
   ),
   [{ pth: "/x" }, /^pth: no such option; there are verificationKeys, onDelivery, /],

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, expectTypeOf, it, vi } from "vitest";
 import {
   createDelivery,
   createResponder,
@@ -6,6 +6,7 @@ import {
   UnavailableError,
 } from "../../../provider/responder/index.js";
 import type { Delivery, DeliveryHandler, ResponderOptions } from "../../../provider/responder/index.js";
+import type { OutboundGenericTemplate, OutboundImage } from "../../../schema/index.js";
 
 // What the fetch form has beside the contract of all runtimes (test/contract): how a body is read, and what handlers do.
 
@@ -90,6 +91,42 @@ describe("a body", () => {
   });
 });
 
+describe("a message", () => {
+  const receive = async (body: string): Promise<Delivery | undefined> => {
+    await respond(await createDelivery("text", { verificationKey: KEY, body }));
+    return deliveries[0];
+  };
+
+  // Those of section 2.4, and the digits of conv_id, are in the contract (test/contract/cases/messages.ts).
+  it.each([
+    ["text", { type: "text", content_type: "" }],
+    ["image", { type: "image", content_type: "button_template" }],
+    ["unknown", { type: "text", content_type: 5 }],
+    ["unknown", { type: ["text"] }],
+    ["unknown", { type: "toString" }],
+    ["unknown", "text"],
+  ])("is %s: %j", async (kind, message) => {
+    expect(await receive(JSON.stringify(message))).toMatchObject({ kind, message });
+  });
+
+  it("keeps every digit of its conv_id, and of nothing that looks like one", async () => {
+    const others = { other: 2 ** 60, text: '"conv_id":9007199254740993' };
+    const rest = JSON.stringify(others).slice(1);
+    const delivery = await receive(`{"conv_id" :\n123456789012345678901234567890,${rest}`);
+    expect(delivery?.message).toEqual({ conv_id: 123456789012345678901234567890n, ...others });
+  });
+
+  it("has the type of its kind", async () => {
+    const delivery = await receive('{"type":"image","url":"https://files.example/1.png"}');
+    if (delivery?.kind === "generic_template")
+      expectTypeOf(delivery.message).toEqualTypeOf<OutboundGenericTemplate>();
+    if (delivery?.kind === "unknown") expectTypeOf(delivery.message).toBeUnknown();
+    if (delivery?.kind !== "image") throw new Error("not an image");
+    expectTypeOf(delivery.message).toEqualTypeOf<OutboundImage>();
+    expect(delivery.message.url).toBe("https://files.example/1.png");
+  });
+});
+
 describe("the handler", () => {
   it("has the request and the body's bytes, and is done before the answer", async () => {
     const order: unknown[] = [];
@@ -125,19 +162,17 @@ describe("the handler", () => {
   });
 
   it.each([
-    [undefined, "5"],
-    [0, "0"],
-    [0.2, "1"],
-    [90, "90"],
-    [-3, "0"],
+    [{}, "5"],
+    [{ retryAfterSeconds: 0 }, "0"],
+    [{ retryAfterSeconds: 0.2 }, "1"],
+    [{ retryAfterSeconds: -3 }, "0"],
   ])(
-    "with an UnavailableError of %j s gives 503 with Retry-After %s, and no report",
-    async (seconds, header) => {
-      const options = seconds === undefined ? {} : { retryAfterSeconds: seconds };
+    "with an UnavailableError of %j gives 503 with Retry-After %s, and no report",
+    async (options, after) => {
       const error = new UnavailableError("the disk is full", { ...options, cause: "ENOSPC" });
       expect(error.cause).toBe("ENOSPC");
       const response = await respond(await delivery(), { onDelivery: fail(error) });
-      expect(response.headers.get("retry-after")).toBe(header);
+      expect(response.headers.get("retry-after")).toBe(after);
       expect(await response.clone().text()).not.toContain("disk");
       expect(await readCode(response)).toEqual([503, "unavailable"]);
       expect(logged).not.toHaveBeenCalled();

@@ -22,25 +22,19 @@ describe("createDelivery", () => {
     expect(parseOutbound(delivery?.rawBody ?? "")).toMatchObject({ kind, message: delivery?.message });
   });
 
-  it("signs as section 5 says", async () => {
+  it("goes to localhost by default, and takes the URL, the namespace and what differs from the sample", async () => {
     const request = await createDelivery("text", { verificationKey: KEY });
-    const mac = createHmac("sha256", KEY)
-      .update(await request.text())
-      .digest("hex");
-    expect(request.headers.get("x-hub-signature-256")).toBe(`sha256=${mac}`);
-    expect([request.method, request.url, request.headers.get("content-type")]).toEqual([
+    const { method, headers } = request;
+    expect([method, request.url, headers.get("content-type")]).toEqual([
       "POST",
       "http://localhost/",
       "application/json",
     ]);
-  });
-
-  it("takes the URL, the namespace and what differs from the sample", async () => {
     const url = "https://chat.acme.example/hook?tenant=7";
     const message = { text: "olá", conv_id: 99 };
-    const request = await createDelivery("text", { verificationKey: KEY, url, message, flowNs: "f77" });
-    expect([request.url, request.headers.get("x-flow-ns")]).toEqual([url, "f77"]);
-    expect(await request.json()).toMatchObject({ type: "text", sender_id: "7", ...message });
+    const other = await createDelivery("text", { verificationKey: KEY, url, message, flowNs: "f77" });
+    expect([other.url, other.headers.get("x-flow-ns")]).toEqual([url, "f77"]);
+    expect(await other.json()).toMatchObject({ type: "text", sender_id: "7", ...message });
   });
 
   it.each([
@@ -52,10 +46,6 @@ describe("createDelivery", () => {
     const mac = createHmac("sha256", KEY).update(bytes).digest("hex");
     expect(request.headers.get("x-hub-signature-256")).toBe(`sha256=${mac}`);
     expect(new Uint8Array(await request.arrayBuffer())).toEqual(bytes);
-  });
-
-  it("is refused under another key", async () => {
-    expect((await responder(await createDelivery("text", { verificationKey: "another" }))).status).toBe(401);
   });
 });
 
@@ -74,17 +64,9 @@ describe("createHandshake", () => {
   );
 
   it("is a form with a new random challenge of 32 hex digits, if nothing else is said", async () => {
-    const challenges = await Promise.all(
-      [1, 2].map(async () => {
-        const form = new URLSearchParams(await createHandshake({ verificationKey: KEY }).text());
-        return form.get("hub_challenge");
-      }),
-    );
-    expect(challenges[0]).toMatch(/^[0-9a-f]{32}$/);
-    expect(challenges[1]).not.toBe(challenges[0]);
-  });
-
-  it("is refused under another key", async () => {
-    expect((await responder(createHandshake({ verificationKey: "another" }))).status).toBe(401);
+    const bodies = [1, 2].map(() => createHandshake({ verificationKey: KEY }).text());
+    const [one, other] = await Promise.all(bodies);
+    expect(new URLSearchParams(one).get("hub_challenge")).toMatch(/^[0-9a-f]{32}$/);
+    expect(other).not.toBe(one);
   });
 });

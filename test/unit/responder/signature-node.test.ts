@@ -1,3 +1,0 @@
-import { describeSignatureContract } from "./signature-contract.js";
-
-describeSignatureContract("node:crypto");

@@ -1,0 +1,154 @@
+import { createHmac } from "node:crypto";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+
+const KEY = "a key of the workspace acme";
+const BODY = '{"sender_id":"7","text":"caf\\u00e9 \\/ ok"}';
+
+const fill = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
+const countUp = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index + 1);
+const reference = (key: string | Uint8Array, body: string | Uint8Array): string =>
+  `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
+
+/** RFC 4231, test cases 1 to 4, 6 and 7; case 5 is of a truncated digest. */
+const RFC_4231: [key: string | Uint8Array, body: string | Uint8Array, mac: string][] = [
+  [fill(0x0b, 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
+  [
+    "Jefe",
+    "what do ya want for nothing?",
+    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  ],
+  [fill(0xaa, 20), fill(0xdd, 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"],
+  [countUp(25), fill(0xcd, 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"],
+  [
+    fill(0xaa, 131),
+    "Test Using Larger Than Block-Size Key - Hash Key First",
+    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
+  ],
+  [
+    fill(0xaa, 131),
+    "This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.",
+    "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
+  ],
+];
+
+const BODIES = {
+  "an empty body": "",
+  "no bytes at all": new Uint8Array(),
+  "JSON as PHP writes it": BODY,
+  "UTF-8 beyond the basic plane": "olá, 世界 🎉",
+  "a lone surrogate": "a\ud800b",
+  "bytes that are not UTF-8": Uint8Array.of(0xff, 0xfe, 0x00, 0x80),
+  "a view into a larger buffer": new TextEncoder().encode(`--${BODY}--`).subarray(2, -2),
+  "1 MiB": "x".repeat(1024 * 1024),
+};
+
+const good = reference(KEY, BODY);
+const hex = good.slice("sha256=".length);
+
+/** What no header can bring; texts are in the contract of all runtimes (test/contract/cases/signatures.ts). */
+const JUNK = [
+  undefined,
+  null,
+  256,
+  { toString: () => good },
+  [good],
+  ` ${good}`,
+  `${good}\n`,
+  `sha256=${"\uff10".repeat(64)}`,
+];
+
+const RUNTIMES = {
+  "node:crypto": () => import("../../../provider/responder/hmac-node.js"),
+  WebCrypto: () => import("../../../provider/responder/hmac-web.js"),
+};
+
+// The cases that hold for the HMAC of every runtime: `#hmac` decides which one is meant.
+describe.each(Object.entries(RUNTIMES))("signatures with %s", (runtime, loadHmac) => {
+  let signBody: typeof import("../../../provider/responder/signature.js").signBody;
+  /** Whether one of the keys has signed. */
+  let verify: (
+    verificationKeys: Parameters<typeof signBody>[0],
+    signature: unknown,
+    body?: string | Uint8Array,
+  ) => Promise<boolean>;
+
+  beforeAll(async () => {
+    vi.resetModules();
+    vi.doMock("#hmac", loadHmac);
+    const loaded = await import("../../../provider/responder/signature.js");
+    signBody = loaded.signBody;
+    verify = (verificationKeys, signature, body = BODY) =>
+      loaded.verifySignature({ verificationKeys, body, signature });
+  });
+
+  it.each(RFC_4231)("reproduce RFC 4231 (%#)", async (key, body, mac) => {
+    expect(await signBody(key, body)).toBe(`sha256=${mac}`);
+    expect(await verify(key, `sha256=${mac}`, body)).toBe(true);
+  });
+
+  it.each(Object.entries(BODIES))("are made and verified of %s", async (_name, body) => {
+    const signature = await signBody(KEY, body);
+    expect(signature).toBe(reference(KEY, body));
+    expect(await verify(KEY, signature, body)).toBe(true);
+  });
+
+  it.each(JUNK)("are not %j", async (signature) => {
+    expect(await verify(KEY, signature)).toBe(false);
+  });
+
+  it("do not verify with any one digit changed, nor of another body or another key", async () => {
+    for (let index = 0; index < hex.length; index++) {
+      const digit = hex[index] === "0" ? "1" : "0";
+      expect(await verify(KEY, `sha256=${hex.slice(0, index)}${digit}${hex.slice(index + 1)}`)).toBe(false);
+    }
+    expect([await verify(KEY, good, `${BODY} `), await verify(`${KEY} `, good)]).toEqual([false, false]);
+  });
+
+  it("take the same key as text and as bytes, and tell text from bytes that are written like it", async () => {
+    const bytes = new TextEncoder().encode("clé 🔑");
+    const signature = await signBody("clé 🔑", BODY);
+    expect(await signBody(bytes, BODY)).toBe(signature);
+    expect(await verify(bytes, signature)).toBe(true);
+    expect(await signBody("49", BODY)).toBe(reference("49", BODY));
+    expect(await signBody(Uint8Array.of(49), BODY)).toBe(reference("1", BODY));
+  });
+
+  it("follow the bytes of a key that change in place", async () => {
+    const key = fill(1, 32);
+    await signBody(key, BODY);
+    key.fill(2);
+    expect(await signBody(key, BODY)).toBe(reference(fill(2, 32), BODY));
+  });
+
+  it("are made with the first of several keys, and verified with all of them", async () => {
+    const keys = ["new", new TextEncoder().encode("old"), "older"];
+    expect(await signBody(keys, BODY)).toBe(reference("new", BODY));
+    const signers = ["new", "old", "older", "foreign"];
+    const verdicts = await Promise.all(signers.map((key) => verify(keys, reference(key, BODY))));
+    expect(verdicts).toEqual([true, true, true, false]);
+  });
+
+  it("know their keys after more keys than are kept", async () => {
+    for (let index = 0; index < 1100; index++) await signBody(`key ${index}`, "");
+    expect(await signBody("key 0", BODY)).toBe(reference("key 0", BODY));
+  });
+
+  it.each([[""], [new Uint8Array()], [[]], [["a", ""]]])(
+    "reject the key %j with a TypeError",
+    async (key) => {
+      await expect(signBody(key, BODY)).rejects.toThrow(TypeError);
+      await expect(verify(key, good)).rejects.toThrow(TypeError);
+    },
+  );
+
+  it("reject a body that was parsed already, with a hint", async () => {
+    await expect(verify(KEY, good, JSON.parse(BODY) as string)).rejects.toThrow(/raw/);
+  });
+
+  it.runIf(runtime === "WebCrypto")("import a key once", async () => {
+    const importKey = vi.spyOn(crypto.subtle, "importKey");
+    for (const body of ["a", "b", "c"]) await signBody("a key used three times", body);
+    expect(importKey).toHaveBeenCalledOnce();
+    importKey.mockRestore();
+  });
+});
