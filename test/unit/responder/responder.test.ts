@@ -6,7 +6,7 @@ import {
   UnavailableError,
 } from "../../../provider/responder/index.js";
 import type { Delivery, DeliveryHandler, ResponderOptions } from "../../../provider/responder/index.js";
-import type { OutboundGenericTemplate, OutboundImage } from "../../../schema/index.js";
+import type { OutboundGenericTemplate, OutboundMedia } from "../../../schema/index.js";
 
 // What the fetch form has beside the contract of all runtimes (test/contract): how a body is read, and what handlers do.
 
@@ -122,7 +122,7 @@ describe("a message", () => {
       expectTypeOf(delivery.message).toEqualTypeOf<OutboundGenericTemplate>();
     if (delivery?.kind === "unknown") expectTypeOf(delivery.message).toBeUnknown();
     if (delivery?.kind !== "image") throw new Error("not an image");
-    expectTypeOf(delivery.message).toEqualTypeOf<OutboundImage>();
+    expectTypeOf(delivery.message).toEqualTypeOf<OutboundMedia>();
     expect(delivery.message.url).toBe("https://files.example/1.png");
   });
 });
