@@ -61,13 +61,13 @@ async function expectParsedBodyExplained(url: string): Promise<void> {
 
 const PATH = "/webhooks/apichat";
 
-describe("Express", () => {
-  const serve = async (mount: (app: Express) => unknown): Promise<string> => {
-    const app = express();
-    mount(app);
-    return `${(await startListener(app)).url}${PATH}`;
-  };
+const serveExpress = async (mount: (app: Express) => unknown): Promise<string> => {
+  const app = express();
+  mount(app);
+  return `${(await startListener(app)).url}${PATH}`;
+};
 
+describe("Express", () => {
   it.each<[string, (app: Express) => unknown]>([
     [
       "as a handler of a route, before a body parser",
@@ -83,14 +83,14 @@ describe("Express", () => {
       (app) => app.use(express.raw({ type: () => true, limit: "2mb" })).all(PATH, toNodeListener(create())),
     ],
   ])("takes the listener %s", async (_how, mount) => {
-    await expectWorkingEndpoint(await serve(mount));
+    await expectWorkingEndpoint(await serveExpress(mount));
   });
 
   it("takes it after a JSON parser that keeps the bytes as req.rawBody", async () => {
     const parser = express.json({
       verify: (req, _res, bytes) => void Object.assign(req, { rawBody: bytes }),
     });
-    const url = await serve((app) => app.use(parser).all(PATH, toNodeListener(create())));
+    const url = await serveExpress((app) => app.use(parser).all(PATH, toNodeListener(create())));
     expect((await send(url)).status).toBe(200);
     expect(deliveries.map(({ rawBody }) => Buffer.from(rawBody).toString())).toEqual([BODY]);
   });
@@ -100,31 +100,34 @@ describe("Express", () => {
     ["express.text", express.text({ type: () => true })],
   ])("after %s is told how to fix it", async (_name, parser) => {
     await expectParsedBodyExplained(
-      await serve((app) => app.use(parser).all(PATH, toNodeListener(create()))),
+      await serveExpress((app) => app.use(parser).all(PATH, toNodeListener(create()))),
     );
   });
 });
 
-describe("Fastify", () => {
-  /** An app whose route hands over to the listener, with what it makes of the body beside it. */
-  async function serve(prepare: (scope: FastifyInstance) => unknown, keepsBody = false): Promise<string> {
-    const listener = toNodeListener(create(PATH));
-    const app = Fastify();
-    onTestFinished(() => app.close());
-    await app.register(async (scope) => {
-      prepare(scope);
-      scope.all(PATH, (request, reply) => {
-        reply.hijack();
-        listener(keepsBody ? Object.assign(request.raw, { body: request.body }) : request.raw, reply.raw);
-      });
+/** An app whose route hands over to the listener, with what it makes of the body beside it. */
+async function serveFastify(
+  prepare: (scope: FastifyInstance) => unknown,
+  keepsBody = false,
+): Promise<string> {
+  const listener = toNodeListener(create(PATH));
+  const app = Fastify();
+  onTestFinished(() => app.close());
+  await app.register(async (scope) => {
+    prepare(scope);
+    scope.all(PATH, (request, reply) => {
+      reply.hijack();
+      listener(keepsBody ? Object.assign(request.raw, { body: request.body }) : request.raw, reply.raw);
     });
-    // Beside it, JSON is parsed as ever.
-    app.post("/json", (request) => request.body);
-    return app.listen({ port: 0, host: "127.0.0.1" });
-  }
+  });
+  // Beside it, JSON is parsed as ever.
+  app.post("/json", (request) => request.body);
+  return app.listen({ port: 0, host: "127.0.0.1" });
+}
 
+describe("Fastify", () => {
   it("takes the listener when its content type parser leaves the stream", async () => {
-    const origin = await serve((scope) => {
+    const origin = await serveFastify((scope) => {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
     });
@@ -135,7 +138,7 @@ describe("Fastify", () => {
   });
 
   it("takes it when its content type parser keeps the bytes", async () => {
-    const origin = await serve((scope) => {
+    const origin = await serveFastify((scope) => {
       scope.removeAllContentTypeParsers();
       const parser = { parseAs: "buffer", bodyLimit: 2 * 1024 * 1024 } as const;
       scope.addContentTypeParser("*", parser, (_request, bytes, done) => done(null, bytes));
@@ -144,6 +147,6 @@ describe("Fastify", () => {
   });
 
   it("that has parsed the body itself is told how to fix it", async () => {
-    await expectParsedBodyExplained(`${await serve(() => undefined)}${PATH}`);
+    await expectParsedBodyExplained(`${await serveFastify(() => undefined)}${PATH}`);
   });
 });

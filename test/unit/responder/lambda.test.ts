@@ -116,11 +116,12 @@ describe("The answer", () => {
     const responder = createResponder({
       verificationKeys: KEY,
       onDelivery: (_, { waitUntil }) => {
-        const first = new Promise((resolve) => setImmediate(resolve)).then(() => {
+        const first = async (): Promise<void> => {
+          await new Promise((resolve) => setImmediate(resolve));
           ended.push("first");
           waitUntil(Promise.resolve().then(() => void ended.push("second")));
-        });
-        waitUntil(first);
+        };
+        waitUntil(first());
         waitUntil(Promise.reject(new Error("left behind")));
       },
     });

@@ -91,12 +91,13 @@ describe("a body", () => {
   });
 });
 
-describe("a message", () => {
-  const receive = async (body: string): Promise<Delivery | undefined> => {
-    await respond(await createDelivery("text", { verificationKey: KEY, body }));
-    return deliveries[0];
-  };
+/** Delivers a body, and gives what the handler got. */
+const receive = async (body: string): Promise<Delivery | undefined> => {
+  await respond(await createDelivery("text", { verificationKey: KEY, body }));
+  return deliveries[0];
+};
 
+describe("a message", () => {
   // Those of section 2.4, and the digits of conv_id, are in the contract (test/contract/cases/messages.ts).
   it.each([
     ["text", { type: "text", content_type: "" }],
@@ -112,18 +113,18 @@ describe("a message", () => {
   it("keeps every digit of its conv_id, and of nothing that looks like one", async () => {
     const others = { other: 2 ** 60, text: '"conv_id":9007199254740993' };
     const rest = JSON.stringify(others).slice(1);
-    const delivery = await receive(`{"conv_id" :\n123456789012345678901234567890,${rest}`);
-    expect(delivery?.message).toEqual({ conv_id: 123456789012345678901234567890n, ...others });
+    const received = await receive(`{"conv_id" :\n123456789012345678901234567890,${rest}`);
+    expect(received?.message).toEqual({ conv_id: 123456789012345678901234567890n, ...others });
   });
 
   it("has the type of its kind", async () => {
-    const delivery = await receive('{"type":"image","url":"https://files.example/1.png"}');
-    if (delivery?.kind === "generic_template")
-      expectTypeOf(delivery.message).toEqualTypeOf<OutboundGenericTemplate>();
-    if (delivery?.kind === "unknown") expectTypeOf(delivery.message).toBeUnknown();
-    if (delivery?.kind !== "image") throw new Error("not an image");
-    expectTypeOf(delivery.message).toEqualTypeOf<OutboundMedia>();
-    expect(delivery.message.url).toBe("https://files.example/1.png");
+    const received = await receive('{"type":"image","url":"https://files.example/1.png"}');
+    if (received?.kind === "generic_template")
+      expectTypeOf(received.message).toEqualTypeOf<OutboundGenericTemplate>();
+    if (received?.kind === "unknown") expectTypeOf(received.message).toBeUnknown();
+    if (received?.kind !== "image") throw new Error("not an image");
+    expectTypeOf(received.message).toEqualTypeOf<OutboundMedia>();
+    expect(received.message.url).toBe("https://files.example/1.png");
   });
 });
 

@@ -1,5 +1,8 @@
 import { createHmac } from "node:crypto";
+import type * as signing from "../../../provider/responder/signature.js";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+
+type Signing = typeof signing;
 
 const KEY = "a key of the workspace acme";
 const BODY = '{"sender_id":"7","text":"caf\\u00e9 \\/ ok"}';
@@ -64,7 +67,7 @@ const RUNTIMES = {
 
 // The cases that hold for the HMAC of every runtime: `#hmac` decides which one is meant.
 describe.each(Object.entries(RUNTIMES))("signatures with %s", (runtime, loadHmac) => {
-  let signBody: typeof import("../../../provider/responder/signature.js").signBody;
+  let signBody: Signing["signBody"];
   /** Whether one of the keys has signed. */
   let verify: (
     verificationKeys: Parameters<typeof signBody>[0],

@@ -32,6 +32,9 @@ async function refusalOf(config: unknown): Promise<string> {
   return text;
 }
 
+const warning = (what: string, path: string): string =>
+  `${path} holds ${what} and is open to other users of this machine: chmod 600 ${path}`;
+
 describe("a configuration", () => {
   it("gets its defaults and a digest, takes one key without a list, and has its paths as on the wire", async () => {
     const workspaces = { acme: { verificationKeys: KEY }, beta: { ...ACME, path: "/gespräch" } };
@@ -92,8 +95,6 @@ describe("a configuration", () => {
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
     await writeFile(open, SECOND_KEY, { mode: 0o644 });
     await writeFile(join(folder, "closed"), SECOND_KEY, { mode: 0o600 });
-    const warning = (what: string, path: string): string =>
-      `${path} holds ${what} and is open to other users of this machine: chmod 600 ${path}`;
     const warningsOf = async (...workspaces: object[]): Promise<string[]> =>
       (await load({ ...SMALLEST, workspaces: { ...workspaces } }, folder, 0o640)).warnings;
     expect(await warningsOf(ACME)).toEqual([warning("keys", file)]);
