@@ -148,7 +148,7 @@ describe("The example fleet, word by word as its README says", () => {
 
   test("rotate registers a new key everywhere", async () => {
     const before = names.map((name) => registrationOf(name)?.webhook_verification_key);
-    await follow(/^sed -i .* fleet\.ts$/);
+    await follow(/^sed -i .* definition\.ts$/);
     await follow("node fleet.ts rotate", { typed: "y" });
     expectAllVerified();
     const after = new Set(names.map((name) => registrationOf(name)?.webhook_verification_key));

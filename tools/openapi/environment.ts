@@ -8,9 +8,7 @@ import { CommandError, run } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { runIfDue } from "../setup/stamps.mjs";
 
-const requirementsFile = fileURLToPath(new URL("requirements.txt", import.meta.url));
-
-/** The oldest that the packages in requirements.txt run on. */
+/** The oldest that the packages of the tools and the tests run on. */
 export const oldestPython = "3.11";
 
 /** A Python that can make virtual environments. */
@@ -40,21 +38,23 @@ export async function findPython(env: NodeJS.ProcessEnv, signal: AbortSignal): P
 }
 
 /**
- * The Python of a virtual environment with schemathesis in it. Made once per machine and Python, in the tools' cache as
- * `schemathesis-<version>-python<version>`, and again when requirements.txt is another one. Throws with the end of pip's output if
- * it cannot be made.
+ * The Python of a virtual environment with the packages of a requirements.txt, whose first one names it. Made once per machine and
+ * Python, in the tools' cache, such as `schemathesis-<version>-python<version>`, and again when requirements.txt is another one.
+ * Throws with the end of pip's output if it cannot be made.
  */
-export async function prepareSchemathesis(
+export async function preparePackages(
   { command, version }: Python,
+  requirements: URL,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<string> {
-  const [, pinned] = /^schemathesis==(.+)$/m.exec(await readFile(requirementsFile, "utf8")) ?? [];
-  if (pinned === undefined) throw new Error("tools/openapi/requirements.txt pins no schemathesis");
-  const folder = join(cacheFolder(env), `schemathesis-${pinned}-python${version}`);
+  const requirementsFile = fileURLToPath(requirements);
+  const [, name, pinned] = /^([\w-]+)==(.+)$/m.exec(await readFile(requirementsFile, "utf8")) ?? [];
+  if (pinned === undefined) throw new Error(`${requirementsFile} pins no package`);
+  const folder = join(cacheFolder(env), `${name}-${pinned}-python${version}`);
   const python = join(folder, "bin", "python");
   const step = { stamp: `${folder}.stamp`, inputs: [requirementsFile], outputs: [python] };
-  const title = "Installing schemathesis with pip: about half a minute, once per machine";
+  const title = `Installing ${name} with pip: about half a minute, once per machine`;
   await withLock(`${folder}.lock`, signal, () =>
     runIfDue(step, () =>
       withProgress(title, async (update) => {
@@ -66,7 +66,7 @@ export async function prepareSchemathesis(
         } catch (error) {
           if (!(error instanceof CommandError)) throw error;
           throw new Error(
-            `schemathesis could not be installed: ${error.message}\nIs PyPI reachable? ` +
+            `${name} could not be installed: ${error.message}\nIs PyPI reachable? ` +
               "pip takes another index from PIP_INDEX_URL.",
             { cause: error },
           );

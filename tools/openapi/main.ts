@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { abortOnSignals, CommandError, run, runTool } from "../setup/run.mjs";
-import { findPython, oldestPython, prepareSchemathesis } from "./environment.ts";
+import { findPython, oldestPython, preparePackages } from "./environment.ts";
 import { listUnreached, startService, type Service } from "./service.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -16,7 +16,8 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const signal = abortOnSignals();
 await runTool(async () => {
   const python = await findPython(process.env, signal);
-  if (python) return test(await prepareSchemathesis(python, process.env, signal));
+  const requirements = new URL("requirements.txt", import.meta.url);
+  if (python) return test(await preparePackages(python, requirements, process.env, signal));
   console.log(`test:openapi: skipped: no Python ${oldestPython}+ with venv`);
   return 0;
 });

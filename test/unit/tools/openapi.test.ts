@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RecordedRequest } from "../../../provider/emulator/index.js";
-import { findPython, prepareSchemathesis } from "../../../tools/openapi/environment.ts";
+import { findPython, preparePackages } from "../../../tools/openapi/environment.ts";
 import { listUnreached } from "../../../tools/openapi/service.ts";
 import { makeFolder, writeScript } from "./fixtures/fakes.ts";
 
 const { signal } = new AbortController();
+const requirements = new URL("../../../tools/openapi/requirements.txt", import.meta.url);
 
 describe("the Python for schemathesis", () => {
   test("is the first that is new enough", async () => {
@@ -33,19 +34,19 @@ describe("the Python for schemathesis", () => {
 describe("the environment of schemathesis", () => {
   test("is made in the cache of the tools once, and again for another Python", async () => {
     const { env, python, log } = fakePython("exit 0");
-    const path = await prepareSchemathesis(python, env, signal);
+    const path = await preparePackages(python, requirements, env, signal);
     expect(path).toMatch(
       new RegExp(`^${env.XDG_CACHE_HOME}/pulumi-apichat/schemathesis-[\\d.]+-python3.13/bin/python$`),
     );
-    await prepareSchemathesis(python, env, signal);
+    await preparePackages(python, requirements, env, signal);
     expect(readFileSync(log, "utf8").split("\n").filter(Boolean)).toHaveLength(1);
-    await prepareSchemathesis({ ...python, version: "3.14" }, env, signal);
+    await preparePackages({ ...python, version: "3.14" }, requirements, env, signal);
     expect(readFileSync(log, "utf8").split("\n").filter(Boolean)).toHaveLength(2);
   });
 
   test("that pip could not fill is made again, and the error shows what pip said", async () => {
     const { env, python, log } = fakePython("echo no such package; exit 1");
-    const preparing = () => prepareSchemathesis(python, env, signal);
+    const preparing = () => preparePackages(python, requirements, env, signal);
     await expect(preparing()).rejects.toThrow(
       /could not be installed.*\n.*no such package.*\n.*PIP_INDEX_URL/,
     );

@@ -1,0 +1,261 @@
+import { chmod, cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readSeed, startEmulator, type Emulator } from "pulumi-apichat/emulator";
+import { beforeAll, describe, expect, test } from "vitest";
+import { commandsIn, type Command } from "../support/command.ts";
+import { SEED } from "../support/derived-keys.ts";
+import { afterTests, startServer } from "../support/http.ts";
+import { copyExample } from "../support/program-folder.ts";
+import { startS3 } from "../support/s3.ts";
+import { findSecrets } from "../support/secrets.ts";
+import { createBackend, type Backend } from "../support/stack.ts";
+import { fillIn, readWorkflow, runJob, type JobEnd, type Machine } from "../support/workflow.ts";
+
+const API_KEY = "fleet-api-key";
+const HOUR_MS = 3_600_000;
+const STACKS = ["example-0-of-3", "example-1-of-3", "example-2-of-3"];
+
+const s3 = await startS3();
+
+describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files: there is no Python for S3"}`, () => {
+  let backend: Backend;
+  let emulator: Emulator;
+  /** The repository, which each machine checks out. */
+  let repository: string;
+  let environment: Record<string, string>;
+  let names: string[];
+  const printed: string[] = [];
+
+  beforeAll(async () => {
+    backend = await createBackend();
+    repository = (await copyExample(backend, "fleet")).path;
+    const seed = await readSeed(join(repository, "emulator.yaml"));
+    names = (seed.workspaces ?? []).map(({ name }) => name);
+    emulator = await startEmulator(seed);
+    afterTests(() => emulator.close());
+    const endpoint = await startServer(({ body }, response) =>
+      response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
+    );
+    const { origin } = new URL(emulator.workspace("acme").baseUrl);
+    // On CI no responder of program.ts answers: the list names an endpoint.
+    await edit(
+      "workspaces.yaml",
+      (list) => `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", origin)}`,
+    );
+    const bin = join(backend.folder, "bin");
+    await mkdir(bin);
+    // The packages are linked, and there is no GitHub.
+    await standIn(bin, "npm", 'test "$*" = ci');
+    await standIn(bin, "gh", 'echo "gh $*" >> "$GH_CALLS"');
+    environment = {
+      ...backend.environment,
+      ...s3,
+      // The types of the examples are checked by `npm run check`.
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+      PATH: `${bin}:${backend.environment["PATH"] ?? ""}`,
+      GH_CALLS: join(backend.folder, "gh-calls"),
+    };
+  });
+
+  const edit = async (file: string, change: (text: string) => string): Promise<void> => {
+    const path = join(repository, file);
+    await writeFile(path, change(await readFile(path, "utf8")));
+  };
+
+  const secrets = (): Record<string, string> => ({
+    PULUMI_BACKEND_URL: environment["PULUMI_BACKEND_URL"] ?? "",
+    PULUMI_CONFIG_PASSPHRASE: environment["PULUMI_CONFIG_PASSPHRASE"] ?? "",
+    APICHAT_API_KEY: API_KEY,
+    KEY_SEED: SEED,
+  });
+
+  let machines = 0;
+  const startMachine = async (artifacts: string): Promise<Machine> => {
+    machines += 1;
+    const folder = join(backend.folder, "machines", String(machines));
+    await cp(repository, folder, { recursive: true, filter: (path) => !path.endsWith("node_modules") });
+    await symlink(
+      fileURLToPath(new URL("../../node_modules", import.meta.url)),
+      join(folder, "node_modules"),
+    );
+    return { folder, environment, artifacts };
+  };
+
+  const run = async (
+    name: string,
+    job: string,
+    contexts: Record<string, unknown>,
+    artifacts: string,
+  ): Promise<JobEnd> => {
+    const { env = {}, jobs } = await readWorkflow(name);
+    const machine = await startMachine(artifacts);
+    const github = {
+      token: "t",
+      repository: "your/repository",
+      server_url: "https://github.example",
+      run_id: 1,
+    };
+    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets: secrets(), github }, machine);
+    printed.push(end.printed, end.summary);
+    return end;
+  };
+
+  /** Runs a job that calls fleet.yaml: its machines at once, then their report. Gives their exit codes and the summary. */
+  const call = async (workflow: string, job: string, given: Record<string, string> = {}) => {
+    const { jobs } = await readWorkflow(workflow);
+    const { uses, with: values = {} } = jobs[job] ?? {};
+    expect(uses).toBe("./.github/workflows/fleet.yaml");
+    const filled = Object.entries(values).map(([name, text]) => [name, fillIn(text, { inputs: given })]);
+    const inputs = { matrix: "", environment: "", ...(Object.fromEntries(filled) as Record<string, string>) };
+    const artifacts = join(backend.folder, "artifacts", `${machines}`);
+    await mkdir(artifacts, { recursive: true });
+
+    const shares = await run("fleet", "shares", { inputs }, artifacts);
+    expect(shares.exitCode, shares.printed).toBe(0);
+    const { shard } = JSON.parse(shares.outputs["matrix"] ?? "") as { shard: string[] };
+    const ends = await Promise.all(
+      shard.map((share, index) =>
+        run(
+          "fleet",
+          "run",
+          { inputs, matrix: { shard: share }, strategy: { "job-index": index } },
+          artifacts,
+        ),
+      ),
+    );
+    const report = await run("fleet", "report", { inputs }, artifacts);
+    return { exitCodes: [...ends, report].map(({ exitCode }) => exitCode), ends, report };
+  };
+
+  const registrationOf = (name: string) => emulator.workspace(name).registration;
+  const keys = () => new Set(names.map((name) => registrationOf(name)?.webhook_verification_key));
+
+  test("plan shows what each share would create, in one report, and registers nothing", async () => {
+    const { exitCodes, report } = await call("plan", "plan");
+    expect(exitCodes).toEqual([0, 0, 0, 0]);
+    expect(report.summary).toContain("12 keys to create");
+    expect(names.filter(registrationOf)).toEqual([]);
+  });
+
+  test("up runs the shares at once, and their joined report makes the index stack", async () => {
+    const { exitCodes, report, ends } = await call("up", "up");
+    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0, 0]);
+    expect(report.summary).toContain("Fleet example, up: done");
+    for (const stack of STACKS) expect(report.summary).toContain(stack);
+    for (const name of names) expect(registrationOf(name)).toMatchObject({ webhook_status: "verified" });
+    expect(JSON.parse(await fleet("bot-urls", "--json"))).toEqual(
+      Object.fromEntries(names.map((name) => [name, emulator.workspace(name).botUrl])),
+    );
+  });
+
+  const start = (folder: string, ...command: [string, ...string[]]): Command =>
+    commandsIn(folder, { ...environment, ...secrets() })(...command);
+
+  const fleet = async (...words: string[]): Promise<string> => {
+    const { exitCode, stdout, output } = await start(repository, "node", "fleet.ts", ...words).done;
+    expect(exitCode, output).toBe(0);
+    return stdout;
+  };
+
+  test("a share that meets another run fails with the lock's owner, and after pulumi cancel it converges", async () => {
+    const [stack = ""] = STACKS;
+    const placed = JSON.parse(await fleet("stacks", "--json")) as { stack: string; workspaces: string[] }[];
+    const workspace = placed.find((one) => one.stack === stack)?.workspaces[0] ?? "";
+    emulator.injectFault({ operation: "get-webhook", workspace, fault: { delayMs: HOUR_MS } });
+    const isHeld = (): boolean =>
+      emulator.requests.some(({ status, fault }) => status === undefined && fault !== "");
+    const { folder } = await startMachine("");
+    const other = start(
+      folder,
+      "node",
+      "fleet.ts",
+      "up",
+      "--yes",
+      "--skip-plan",
+      "--refresh",
+      "--shard",
+      "1/3",
+    );
+    await other.until(isHeld);
+
+    const { jobs } = await readWorkflow("up");
+    const inputs = { ...jobs["up"]?.with };
+    const share = { inputs, matrix: { shard: "1/3" }, strategy: { "job-index": 0 } };
+    const locked = await run("fleet", "run", share, folder);
+    expect(locked.exitCode).toBe(1);
+    const [, cancelling = ""] =
+      /another run works on this stack: .*created by \S+@\S+ \(pid \d+\).*: pulumi (cancel .*--stack \S+)/.exec(
+        locked.printed,
+      ) ?? [];
+    expect(cancelling).toContain(stack);
+
+    // As a runner that is taken away.
+    await other.killEverything();
+    emulator.clearFaults();
+    const cancel = await start(repository, "pulumi", ...cancelling.split(" "), "--yes").done;
+    expect(cancel.exitCode, cancel.output).toBe(0);
+    expect(await run("fleet", "run", share, folder)).toMatchObject({ exitCode: 0 });
+  });
+
+  test("rotate gives every workspace its next key, in waves that need one another", async () => {
+    await edit("definition.ts", (text) =>
+      text.replace('rotations: ["2026-09"]', 'rotations: ["2026-12", "2026-09"]'),
+    );
+    const before = keys();
+    const { jobs } = await readWorkflow("rotate");
+    const waves = Object.keys(jobs);
+    expect(waves.map((wave) => (jobs[wave] as { needs?: string }).needs)).toEqual([
+      undefined,
+      ...waves.slice(0, -1),
+    ]);
+    for (const wave of waves) {
+      const { exitCodes } = await call("rotate", wave, { rotation: "2026-12" });
+      expect(new Set(exitCodes)).toEqual(new Set([0]));
+    }
+    expect(keys().size).toBe(names.length);
+    expect([...keys()].filter((key) => before.has(key))).toEqual([]);
+  });
+
+  test("Pulumi itself finds the same stack in the folder, as Deployments and the Kubernetes Operator do", async () => {
+    const [stack = ""] = STACKS;
+    const preview = start(
+      repository,
+      "pulumi",
+      "preview",
+      "--refresh",
+      "--expect-no-changes",
+      "--stack",
+      stack,
+    );
+    const { exitCode, output } = await preview.done;
+    expect(exitCode, output).toBe(0);
+    printed.push(output);
+  });
+
+  test("watch opens an issue about drift", async () => {
+    const artifacts = join(backend.folder, "artifacts", "watch");
+    emulator.workspace("globex").remove();
+    const { exitCode, summary } = await run("watch", "watch", {}, artifacts);
+    expect(exitCode).toBe(0);
+    expect(summary).toContain("globex");
+    expect(await readFile(environment["GH_CALLS"] ?? "", "utf8")).toContain("gh issue create");
+    expect(await readFile(join(artifacts, "drift", "drift.md"), "utf8")).toBe(summary);
+  });
+
+  test("nothing printed a secret", () => {
+    expect(printed.join("")).not.toBe("");
+    expect(
+      findSecrets(
+        printed.join("\n"),
+        [API_KEY, SEED, ...keys()].filter((one) => one !== undefined),
+      ),
+    ).toEqual([]);
+  });
+});
+
+/** Puts a shell script in the place of a command. */
+async function standIn(folder: string, command: string, script: string): Promise<void> {
+  await writeFile(join(folder, command), `#!/bin/sh\n${script}\n`);
+  await chmod(join(folder, command), 0o755);
+}

@@ -1,0 +1,52 @@
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { findPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { afterTests } from "./http.ts";
+
+const BUCKET = "fleet-state";
+const { signal } = new AbortController();
+
+/**
+ * Starts a real S3 server (moto, from PyPI) with a bucket, and gives the environment of a Pulumi backend in it. Gives undefined on a
+ * machine without a Python for it.
+ */
+export async function startS3(): Promise<Record<string, string> | undefined> {
+  const found = await findPython(process.env, signal);
+  if (found === undefined) return undefined;
+  const requirements = new URL("moto-requirements.txt", import.meta.url);
+  const python = await preparePackages(found, requirements, process.env, signal);
+  const server = execa(python, ["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"], {
+    all: true,
+    reject: false,
+    cwd: fileURLToPath(new URL(".", import.meta.url)),
+  });
+  afterTests(() => server.kill("SIGKILL"));
+  const origin = await findOrigin(server);
+  // It takes every request's signature for good.
+  const made = await fetch(`${origin}/${BUCKET}`, { method: "PUT" });
+  if (!made.ok) throw new Error(`the S3 server made no bucket: HTTP ${made.status}`);
+  const options = new URLSearchParams({
+    endpoint: new URL(origin).host,
+    disableSSL: "true",
+    s3ForcePathStyle: "true",
+  });
+  return {
+    PULUMI_BACKEND_URL: `s3://${BUCKET}?${options.toString()}`,
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_REGION: "us-east-1",
+  };
+}
+
+/** It prints where it listens. What it prints later is read too, so that its pipe does not fill. */
+async function findOrigin(server: { all: NodeJS.ReadableStream }): Promise<string> {
+  let printed = "";
+  return new Promise((resolve, reject) => {
+    server.all.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+      const [, origin] = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(printed) ?? [];
+      if (origin !== undefined) resolve(origin);
+    });
+    server.all.on("end", () => reject(new Error(`the S3 server has ended:\n${printed}`)));
+  });
+}

@@ -1,0 +1,158 @@
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { execa } from "execa";
+import { parse } from "yaml";
+
+/** What the tests need of GitHub Actions: the steps of the example's workflows in bash, artifacts in a folder. */
+
+type Scalar = string | number | boolean;
+type Values = Record<string, Scalar>;
+
+interface Step {
+  id?: string;
+  name?: string;
+  uses?: string;
+  if?: string;
+  run?: string;
+  env?: Values;
+  with?: Values;
+}
+
+export interface Job {
+  uses?: string;
+  with?: Record<string, string>;
+  outputs?: Record<string, string>;
+  steps?: Step[];
+}
+
+export interface Workflow {
+  env?: Values;
+  jobs: Record<string, Job>;
+}
+
+/** The values of expressions: by context, such as `inputs`, and name. */
+export type Contexts = Record<string, unknown>;
+
+const folder = fileURLToPath(new URL("../../examples/fleet/.github/", import.meta.url));
+
+export const readWorkflowText = (name: string): Promise<string> =>
+  readFile(`${folder}workflows/${name}.yaml`, "utf8");
+
+export const readWorkflow = async (name: string): Promise<Workflow> =>
+  parse(await readWorkflowText(name)) as Workflow;
+
+/** Puts the values in the place of the expressions of a text. Throws if one names nothing. */
+export function fillIn(text: string, contexts: Contexts): string {
+  return text.replaceAll(/\$\{\{ ([\w.-]+) \}\}/g, (_, path: string) => {
+    const value = path
+      .split(".")
+      .reduce<unknown>((found, part) => (found as Contexts | undefined)?.[part], contexts);
+    if (value === undefined) throw new Error(`nothing is called ${path}`);
+    return typeof value === "object" ? JSON.stringify(value) : `${value as Scalar}`;
+  });
+}
+
+const fillAll = (values: Values = {}, contexts: Contexts): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).map(([name, text]) => [name, fillIn(`${text}`, contexts)]));
+
+/** The machine of a job: a folder with the repository, and what its commands find. */
+export interface Machine {
+  folder: string;
+  environment: Record<string, string>;
+  /** Where the jobs of a run leave files for each other. */
+  artifacts: string;
+}
+
+export interface JobEnd {
+  /** Of the first step that failed; 0 if none did. */
+  exitCode: number;
+  outputs: Record<string, string>;
+  summary: string;
+  /** All that the steps printed. */
+  printed: string;
+}
+
+/** Runs the steps of a job. After one that failed, those run that are for that case. */
+export async function runJob(
+  { env, steps = [], outputs }: Job & Pick<Workflow, "env">,
+  contexts: Contexts,
+  machine: Machine,
+): Promise<JobEnd> {
+  const ended: Record<string, { outputs: Record<string, string> }> = {};
+  const all = { ...contexts, steps: ended };
+  const end: JobEnd = { exitCode: 0, outputs: {}, summary: "", printed: "" };
+  for (const step of await withOwnActions(steps)) {
+    if (!isDue(step, all, end.exitCode)) continue;
+    await moveArtifacts(step, all, machine);
+    if (step.run === undefined) continue;
+    const ran = await runStep(step.run, {
+      ...machine,
+      environment: { ...machine.environment, ...fillAll(env, all), ...fillAll(step.env, all) },
+    });
+    if (step.id !== undefined) ended[step.id] = { outputs: ran.outputs };
+    end.exitCode ||= ran.exitCode;
+    end.summary += ran.summary;
+    end.printed += ran.printed;
+  }
+  if (end.exitCode === 0) end.outputs = fillAll(outputs, all);
+  return end;
+}
+
+/** The steps of an action of the repository in the place of its call. */
+async function withOwnActions(steps: readonly Step[]): Promise<Step[]> {
+  const expanded = steps.map(async (step) => {
+    const [, own] = /^\.\/\.github\/(actions\/.+)$/.exec(step.uses ?? "") ?? [];
+    if (own === undefined) return [step];
+    const { runs } = parse(await readFile(`${folder}${own}/action.yaml`, "utf8")) as { runs: Job };
+    return runs.steps ?? [];
+  });
+  return (await Promise.all(expanded)).flat();
+}
+
+/** The conditions that the workflows have: not cancelled, or what a step has put out. */
+function isDue({ if: condition = "success()" }: Step, contexts: Contexts, exitCode: number): boolean {
+  const [, path = "", value] = /^\$\{\{ ([\w.]+) == '(\d)' \}\}$/.exec(condition) ?? [];
+  if (value !== undefined) return exitCode === 0 && fillIn(`\${{ ${path} }}`, contexts) === value;
+  return condition.includes("!cancelled()") || exitCode === 0;
+}
+
+async function moveArtifacts(
+  step: Step,
+  contexts: Contexts,
+  { folder: from, artifacts }: Machine,
+): Promise<void> {
+  const { name = "", path = "", pattern = "" } = fillAll(step.with, contexts);
+  if (step.uses?.startsWith("actions/upload-artifact@")) {
+    for (const file of path.trim().split(/\s+/)) {
+      // It need not be there: if-no-files-found.
+      await cp(join(from, file), join(artifacts, name, file)).catch(() => undefined);
+    }
+  }
+  if (step.uses?.startsWith("actions/download-artifact@")) {
+    await mkdir(join(from, path), { recursive: true });
+    const found = (await readdir(artifacts)).filter((one) => one.startsWith(pattern.replace(/\*$/, "")));
+    for (const one of found) await cp(join(artifacts, one), join(from, path), { recursive: true });
+  }
+}
+
+/** Runs a script as GitHub does with `shell: bash`. */
+export async function runStep(
+  script: string,
+  { folder: cwd, environment }: Pick<Machine, "folder" | "environment">,
+): Promise<JobEnd> {
+  const files = { GITHUB_OUTPUT: join(cwd, ".output"), GITHUB_STEP_SUMMARY: join(cwd, ".summary") };
+  for (const file of Object.values(files)) await writeFile(file, "");
+  await writeFile(join(cwd, ".step.sh"), script);
+  const { exitCode = 1, all } = await execa(
+    "bash",
+    ["--noprofile", "--norc", "-eo", "pipefail", ".step.sh"],
+    { cwd, env: { ...environment, ...files }, extendEnv: false, reject: false, all: true, stdin: "ignore" },
+  );
+  const [output, summary] = await Promise.all(Object.values(files).map((file) => readFile(file, "utf8")));
+  const lines = (output ?? "").split("\n").filter(Boolean);
+  const outputs = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+  return { exitCode, outputs, summary: summary ?? "", printed: all };
+}
