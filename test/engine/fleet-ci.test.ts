@@ -14,7 +14,7 @@ import { fillIn, readWorkflow, runJob, type JobEnd, type Machine } from "../supp
 
 const API_KEY = "fleet-api-key";
 const HOUR_MS = 3_600_000;
-const STACKS = ["example-0-of-3", "example-1-of-3", "example-2-of-3"];
+const STACKS = ["example-0-of-2", "example-1-of-2"];
 
 const s3 = await startS3();
 
@@ -43,6 +43,8 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       "workspaces.yaml",
       (list) => `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", origin)}`,
     );
+    // Two machines, of a stack each, are enough here.
+    await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const bin = join(backend.folder, "bin");
     await mkdir(bin);
     // The packages are linked, and there is no GitHub.
@@ -64,6 +66,8 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   };
 
   const secrets = (): Record<string, string> => ({
+    // GitHub gives an empty text for a secret that is not set.
+    PULUMI_ACCESS_TOKEN: "",
     PULUMI_BACKEND_URL: environment["PULUMI_BACKEND_URL"] ?? "",
     PULUMI_CONFIG_PASSPHRASE: environment["PULUMI_CONFIG_PASSPHRASE"] ?? "",
     APICHAT_API_KEY: API_KEY,
@@ -133,14 +137,14 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   test("plan shows what each share would create, in one report, and registers nothing", async () => {
     const { exitCodes, report } = await call("plan", "plan");
-    expect(exitCodes).toEqual([0, 0, 0, 0]);
+    expect(exitCodes).toEqual([0, 0, 0]);
     expect(report.summary).toContain("12 keys to create");
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
   test("up runs the shares at once, and their joined report makes the index stack", async () => {
     const { exitCodes, report, ends } = await call("up", "up");
-    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0, 0]);
+    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0]);
     expect(report.summary).toContain("Fleet example, up: done");
     for (const stack of STACKS) expect(report.summary).toContain(stack);
     for (const name of names) expect(registrationOf(name)).toMatchObject({ webhook_status: "verified" });
@@ -175,13 +179,13 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       "--skip-plan",
       "--refresh",
       "--shard",
-      "1/3",
+      "1/2",
     );
     await other.until(isHeld);
 
     const { jobs } = await readWorkflow("up");
     const inputs = { ...jobs["up"]?.with };
-    const share = { inputs, matrix: { shard: "1/3" }, strategy: { "job-index": 0 } };
+    const share = { inputs, matrix: { shard: "1/2" }, strategy: { "job-index": 0 } };
     const locked = await run("fleet", "run", share, folder);
     expect(locked.exitCode).toBe(1);
     const [, cancelling = ""] =
