@@ -1,8 +1,4 @@
-/**
- * Prints how large each room is beside its budget, so that growth in one place is paid for in another. Lines are those of
- * the source files that git knows. Exit code 1 if a total or a page of the documentation is over its budget.
- */
-import Table from "cli-table3";
+/** Prints how large each room and page is beside its budget, so that growth in one place is paid for in another. */
 import { execa } from "execa";
 import { readFileSync } from "node:fs";
 import process from "node:process";
@@ -34,48 +30,28 @@ const OF_THE_PACKAGE = 25_000;
 const bytesFor = (page: string): number => (page === "README.md" ? 10 * 1024 : 15 * 1024);
 
 process.chdir(new URL("..", import.meta.url).pathname);
-const { stdout } = await execa("git", [
-  "ls-files",
-  "*.ts",
-  "*.tsx",
-  "*.mjs",
-  "*.css",
-  "README.md",
-  "docs/*.md",
-]);
+const patterns = ["*.ts", "*.tsx", "*.mjs", "*.css", "README.md", "docs/*.md"];
+const { stdout } = await execa("git", ["ls-files", ...patterns]);
 const files = stdout.split("\n").map((path) => ({ path, text: readTracked(path), room: roomOf(path) }));
 
-const table = new Table({
-  head: ["", "lines", "budget", "files", "budget"],
-  colAligns: ["left", "right", "right", "right", "right"],
-  chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" },
-  style: { head: [], border: [] },
-});
-const limit = (actual: number, most: number): [string, number] => [
-  `${actual}${actual > most ? " !" : ""}`,
-  most,
-];
+const printRow = (name: string, ...cells: (string | number)[]): void =>
+  console.log(name.padEnd(36) + cells.map((cell) => String(cell).padStart(8)).join(""));
 const linesIn = (rooms: readonly string[]): number =>
   files
     .filter(({ room }) => rooms.includes(room))
     .reduce((sum, { text }) => sum + text.split("\n").length - 1, 0);
+
+printRow("", "lines", "budget", "files", "budget");
 for (const [name, [lines, count]] of Object.entries(ROOMS)) {
-  const own = files.filter(({ room }) => room === name);
-  table.push([name, ...limit(linesIn([name]), lines), ...limit(own.length, count)]);
+  printRow(name, linesIn([name]), lines, files.filter(({ room }) => room === name).length, count);
 }
 const packaged = Object.keys(ROOMS).filter((name) => /^(?:provider(?!\/fleet)|schema)\//.test(name));
-table.push(["provider without fleet, and schema", ...limit(linesIn(packaged), OF_THE_PACKAGE), "", ""]);
-console.log(table.toString());
+printRow("provider without fleet, and schema", linesIn(packaged), OF_THE_PACKAGE);
 
-const pages = files.filter(({ path }) => path.endsWith(".md"));
-for (const { path, text } of pages) {
-  console.log(`${path}: ${limit(Buffer.byteLength(text), bytesFor(path)).join(" of ")} bytes`);
+printRow("\n", "bytes", "budget");
+for (const { path, text } of files) {
+  if (path.endsWith(".md")) printRow(path, Buffer.byteLength(text), bytesFor(path));
 }
-const isOver =
-  linesIn(packaged) > OF_THE_PACKAGE ||
-  ["tools/", "test/"].some((name) => linesIn([name]) > (ROOMS[name]?.[0] ?? 0)) ||
-  pages.some(({ path, text }) => Buffer.byteLength(text) > bytesFor(path));
-if (isOver) process.exitCode = 1;
 
 function roomOf(path: string): string {
   const names = Object.keys(ROOMS).filter((name) => path.startsWith(name));

@@ -63,7 +63,7 @@ describe("npm start shows the main job with real commands", () => {
     const { stdout, exitCode } = await execa("sh", ["-ec", commands], options);
     expect({ exitCode, stdout }).toMatchObject({ exitCode: 0 });
     expect(stdout).toContain("4 unchanged");
-    expect(stdout).toContain('"webhook_status":"verified"');
+    expect(stdout).toContain('"status": "verified"');
     run.kill("SIGINT");
     expect(await run).toMatchObject({ exitCode: 130 });
     await expectNothingLeft();

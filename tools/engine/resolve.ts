@@ -1,10 +1,11 @@
-import { mkdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import process from "node:process";
 import { withLock } from "../setup/lock.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { CommandError } from "../setup/run.mjs";
-import { cacheEntry } from "./cache.ts";
 import { findEngine, findExecutable, inspectEngine, type Engine } from "./engine.ts";
 import { goBuild, moduleFiles, officialInstaller, type EngineMaker } from "./makers.ts";
 
@@ -86,4 +87,21 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof CommandError) || !error.output) return error.message;
   return [`${error.reason}:`, ...error.output.split("\n").slice(-5)].join("\n     ");
+}
+
+/** Where the tools keep what is made once per machine, outside the clone: `pulumi-apichat` in `$XDG_CACHE_HOME` or `~/.cache`. */
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
+  const given = env.XDG_CACHE_HOME ?? "";
+  return join(isAbsolute(given) ? given : join(env.HOME ?? homedir(), ".cache"), "pulumi-apichat");
+}
+
+/** A folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
+export async function cacheEntry(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  files: readonly URL[],
+): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(await readFile(file)).update("\0");
+  return join(cacheFolder(env), name, hash.digest("hex").slice(0, 16));
 }

@@ -15,7 +15,7 @@ import {
   registerWebhooks,
   repairDrift,
 } from "./story.ts";
-import { Shell, printFailure, printHeading, printPaste, printResult, StepError } from "./terminal.ts";
+import { Shell, printFailure, printHeading, printPaste, printResult } from "./terminal.ts";
 
 const command = new Command("npm start --")
   .description(
@@ -54,10 +54,9 @@ async function lookAround(stage: Stage, signal: AbortSignal): Promise<never> {
   printPaste(`cd ${join(folder, "workspaces")}`);
   printPaste("pulumi stack");
   printPaste("pulumi up");
-  printPaste(
-    `curl -s '${emulator.workspace("acme").baseUrl}?action=get-webhook' -H 'content-type: application/json' ` +
-      `-d "{\\"ChaveApi\\":\\"$(pulumi config get apichat:apiKey)\\"}"`,
-  );
+  // By environment: a command line is open to every user of the machine.
+  printPaste("export APICHAT_API_KEY=$(pulumi config get apichat:apiKey)");
+  printPaste(`apichat webhook get --base-url ${emulator.workspace("acme").baseUrl} --json`);
   printResult(
     `the service is at ${emulator.url}, its bots at ${emulator.botUrl}, the receiver at ${webhookUrl}`,
   );
@@ -96,10 +95,12 @@ function explain(error: unknown): number {
     printFailure("Interrupted; everything is stopped and removed.");
     return error.exitCode;
   }
-  const isCommand = error instanceof CommandError;
-  const output = isCommand || error instanceof StepError ? error.output : "";
+  const { reason, output } =
+    error instanceof CommandError
+      ? error
+      : { reason: error instanceof Error ? error.message : String(error), output: "" };
   if (output !== "") printResult(output.replaceAll("\n", "\n  "));
-  printFailure(isCommand ? error.reason : error instanceof Error ? error.message : String(error));
+  printFailure(reason);
   return 1;
 }
 

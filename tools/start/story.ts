@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { MessageClient } from "pulumi-apichat/client";
+import { CommandError } from "../setup/run.mjs";
 import { workspaceNames, type Stage, type WorkspaceName } from "./stage.ts";
-import { printHeading, printResult, StepError, type Shell } from "./terminal.ts";
+import { printHeading, printResult, type Shell } from "./terminal.ts";
 
 const changed: WorkspaceName = "globex";
 const everyName = workspaceNames.join(", ");
@@ -43,7 +44,8 @@ export async function exchangeMessages({ emulator, deliveries }: Stage): Promise
   const { verdict, status, reason } = await emulator.waitForDelivery({ workspace: "acme" });
   confirm("the reply is delivered", verdict === "delivered", reason);
   const received = deliveries.at(-1);
-  if (received?.kind !== "button_template") throw new StepError("The reply is not the menu of the flow.", "");
+  if (received?.kind !== "button_template")
+    throw new CommandError("The reply is not the menu of the flow.", "");
   confirm("acme's key has signed it", received.keyIndex === workspaceNames.indexOf("acme"));
   const titles = received.message.content_attributes.buttons.map(({ title }) => title).join(", ");
   printResult(
@@ -104,7 +106,7 @@ export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<voi
 
 /** Stops the run if what it is about to print is not so. */
 function confirm(claim: string, holds: boolean, output = ""): void {
-  if (!holds) throw new StepError(`This should be so, and is not: ${claim}`, output);
+  if (!holds) throw new CommandError(`This should be so, and is not: ${claim}`, output);
 }
 
 const resourceLine = /^\s*[-+~]+\s+\S*ApiChatWebhook (\S+) (created|updated|deleted) \([^)]*\)(.*)$/gm;

@@ -7,16 +7,6 @@ import { run } from "../setup/run.mjs";
 /** How long `pulumi` may take to end in good order after Ctrl-C, in milliseconds. */
 const graceMs = 20_000;
 
-/** A command did not do what it should. `output` is what it printed. */
-export class StepError extends Error {
-  readonly output: string;
-
-  constructor(message: string, output: string) {
-    super(message);
-    this.output = output;
-  }
-}
-
 /** What `npm start` prints. Colours and moving lines only on a terminal; `NO_COLOR` is respected. */
 const stream = process.stdout;
 const print = (line: string): void => void stream.write(`${line}\n`);

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
-import { cacheEntry } from "../../../tools/engine/cache.ts";
 import { compareVersions, findEngine } from "../../../tools/engine/engine.ts";
 import { engineEnvironment, exportLine } from "../../../tools/engine/environment.ts";
 import type { EngineMaker } from "../../../tools/engine/makers.ts";
-import { resolveEngine } from "../../../tools/engine/resolve.ts";
+import { cacheEntry, resolveEngine } from "../../../tools/engine/resolve.ts";
 import { makeFolder, writeFakeEngine, writeScript } from "./fixtures/fakes.ts";
 
 function fakeMaker(name: string, make: EngineMaker["make"]): EngineMaker {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { RecordedRequest } from "../../../provider/emulator/index.js";
 import { findPython, preparePackages } from "../../../tools/openapi/environment.ts";
-import { listUnreached } from "../../../tools/openapi/service.ts";
+import { listUnreached } from "../../../tools/openapi/main.ts";
 import { makeFolder, writeScript } from "./fixtures/fakes.ts";
 
 const { signal } = new AbortController();
