@@ -3,7 +3,7 @@ import { orAborted } from "../lib/abort.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { invalidConfig } from "./options.js";
 import { conversationOf, type BatchMessage, type MessageReceipt, type SendOptions } from "./messages.js";
-import { Semaphore } from "./origin-gate.js";
+import { Semaphore } from "./operation.js";
 
 const DEFAULT_CONCURRENCY = 8;
 

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { errors } from "undici";
-import { gateOf } from "../client/origin-gate.js";
+import { gateOf } from "../client/operation.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
@@ -8,7 +9,8 @@ import { missing, type Shape } from "./corpus-values.js";
 import { corpus, putAt, toJson } from "./corpus.js";
 import { parseJsonSchemas, walkFields } from "./json-schema-fields.js";
 
-const files = parseJsonSchemas(generateJsonSchemas());
+const generated = generateJsonSchemas();
+const files = parseJsonSchemas(generated);
 const ajv = new Ajv({ strict: true, allowUnionTypes: true });
 for (const [file, schema] of files) ajv.addSchema(schema, file);
 
@@ -117,5 +119,29 @@ describe("the corpus skips no field", () => {
       // A request is closed, and what comes from the service is open.
       isClosed: /Request$|^Inbound/.test(shape.name),
     });
+  });
+});
+
+describe("the generated files", () => {
+  it("are those in schema/ (else run: node tools/schema/generate.ts)", () => {
+    const folder = new URL("../../../schema/", import.meta.url);
+    const names = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
+    const written = new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
+    expect(Object.fromEntries(written)).toEqual(Object.fromEntries(generated));
+  });
+
+  it("describe every file, definition and field, without a link to code", () => {
+    const definitions = [...files].flatMap(([file, schema]) =>
+      [[file, schema] as const, ...Object.entries(schema.definitions ?? {})]
+        .filter(([, { description }]) => !description)
+        .map(([name]) => `${file} ${name}`),
+    );
+    const fields = corpus.flatMap(({ shape }) =>
+      walkFields(files, shape.ref)
+        .fields.filter(({ path, schema }) => !path.endsWith(".0") && !schema.description)
+        .map(({ path }) => `${shape.name}.${path}`),
+    );
+    const linked = [...generated.values()].filter((text) => text.includes("{@link"));
+    expect([...definitions, ...fields, ...linked]).toEqual([]);
   });
 });
