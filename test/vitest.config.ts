@@ -38,7 +38,7 @@ const project = (name: string, include: string | string[], seconds: number, more
 
 /** These replace modules, so each has a worker of its own. The other unit tests share theirs. */
 const ALONE = [
-  "unit/client/{proxy,retries}.test.ts",
+  "unit/client/{environment,retries}.test.ts",
   "unit/webhook/preflight.test.ts",
   "unit/responder/signature-web.test.ts",
 ];

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CallOptions } from "../../../provider/client/index.js";
 import { gateOf } from "../../../provider/client/operation.js";
 import { CALLS_PER_ORIGIN } from "../../../provider/lib/post.js";
@@ -191,17 +191,4 @@ describe("a gate", () => {
     expect(gateOf("test://one")).toBe(gateOf("test://one"));
     expect(gateOf("test://one")).not.toBe(gateOf("test://two"));
   });
-});
-
-test.each([
-  [undefined, 8],
-  ["3", 3],
-  ["0", 1],
-  ["many", 8],
-])("the environment bounds the calls of this process: %j gives %i", async (given, expected) => {
-  vi.stubEnv("APICHAT_CALLS_PER_ORIGIN", given);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  vi.resetModules();
-  const post = await import("../../../provider/lib/post.js");
-  expect(post.CALLS_PER_ORIGIN).toBe(expected);
 });

@@ -1,0 +1,149 @@
+import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { describe, expect, test } from "vitest";
+import { didYouMean } from "../../../provider/lib/checks.js";
+import { backOffMs, LONGEST_RETRY_AFTER_MS, parseRetryAfter } from "../../../provider/lib/retry.js";
+import {
+  appendQuery,
+  botCodeOf,
+  canonicalUrl,
+  hideQuery,
+  isSameBot,
+  isSameUrl,
+  printTarget,
+  printUrl,
+  secretsOfUrl,
+} from "../../../provider/lib/url.js";
+import { isOlder, LEAST_NODE, LEAST_PULUMI, VERSION } from "../../../provider/lib/version.js";
+
+describe("a URL is printed", () => {
+  test.each([
+    ["https://chat.example/hook", "https://chat.example/hook"],
+    ["https://chat.example", "https://chat.example/"],
+    ["https://user:pass@chat.example:8443/hook#part", "https://chat.example:8443/hook"],
+    ["https://chat.example/?a=1&b=2&a=3", "https://chat.example/?a=***&b=***"],
+    ["https://chat.example/?token", "https://chat.example/?token=***"],
+    ["https://chat.example/?", "https://chat.example/"],
+    ["ftp://user:pass@chat.example/x?a=1", "ftp://chat.example/x?a=***"],
+    ["chat.example?token=1", "(not a URL)"],
+    ["", "(not a URL)"],
+  ])("%s as %s", (url, printed) => expect(printUrl(url)).toBe(printed));
+
+  test("whole if it has no query, and else without its values, in a state", () => {
+    expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");
+    expect(hideQuery("HTTPS://chat.example/hook?a=1")).toBe("https://chat.example/hook?a=***");
+  });
+
+  test("with where a redirect points, relative or not", () => {
+    expect(printTarget("/login?next=1", "https://chat.example/hook")).toBe(
+      "https://chat.example/login?next=***",
+    );
+    expect(printTarget("https://user:pass@other.example/", "https://chat.example/")).toBe(
+      "https://other.example/",
+    );
+    expect(printTarget("https://", "https://chat.example/")).toBe("(not a URL)");
+  });
+});
+
+test("a query is put behind the URL's own, which stays as written", () => {
+  expect(appendQuery("https://a.example/x", "c=3")).toBe("https://a.example/x?c=3");
+  expect(appendQuery("https://a.example/x?a=%2F+1&b", "c=3")).toBe("https://a.example/x?a=%2F+1&b&c=3");
+});
+
+test("the long query values of a URL are taken for secrets", () => {
+  expect(secretsOfUrl("https://a.example/?id=7&token=abc%20defgh&name=acme")).toEqual(["abc defgh"]);
+  expect(secretsOfUrl("not a URL?token=abcdefgh")).toEqual([]);
+});
+
+test.each([
+  ["HTTPS://Chat.Example/hook", "https://chat.example/hook"],
+  ["https://chat.example:443/hook", "https://chat.example/hook"],
+  ["http://chat.example:80", "http://chat.example/"],
+  ["https://chat.example/hook/", "https://chat.example/hook"],
+  ["https://chat.example/hook//", "https://chat.example/hook"],
+  ["https://chat.example/%7Eacme/%61", "https://chat.example/~acme/a"],
+  ["https://chat.example/a%2fb", "https://chat.example/a%2Fb"],
+  ["https://chat.example/x/../hook", "https://chat.example/hook"],
+  ["https://chat.example/?t=%41", "https://chat.example?t=A"],
+  ["https://bücher.example/", "https://xn--bcher-kva.example"],
+])("%s is the same URL as %s", (a, b) => {
+  expect(isSameUrl(a, b)).toBe(true);
+  expect(canonicalUrl(canonicalUrl(a))).toBe(canonicalUrl(a));
+});
+
+test.each([
+  ["https://chat.example/hook", "http://chat.example/hook"],
+  ["https://chat.example/hook", "https://chat.example/Hook"],
+  ["https://chat.example/hook", "https://chat.example:8443/hook"],
+  ["https://chat.example/a%2Fb", "https://chat.example/a/b"],
+  ["https://chat.example/hook?t=1", "https://chat.example/hook?t=2"],
+  ["https://chat.example/hook?t=1", "https://chat.example/hook"],
+  ["https://chat.example/hook?a=1&b=2", "https://chat.example/hook?b=2&a=1"],
+  ["not a url", "another"],
+  ["", "https://chat.example/"],
+])("%s is another URL than %s", (a, b) => expect(isSameUrl(a, b)).toBe(false));
+
+test.each([
+  ["https://bots.example/api/apichat/f1", "f1"],
+  ["https://bots.example/api/apichat/f1/", "f1"],
+  ["https://bots.example/api/apichat/f1?x=/y", "f1"],
+  ["/api/apichat/f1", "f1"],
+  ["f1", "f1"],
+  ["", ""],
+])("the bot code of %s is %s, on whichever host", (url, code) => {
+  expect(botCodeOf(url)).toBe(code);
+  expect(isSameBot(url, `http://b.example:8080/v2/${code}/`)).toBe(code !== "");
+});
+
+test.each([
+  ["webhookUlr", "webhookUrl"],
+  ["webhookurl", "webhookUrl"],
+  ["webhook_url", "webhookUrl"],
+  ["webhookVerifcationKeys", "webhookVerificationKey"],
+  ["baseURL", "baseUrl"],
+  ["kep", "keep"],
+  ...["", "url", "help", "retries", "x".repeat(10_000)].map((word) => [word]),
+])("the misspelt name %.10s is taken for %s", (word, name?: string) => {
+  const names = ["webhookUrl", "webhookVerificationKey", "baseUrl", "keep"];
+  expect(didYouMean(word, names)).toBe(name === undefined ? "" : ` (did you mean ${name}?)`);
+});
+
+test("the version, and those that are needed, are those of package.json", () => {
+  const { version, engines, peerDependencies } = packageJson;
+  expect(version).toBe(VERSION);
+  expect(engines.node).toBe(`>=${LEAST_NODE}`);
+  expect(peerDependencies["@pulumi/pulumi"]).toBe(`>=${LEAST_PULUMI} <4`);
+});
+
+test.each([
+  ["20.20.2", true],
+  ["22.18.9", true],
+  ["22.9.0", true],
+  ["22.19.0", false],
+  ["v24.1.0", false],
+  ["22.19.0-nightly1", false],
+])("%s is older than 22.19: %s", (version, expected) => {
+  expect(isOlder(version, "22.19")).toBe(expected);
+});
+
+test.each([
+  ["7", 7000],
+  [" 7 ", 7000],
+  ["Thu, 01 Jan 2026 00:00:09 GMT", 9000],
+  ["Wed, 31 Dec 2025 00:00:00 GMT", 0],
+  ["9".repeat(400), LONGEST_RETRY_AFTER_MS],
+  ["Fri, 01 Jan 2100 00:00:00 GMT", LONGEST_RETRY_AFTER_MS],
+  ["soon", undefined],
+  ["", undefined],
+  [undefined, undefined],
+])("Retry-After: %.40s is read as %s ms", (value, ms) => {
+  expect(parseRetryAfter(value, Date.parse("2026-01-01T00:00:00Z"))).toBe(ms);
+});
+
+test.each([
+  [1, [250, 500, 1000, 2000, 4000, 8000, 8000]],
+  [0, [125, 250, 500, 1000, 2000, 4000, 4000]],
+])("the back-off doubles up to eight seconds, with jitter over its upper half (%i)", (random, pauses) => {
+  expect([1, 2, 3, 4, 5, 6, 100].map((attempt) => backOffMs(attempt, undefined, () => random))).toEqual(
+    pauses,
+  );
+});
