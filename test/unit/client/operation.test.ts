@@ -169,7 +169,6 @@ describe("a gate", () => {
     const controller = new AbortController();
     const gaveUp = Promise.allSettled(acquireEight(controller.signal));
     const patient = acquireEight();
-    const reason = new Error("gave up");
     controller.abort(reason);
     expect(await gaveUp).toEqual(patient.map(() => ({ status: "rejected", reason })));
     for (const release of releases) release();
