@@ -115,7 +115,7 @@ describe("an emulator with data", () => {
     expect([...second.workspaces.keys()]).toEqual(["acme"]);
     const acme = second.workspace("acme");
     expect([second.requests, acme.deliveries, acme.conversations]).toEqual([[], [], []]);
-    expect((await acme.deliver(outbound("after"))).order).toBeGreaterThan(order);
+    expect((await acme.deliver(outbound("after"), { timeoutMs: 1 })).order).toBeGreaterThan(order);
   });
 
   test("needs the named flow that a workspace answers with, and takes a function again", async () => {
@@ -155,18 +155,11 @@ describe("the file", () => {
     expect([...(await start({ data })).workspaces.keys()]).toEqual(["acme"]);
   });
 
+  const ofAnotherRelease = "application_id = 1634756965; PRAGMA user_version = 99";
   test.each<[string, (path: string) => unknown, string]>([
-    [
-      "that is something else",
-      (path) => writeFile(path, "a diary, and no database of any kind"),
-      "emulator.sqlite",
-    ],
+    ["that is something else", (path) => writeFile(path, "a diary, and no database"), "emulator.sqlite"],
     ["of another program", makeDatabase("user_version = 1"), "another program's tables"],
-    [
-      "of another release",
-      makeDatabase("application_id = 1634756965; PRAGMA user_version = 99"),
-      "version 99",
-    ],
+    ["of another release", makeDatabase(ofAnotherRelease), "version 99"],
   ])("%s is refused by name, and left as it is", async (_what, make, named) => {
     const data = await makeFile();
     await make(data);
@@ -175,13 +168,9 @@ describe("the file", () => {
     expect([await readFile(data), (await stat(data)).mode]).toEqual(before);
   });
 
-  test("in a folder that is not there is refused by name", async () => {
-    const data = join(await makeFile(), "nowhere", "emulator.sqlite");
-    await expect(startEmulator({ data })).rejects.toThrow(refused("ENOENT"));
-  });
-
-  test("is let go when the emulator cannot start for another reason", async () => {
+  test("is let go when the emulator cannot start for another reason, and needs a folder that is there", async () => {
     const data = await makeFile();
+    await expect(startEmulator({ data: join(data, "nowhere") })).rejects.toThrow(refused("ENOENT"));
     const port = Number(new URL((await start()).url).port);
     await expect(startEmulator({ data, port })).rejects.toThrow(refused(String(port)));
     const unknown: EmulatorOptions = { data, workspaces: [{ name: "acme", apiKey, flow: "nope" }] };

@@ -1,16 +1,18 @@
 import { describe, expect, test } from "vitest";
-import type { DeliveryRecord } from "../../../provider/emulator/index.js";
+import type { DeliveryRecord, EmulatorOptions } from "../../../provider/emulator/index.js";
 import { encodeMessage } from "../../../provider/emulator/deliveries/record.js";
 import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
 import { signBody } from "../../../provider/responder/index.js";
-import { parseOutbound, type OutboundMessage } from "../../../schema/index.js";
+import { parseOutbound, type OutboundGenericTemplate, type OutboundMessage } from "../../../schema/index.js";
 import { samples } from "../../../tools/schema/samples.ts";
 import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
 import {
+  answering,
   control,
   judge,
   outbound,
+  press,
   QUERY_VALUE,
   say,
   startAcme,
@@ -94,7 +96,7 @@ describe("deliver", () => {
   test("needs a registration", async () => {
     const { acme } = await startAcme();
     await expect(acme.deliver(message)).rejects.toMatchObject({ code: "invalid_config" });
-    expect(acme.deliveries).toEqual([]);
+    expect([acme.deliveries, acme.conversations]).toEqual([[], []]);
   });
 });
 
@@ -135,26 +137,59 @@ describe("a reply of section 2.4", () => {
   );
 });
 
-describe("the body as PHP writes it", () => {
-  /** What `json_encode` of PHP 8 prints for the same values. */
-  test.each([
-    ["é", String.raw`\u00e9`],
-    ["👋", String.raw`\ud83d\udc4b`],
-    ["https://a.example/b", String.raw`https:\/\/a.example\/b`],
-    ['a "b" \\ c', String.raw`a \"b\" \\ c`],
-    ["\n\t\u0001", String.raw`\n\t\u0001`],
-    ["\u2028", String.raw`\u2028`],
-    ["<&'>", "<&'>"],
-  ])("%j", (content, written) => {
-    const start =
-      '{"sender_id":"contact-1","conv_id":1,"type":"text","message_type":"outgoing","private":false,';
-    expect(encodeMessage(outbound(content), "php").sent.body).toBe(`${start}"text":"${written}"}`);
-  });
+/** What `json_encode` of PHP 8 prints for the same values. */
+test.each([
+  ["é", String.raw`\u00e9`],
+  ["👋", String.raw`\ud83d\udc4b`],
+  ["https://a.example/b", String.raw`https:\/\/a.example\/b`],
+  ['a "b" \\ c', String.raw`a \"b\" \\ c`],
+  ["\n\t\u0001", String.raw`\n\t\u0001`],
+  ["\u2028", String.raw`\u2028`],
+  ["<&'>", "<&'>"],
+])("as PHP writes it, %j, and all digits of a conversation id", (content, written) => {
+  const { sent } = encodeMessage({ ...outbound(content), conv_id: 9007199254740993n }, "php");
+  const common = '{"sender_id":"contact-1","type":"text","message_type":"outgoing","private":false,';
+  expect(sent.body).toBe(`${common}"text":"${written}","conv_id":9007199254740993}`);
+});
 
-  test("keeps the digits of a conversation id beyond the safe integers", () => {
-    const large = { ...outbound("é"), conv_id: 9007199254740993n };
-    expect(encodeMessage(large, "php").sent.body).toContain('"conv_id":9007199254740993}');
-  });
+type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
+
+test.each<[Reading<"deliveryEncoding">, string]>([
+  ["json", '"text":"Olá, é você? 👋"'],
+  ["php", String.raw`"text":"Ol\u00e1, \u00e9 voc\u00ea? \ud83d\udc4b"`],
+])("deliveryEncoding %s writes accents its way, and signs what it wrote", async (...row) => {
+  const [deliveryEncoding, written] = row;
+  const { acme, deliveries } = await startScene({ deliveryEncoding });
+  await acme.deliver(message);
+  const [delivery] = deliveries();
+  expect(delivery?.body).toContain(written);
+  expect(JSON.parse(delivery?.body ?? "")).toEqual(message);
+  expect(await judge(delivery)).toBe(200);
+});
+
+test.each<[Reading<"deliveryAnswer">, number, string]>([
+  ["2xx", 204, "delivered"],
+  ["2xx", 302, "failed"],
+  ["2xx", 500, "failed"],
+  ["200", 200, "delivered"],
+  ["200", 204, "failed"],
+  ["any", 500, "delivered"],
+  ["any", 302, "delivered"],
+])("deliveryAnswer %s takes HTTP %i as %s", async (deliveryAnswer, status, verdict) => {
+  const { acme } = await startScene({ deliveryAnswer }, answering(status));
+  expect(await acme.deliver(message)).toMatchObject({ verdict, status });
+});
+
+test.each<[Reading<"defaultAction">, unknown]>([
+  ["null", null],
+  ["url", expect.objectContaining({ url: expect.stringMatching(/^http/) })],
+])("defaultAction %s is what the cards of the menu have", async (defaultAction, expected) => {
+  const scene = await startScene({ defaultAction, flow: "menu" });
+  await press(scene.acme, "x", "carousel");
+  const [delivery] = await waitForDeliveries(scene, 1);
+  const { content_attributes } = JSON.parse(delivery?.body ?? "") as OutboundGenericTemplate;
+  const actions = content_attributes.items.map(({ default_action }) => default_action);
+  expect(actions).toEqual([expected, expected, expected]);
 });
 
 const resend = ({ emulator }: Scene, { id }: DeliveryRecord, how?: object): Promise<Answer> =>
@@ -164,7 +199,7 @@ describe("a resend", () => {
   test("is the same byte for byte, signature and all, as a delivery of its own", async () => {
     const scene = await startScene({ deliveryEncoding: "php" });
     const sent = await scene.acme.deliver(outbound("Olá/👋"));
-    const body = { resendOf: sent.id, verdict: "pending" };
+    const body = { resendOf: sent.id, verdict: "pending", attempts: [] };
     expect(await resend(scene, sent)).toMatchObject({ status: 202, body });
     const again = await scene.emulator.waitForDelivery({ resendOf: sent.id });
     const known = { contactId: "contact-1", conversationId: "1", message: { text: "Olá/👋" } };
@@ -194,19 +229,16 @@ describe("a resend", () => {
     expect(await judge(second, key)).toBe(status);
   });
 
-  test.each([{ sign: "yes" }, { body: 1 }, { bdoy: "" }])("is not made with %j", async (how) => {
-    const scene = await startScene();
-    const answer = await resend(scene, await scene.acme.deliver(outbound("hello")), how);
-    expect(answer.status).toBe(422);
-    expect(answer.text).toContain(Object.keys(how)[0]);
-    expect(scene.acme.deliveries).toHaveLength(1);
-  });
-
-  test("needs a registration", async () => {
-    const scene = await startScene();
-    const sent = await scene.acme.deliver(outbound("hello"));
-    scene.acme.remove();
-    expect((await resend(scene, sent)).status).toBe(422);
-    expect(scene.acme.deliveries).toHaveLength(1);
-  });
+  test.each([{ sign: "yes" }, { body: 1 }, { bdoy: "" }, "nothing registered"])(
+    "is not made with %j",
+    async (how) => {
+      const scene = await startScene();
+      const sent = await scene.acme.deliver(outbound("hello"));
+      if (typeof how === "string") scene.acme.remove();
+      const answer = await resend(scene, sent, typeof how === "string" ? {} : how);
+      expect(answer.status).toBe(422);
+      expect(answer.text).toContain(typeof how === "string" ? "acme" : Object.keys(how)[0]);
+      expect(scene.acme.deliveries).toHaveLength(1);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import {
   answering,
   judge,
@@ -28,29 +29,28 @@ async function startTwo(): Promise<
 
 describe("deliveries", () => {
   test("of one conversation come in order and one at a time, those of others meanwhile", async () => {
-    const open: number[] = [];
-    let mostAtOnce = 0;
+    const CONVERSATIONS = 4;
+    const held = new Map<number, () => void>();
     const together: number[] = [];
-    const scene = await startScene({}, (delivery, response) => {
-      const conversation = conversationOf(delivery.body);
-      if (open.includes(conversation)) together.push(conversation);
-      mostAtOnce = Math.max(mostAtOnce, open.push(conversation));
-      // Long enough for others to come in between.
-      setTimeout(() => {
-        open.splice(open.indexOf(conversation), 1);
-        response.end();
-      }, 5);
+    // Each waits until every conversation has one: only then are they answered.
+    const scene = await startScene({}, ({ body }, response) => {
+      const conversation = conversationOf(body);
+      if (held.has(conversation)) together.push(conversation);
+      held.set(conversation, () => response.end());
+      if (held.size < CONVERSATIONS) return;
+      const all = [...held.values()];
+      held.clear();
+      for (const answer of all) answer();
     });
     const rounds = Array.from({ length: 10 }, (_, round) => `message ${round}`);
-    const conversations = Array.from({ length: 8 }, (_, conversation) => conversation);
+    const conversations = Array.from({ length: CONVERSATIONS }, (_, conversation) => conversation);
     await Promise.all(
       conversations.map(async (conversation) => {
         for (const content of rounds) await say(scene.acme, content, conversation);
       }),
     );
-    await waitForDeliveries(scene, 80);
+    await waitForDeliveries(scene, CONVERSATIONS * rounds.length);
     expect(together).toEqual([]);
-    expect(mostAtOnce).toBeGreaterThan(1);
     const textsOf = Map.groupBy(scene.deliveries(), ({ body }) => conversationOf(body));
     for (const conversation of conversations) {
       const texts = textsOf.get(conversation)?.map(({ body }) => (JSON.parse(body) as { text: string }).text);
@@ -136,5 +136,64 @@ describe("the pause of a reply", () => {
     await scene.emulator.close();
     expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending", attempts: [] }]);
     expect(scene.deliveries()).toEqual([]);
+  });
+});
+
+describe("deliveryWhile", () => {
+  /** A workspace whose handshake failed, and was registered nevertheless. */
+  const unverified: EmulatorOptions = {
+    flow: "silent",
+    failedHandshake: "unverified",
+    faults: [{ operation: "handshake", fault: { status: 500 } }],
+  };
+
+  test("verified delivers nothing to a webhook whose handshake failed, until it is verified", async () => {
+    const { acme, texts } = await startScene(unverified);
+    await expect(acme.deliver(outbound("no"))).rejects.toMatchObject({ code: "invalid_config" });
+    acme.change({ webhook_status: "verified" });
+    expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
+    expect(texts()).toEqual(["yes"]);
+  });
+
+  test("verified ends the tries of a delivery whose webhook is verified no longer", async () => {
+    const options = { deliveryAttempts: 3, deliveryRetryMs: 1 };
+    const { acme, deliveries } = await startScene(options, (_, response) => {
+      acme.change({ webhook_status: "failed" });
+      response.writeHead(500).end();
+    });
+    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "failed" });
+    expect(deliveries()).toHaveLength(1);
+  });
+
+  test("registered delivers to any webhook that is registered", async () => {
+    const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
+    expect(acme.registration?.webhook_status).toBe("failed");
+    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
+    expect(texts()).toEqual(["hello"]);
+  });
+});
+
+describe("deliveryAttempts and deliveryRetryMs", () => {
+  test.each<[string, EmulatorOptions]>([
+    ["once by default", {}],
+    ["no oftener than asked for", { deliveryAttempts: 2, deliveryRetryMs: 1 }],
+  ])("try a delivery %s", async (_what, options) => {
+    const { acme, deliveries } = await startScene(options, answering(500, 500, 500));
+    const failed = { verdict: "failed", reason: "answered HTTP 500" };
+    expect(await acme.deliver(outbound("hello"))).toMatchObject(failed);
+    expect(deliveries()).toHaveLength(options.deliveryAttempts ?? 1);
+  });
+
+  test("tries a delivery that failed so often, with a pause that doubles, each try ended by deliveryTimeoutMs", async () => {
+    const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 200 };
+    const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
+    const { verdict, attempts } = await acme.deliver(outbound("hello"));
+    expect(verdict).toBe("delivered");
+    const reasons = ["answered HTTP 500", "no answer within 200 ms", "answered HTTP 503", ""];
+    expect(attempts.map(({ reason }) => reason)).toEqual(reasons);
+    const ends = attempts.map(({ at, durationMs }) => Date.parse(at) + durationMs);
+    const pauses = attempts.slice(1).map(({ at }, index) => Date.parse(at) - (ends[index] ?? 0));
+    for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(50 * 2 ** index - 5);
+    expect(new Set(deliveries().map(({ body }) => body)).size).toBe(1);
   });
 });

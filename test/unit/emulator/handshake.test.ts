@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { HandshakeEncoding } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions, HandshakeEncoding } from "../../../provider/emulator/index.js";
 import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
-import { answerChallenge, call, set, startAcme, startEndpoint, type Received } from "./harness.js";
+import { answerChallenge, set, startAcme, startEndpoint, type Received } from "./harness.js";
 
 /** The parameters by a reader of their encoding. */
 const readers: Record<HandshakeEncoding, (received: Received) => Promise<[string, unknown][]>> = {
@@ -57,12 +57,10 @@ describe("the handshake", () => {
   });
 });
 
-const wrong: Respond = (_, response) => response.end("no");
-
 const withStatus =
-  (status: number): Respond =>
+  (status: number, headers = {}): Respond =>
   (received, response) =>
-    answerChallenge(received, Object.assign(response, { statusCode: status }));
+    answerChallenge(received, response.writeHead(status, headers));
 
 describe("a handshake that fails", () => {
   test.each<[string, Respond, RegExp]>([
@@ -71,33 +69,23 @@ describe("a handshake that fails", () => {
       ({ body }, response) => response.end(`${new URLSearchParams(body).get("hub_challenge")}\n`),
       /not the challenge/,
     ],
-    ["an empty body", (_, response) => response.end(), /not the challenge/],
     ["a body without end", (_, response) => response.write("x".repeat(200_000)), /not the challenge/],
     ["the challenge with 401", withStatus(401), /HTTP 401/],
-    ["the challenge with 500", withStatus(500), /HTTP 500/],
+    ["a redirect", withStatus(307, { location: "/webhook" }), /redirects are not followed/],
     ["a closed connection", (_, response) => response.socket?.destroy(), /no answer/],
     ["silence", () => undefined, /within 100 ms/],
     ["half an answer", (_, response) => response.write("half an answer"), /within 100 ms/],
   ])("through %s is answered with 422", async (_what, respond, reason) => {
     const waits = reason.source.includes("within");
     const { acme } = await startAcme(waits ? { handshake: { timeoutMs: 100 } } : {});
-    const { url } = await startEndpoint(respond);
+    const { url, received } = await startEndpoint(respond);
     const answer = await set(acme, `${url}?secret=query-value`);
     const message: unknown = expect.stringMatching(reason);
     expect(answer).toMatchObject({ status: 422, body: { status: "error", message } });
     expect(answer.text).not.toMatch(/verification-key|query-value/);
     expect(acme.handshakes).toMatchObject([{ verdict: "failed", reason: message }]);
     expect(acme.registration).toBeUndefined();
-  });
-
-  test("redirects are not followed", async () => {
-    const { acme } = await startAcme();
-    const target = await startEndpoint();
-    const { url } = await startEndpoint((_, response) =>
-      response.writeHead(307, { location: target.url }).end(),
-    );
-    expect((await set(acme, url)).text).toMatch(/redirects are not followed/);
-    expect(target.received).toEqual([]);
+    expect(received).toHaveLength(1);
   });
 
   test("so does nobody at the address, and an address that cannot be", async () => {
@@ -108,28 +96,22 @@ describe("a handshake that fails", () => {
     expect((await set(acme, "http://[nowhere/")).status).toBe(422);
   });
 
-  test("leaves what was registered, by default", async () => {
-    const { acme } = await startAcme();
-    await set(acme, (await startEndpoint()).url);
-    const before = acme.registration;
-    expect((await set(acme, (await startEndpoint(wrong)).url)).status).toBe(422);
-    expect(acme.registration).toEqual(before);
-  });
-
-  test("clears what was registered, if asked for", async () => {
-    const { acme } = await startAcme({ failedHandshake: "clears" });
-    await set(acme, (await startEndpoint()).url);
-    expect((await set(acme, (await startEndpoint(wrong)).url)).status).toBe(422);
-    expect(acme.registration).toBeUndefined();
-    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: "", bot_url: "" } });
-  });
-
-  test("stores the new one as failed, if asked for", async () => {
-    const { acme } = await startAcme({ failedHandshake: "unverified", verifyAfterMs: 0 });
-    await set(acme, (await startEndpoint()).url);
-    const { url } = await startEndpoint(wrong);
-    const data = { webhook_url: url, webhook_status: "failed", bot_url: acme.botUrl };
-    expect(await set(acme, url)).toMatchObject({ status: 200, body: { status: "ok", data } });
-    expect(acme.registration?.webhook_status).toBe("failed");
+  test.each<[NonNullable<EmulatorOptions["failedHandshake"]> | undefined, number, string | undefined]>([
+    [undefined, 422, "verified"],
+    ["keeps", 422, "verified"],
+    ["clears", 422, undefined],
+    ["unverified", 200, "failed"],
+  ])("with failedHandshake %s answers %i, the status then %s", async (failedHandshake, status, left) => {
+    const { acme } = await startAcme({ failedHandshake, verifyAfterMs: 0 });
+    const right = await startEndpoint();
+    const wrong = await startEndpoint((_, response) => response.end("no"));
+    await set(acme, right.url);
+    const answer = await set(acme, wrong.url);
+    expect(answer.status).toBe(status);
+    const url = status === 200 ? wrong.url : right.url;
+    const { webhook_url, webhook_status } = acme.registration ?? {};
+    expect([webhook_url, webhook_status]).toEqual([left && url, left]);
+    const data = { webhook_url: url, webhook_status: left, bot_url: acme.botUrl };
+    expect(answer.body).toMatchObject(status === 200 ? { status: "ok", data } : { status: "error" });
   });
 });

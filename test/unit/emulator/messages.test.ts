@@ -1,11 +1,23 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Fault } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
-import { apiKey, call, operations, received, sendTo, startSilent, text, type Answer } from "./harness.js";
+import type { InboundMessage } from "../../../schema/index.js";
+import {
+  addressOf,
+  apiKey,
+  call,
+  inbound,
+  operations,
+  post,
+  received,
+  sendTo,
+  set,
+  startSilent,
+  text,
+} from "./harness.js";
 
 const image = operations["send image"];
 const button = operations["send button payload"];
-const messageOf = ({ body }: Answer): string => (body as { message: string }).message;
 
 describe("a message that is right", () => {
   test.each(Object.entries(operations))("%s is taken and kept", async (_operation, message) => {
@@ -19,11 +31,17 @@ describe("a message that is right", () => {
     expect(emulator.requests.at(-1)).toMatchObject(record);
   });
 
-  test.each(["email", "phone_number"])("may lack sender.%s", async (field) => {
-    const { acme } = await startSilent();
-    expect((await sendTo(acme, { ...text, sender: { ...text.sender, [field]: undefined } })).status).toBe(
-      200,
-    );
+  test.each<[NonNullable<EmulatorOptions["senderFields"]> | undefined, number, string]>([
+    [undefined, 200, '{"status":"ok"}'],
+    ["optional", 200, '{"status":"ok"}'],
+    ["required", 422, "sender.email: is missing; must be an empty text; sender.phone_number: is missing"],
+  ])("with senderFields %s without e-mail and phone number gets %i", async (senderFields, status, said) => {
+    const { acme } = await startSilent({ senderFields });
+    const { id, name, type } = text.sender;
+    const answer = await sendTo(acme, { ...text, sender: { id, name, type } });
+    expect(answer.status).toBe(status);
+    expect(answer.text).toContain(said);
+    expect((await sendTo(acme, text)).status).toBe(200);
   });
 
   test("is answered at once, handed to the flow once, and unanswered until that has replied", async () => {
@@ -37,13 +55,6 @@ describe("a message that is right", () => {
     await expect.poll(() => message?.unanswered).toBe(false);
     expect(flow.mock.calls).toEqual([[expect.objectContaining({ workspace: "acme", message: text })]]);
   });
-
-  test("is taken for the workspace whose bot it is, whatever is registered", async () => {
-    const { emulator, acme } = await startSilent();
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    await sendTo(globex, text);
-    expect([received(acme), received(globex)]).toEqual([[], [text]]);
-  });
 });
 
 describe("a message that is refused", () => {
@@ -53,6 +64,8 @@ describe("a message that is refused", () => {
       const { status } = await sendTo(acme, text, { url: emulator.botUrl + path });
       expect([path, status]).toEqual([path, 404]);
     }
+    const { status } = await post(acme.botUrl.replace(emulator.botUrl, emulator.url), "{}");
+    expect(status).toBe(404);
   });
 
   test.each(["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"])(
@@ -70,7 +83,6 @@ describe("a message that is refused", () => {
     {},
     { authorization: "Bearer wrong-key-98765" },
     { authorization: `Bearer ${apiKey}` },
-    { authorization: "Basic wrong-key-98765" },
     { authorization: "Bearer " },
     { "x-api-key": "wrong-key-98765" },
   ])("with %j gets 401, also if the body is wrong, and no key is echoed", async (headers) => {
@@ -78,7 +90,6 @@ describe("a message that is refused", () => {
     for (const body of [JSON.stringify(text), "no json"]) {
       const answer = await sendTo(acme, text, { headers, body });
       expect([answer.status, answer.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
-      expect(messageOf(answer)).toContain("flow API key");
       expect(answer.text).not.toMatch(new RegExp(`wrong-key|${apiKey}|${acme.flowApiKey}`));
     }
     expect(received(acme)).toEqual([]);
@@ -88,7 +99,7 @@ describe("a message that is refused", () => {
     const { acme } = await startSilent();
     acme.mayManageFlow = false;
     const answer = await sendTo(acme, text);
-    expect([answer.status, messageOf(answer)]).toEqual([403, expect.stringContaining("Gerenciar Fluxo")]);
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining("Gerenciar Fluxo")]);
     acme.mayManageFlow = true;
     expect((await sendTo(acme, text)).status).toBe(200);
   });
@@ -105,7 +116,6 @@ describe("a message that is refused", () => {
     ["", 400],
     ["content=hello", 400],
     ["[]", 422],
-    ["1", 422],
   ])("with the body %j gets %i", async (body, status) => {
     const { acme } = await startSilent();
     expect(await sendTo(acme, 0, { body })).toMatchObject({ status });
@@ -119,78 +129,182 @@ describe("a message that is refused", () => {
   });
 
   const secret = "s3cr3t-value";
-  const media = (entry: object) => ({ ...image, attachments: [{ ...image.attachments[0], ...entry }] });
+  const attachments = [{ ...image.attachments[0], file_type: secret }];
+  // That every wrong field is refused is shown with the corpus of the schema.
   test.each<[string, object, string]>([
     ["another event", { ...text, event: secret }, 'event: must be "message_created" or "message_postback"'],
     ["a number as text", { ...text, content: 1 }, "content: must be a text, got a number; put it in quotes"],
-    ["no sender", { ...text, sender: undefined }, "sender: is missing; must be an object"],
-    ["an e-mail", { ...text, sender: { ...text.sender, email: secret } }, 'sender.email: must be ""'],
     ["a workspace id", { ...text, workspace_id: secret }, "workspace_id: is not a known field"],
     ["a name that is none", { ...text, [`${secret}=`]: 1 }, "a name here is not a known field"],
     [
-      "a button without value",
+      "no button",
       { ...button, submitted_values: [] },
       "submitted_values: must be a list of exactly one entry",
     ],
-    [
-      "a button without payload",
-      { ...button, submitted_values: [{ title: "Yes" }] },
-      "submitted_values.0.payload: is missing; must be a text",
-    ],
-    [
-      "media without URL",
-      media({ data_url: secret }),
-      "attachments.0.data_url: must be an absolute http or https URL without white space",
-    ],
-    [
-      "media of another kind",
-      media({ file_type: secret }),
-      'attachments.0.file_type: must be "image", "audio", "video" or "file"',
-    ],
-    [
-      "two media",
-      { ...image, attachments: [1, 2].map(() => image.attachments[0]) },
-      "attachments: must be a list",
-    ],
+    ["media of another kind", { ...image, attachments }, 'attachments.0.file_type: must be "image", "audio"'],
     [
       "two wrong fields",
       { ...text, content: "", sender: 1 },
-      "sender: must be an object, got a number; content: ",
+      "sender: must be an object, got a number; content",
     ],
   ])("with %s gets 422 that names the field and no value", async (_name, body, problem) => {
     const { acme } = await startSilent();
     const answer = await sendTo(acme, body);
     expect(answer.status).toBe(422);
-    expect(messageOf(answer)).toContain(problem);
+    expect((answer.body as { message: string }).message).toContain(problem);
     expect(answer.text).not.toContain(secret);
     expect(received(acme)).toEqual([]);
   });
 });
 
-describe("a fault of message", () => {
-  test.each<[Fault, number | undefined, boolean]>([
-    [{ status: 503, retryAfterSeconds: 3 }, 503, false],
-    [{ status: 500, afterChange: true }, 500, true],
-    ["broken-json", 200, true],
-    ["html", 200, true],
-    ["close-before", undefined, false],
-    ["close-after", undefined, true],
-  ])("%j answers %s, the message taken: %s", async (fault, status, isTaken) => {
+const from = (id: string, content: string, conversation = 42): InboundMessage => {
+  const message = inbound(content, conversation);
+  return { ...message, sender: { ...message.sender, id } };
+};
+
+describe("conversations", () => {
+  test("are told apart by workspace, contact and conversation id, in the order in which they began", async () => {
     const { emulator, acme } = await startSilent();
-    emulator.injectFault({ operation: "message", workspace: "acme", fault });
-    const outcome = await sendTo(acme, text).catch(() => undefined);
-    expect(outcome?.status).toBe(status);
-    expect(received(acme)).toEqual(isTaken ? [text] : []);
-    const request = emulator.requests.at(-1);
-    expect([request?.fault, request?.status]).toEqual([JSON.stringify(fault), status]);
-    expect((await sendTo(acme, text)).status).toBe(200);
+    const globex = emulator.addWorkspace({ name: "globex", apiKey });
+    const [first, last] = [from("u-1", "a"), from("u-1", "d")];
+    for (const message of [first, from("u-2", "b"), from("u-1", "c", 43), last]) await acme.send(message);
+    await globex.send(from("u-1", "e"));
+    const conversation = acme.conversations[0]?.id;
+    const known = { from: "contact", workspace: "acme", conversation };
+    const messages = [first, last].map((body) => ({ ...known, body }));
+    expect(acme.conversations).toMatchObject([
+      { contactId: "u-1", contactName: "Ana", conversationId: "42", messages },
+      { contactId: "u-2", conversationId: "42", messages: [{}] },
+      { contactId: "u-1", conversationId: "43", messages: [{}] },
+    ]);
+    expect(globex.conversations).toHaveLength(1);
+    expect(new Set([...acme.conversations, ...globex.conversations].map(({ id }) => id)).size).toBe(4);
   });
 
-  test("is not that of a message with a wrong key, nor a call of the registration interface", async () => {
+  test("are not mixed up by contacts whose ids look like conversation ids", async () => {
+    const { acme } = await startSilent();
+    for (const message of [from("2x", "a", 1), from("x", "b", 12), from("__proto__", "c", 1)])
+      await acme.send(message);
+    expect(acme.conversations.map(({ contactId }) => contactId)).toEqual(["2x", "x", "__proto__"]);
+  });
+
+  test("keep the last name that the contact had", async () => {
+    const { acme } = await startSilent();
+    for (const name of ["Ana", "Ana Maria", ""])
+      await sendTo(acme, { ...text, sender: { ...text.sender, name } });
+    expect(acme.conversations[0]?.contactName).toBe("Ana Maria");
+  });
+});
+
+describe("send", () => {
+  test("gives also the answer of a refusal", async () => {
+    const { acme } = await startSilent();
+    acme.mayManageFlow = false;
+    const message: unknown = expect.stringContaining("Gerenciar Fluxo");
+    expect(await acme.send(inbound("a"))).toEqual({ status: 403, body: { status: "error", message } });
+  });
+
+  test("throws unavailable if there is no answer, without the key", async () => {
     const { emulator, acme } = await startSilent();
+    emulator.injectFault({ operation: "message", fault: "close-before" });
+    const failure: unknown = await acme.send(inbound("a")).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "unavailable", operation: "message" });
+    expect(String(failure)).not.toContain(acme.flowApiKey);
+  });
+
+  test("stays on this emulator where bot_url was moved to another host", async () => {
+    const { acme } = await startSilent();
+    acme.change({ botBaseUrl: "http://bots.invalid" });
+    expect((await acme.send(inbound("a"))).status).toBe(200);
+  });
+});
+
+type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
+
+describe("errorShape", () => {
+  const message = "conversation_id: must be an integer; content: must not be empty";
+  const errors = { conversation_id: ["must be an integer"], content: ["must not be empty"] };
+
+  test.each<[Reading<"errorShape">, string | null, string, RegExp]>([
+    [
+      "envelope",
+      "application/json",
+      JSON.stringify({ status: "error", message }),
+      /^\{"status":"error","message":"./,
+    ],
+    ["errors", "application/json", JSON.stringify({ message, errors }), /^\{"message":".*"errors":\{/],
+    ["text", "text/plain; charset=utf-8", message, /^\w/],
+    ["empty", null, "", /^$/],
+  ])("%s is the shape of every error of both interfaces", async (errorShape, type, body, shape) => {
+    const { emulator, acme } = await startSilent({ errorShape });
+    const wrong = await sendTo(acme, { ...text, content: "", conversation_id: "42" });
+    expect([wrong.status, wrong.headers.get("content-type"), wrong.text]).toEqual([422, type, body]);
     emulator.injectFault({ operation: "message", fault: { status: 503 } });
+    const answers = [
+      await call(acme, "no-action"),
+      await call(acme, "get-webhook", { ChaveApi: "wrong" }),
+      await set(acme, "http://127.0.0.1:1/"),
+      await post(addressOf(acme, "get-webhook"), "no json"),
+      await post(addressOf(acme, "get-webhook"), "x".repeat(1024 * 1024 + 1)),
+      await sendTo(acme, text),
+      await sendTo(acme, text, { headers: {} }),
+      await sendTo(acme, text, { method: "GET" }),
+      await sendTo(acme, text, { url: emulator.botUrl }),
+    ];
+    const statuses = [404, 401, 422, 400, 413, 503, 401, 405, 404];
+    expect(answers.map(({ status }) => status)).toEqual(statuses);
+    expect(answers.filter((answer) => !shape.test(answer.text))).toEqual([]);
+    // What succeeds has its own shape.
+    expect((await call(acme, "get-webhook")).body).toMatchObject({ status: "ok" });
+    expect((await sendTo(acme, text)).body).toEqual({ status: "ok" });
+  });
+});
+
+// Where no key is asked for, a header is nobody's business; a field too many still is.
+test.each<[Reading<"flowKey">, string, number[]]>([
+  ["bearer", "as a bearer token", [200, 401, 401, 401]],
+  ["raw", "as the header alone", [401, 200, 401, 401]],
+  ["body", "in the body", [401, 401, 200, 401]],
+  ["none", "not at all", [200, 200, 422, 200]],
+])("flowKey %s takes the key %s only", async (flowKey, _how, expected) => {
+  const { acme } = await startSilent({ flowKey });
+  const key = acme.flowApiKey;
+  const presented = [
+    await sendTo(acme, text, { headers: { authorization: `Bearer ${key}` } }),
+    await sendTo(acme, text, { headers: { authorization: key } }),
+    await sendTo(acme, { ...text, ChaveApi: key }, { headers: {} }),
+    await sendTo(acme, text, { headers: {} }),
+  ];
+  expect(presented.map(({ status }) => status)).toEqual(expected);
+  // send() presents it so, and no message holds it.
+  expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
+  for (const message of received(acme)) expect(message).toEqual(text);
+});
+
+test.each<[Reading<"messageAnswer">, number, (id: string) => string]>([
+  ["created", 201, (id) => JSON.stringify({ id })],
+  ["empty", 204, () => ""],
+])("messageAnswer %s is %i", async (messageAnswer, status, bodyOf) => {
+  const { acme } = await startSilent({ messageAnswer });
+  const answer = await sendTo(acme, text);
+  const [message] = acme.conversations[0]?.messages ?? [];
+  expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });
+});
+
+describe("requestsPerSecond", () => {
+  test("refuses what is beyond with 429 and Retry-After, on both ports together, until a second has passed", async () => {
+    const { emulator, acme } = await startSilent({ requestsPerSecond: 2 });
+    const globex = emulator.addWorkspace({ name: "globex", apiKey });
+    // What has no right key does not count.
     expect((await sendTo(acme, text, { headers: {} })).status).toBe(401);
     expect((await call(acme, "get-webhook")).status).toBe(200);
-    expect((await sendTo(acme, text)).status).toBe(503);
+    expect((await sendTo(acme, text)).status).toBe(200);
+    for (const answer of [await call(acme, "delete-webhook"), await sendTo(acme, text)]) {
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
+    }
+    expect(received(acme)).toHaveLength(1);
+    expect((await sendTo(globex, text)).status).toBe(200);
+    const statusOf = async () => (await sendTo(acme, text)).status;
+    await expect.poll(statusOf, { interval: 300 }).toBe(200);
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { BeforeFirstSet, EmulatorOptions } from "../../../provider/emulator/index.js";
+import { readRegistration } from "../../../schema/index.js";
 import {
   addressOf,
   apiKey,
@@ -40,24 +42,16 @@ describe("set-webhook", () => {
   });
 });
 
-describe("delete-webhook", () => {
-  test("leaves four empty strings, also for get-webhook and when repeated", async () => {
-    const { acme } = await startAcme({ beforeFirstSet: "nulls" });
-    await set(acme, (await startEndpoint()).url);
-    for (const action of ["delete-webhook", "get-webhook", "delete-webhook"]) {
-      expect((await call(acme, action)).body).toEqual({ status: "ok", data: emptyConfiguration });
-    }
-    expect(acme.registration).toBeUndefined();
-  });
-
-  test("keeps the bot: the same bot_url after the next set-webhook", async () => {
-    const { acme } = await startAcme();
-    const { url } = await startEndpoint();
-    const before = acme.botUrl;
-    await set(acme, url);
-    await call(acme, "delete-webhook");
-    expect((await set(acme, url)).body).toMatchObject({ data: { bot_url: before } });
-  });
+test("delete-webhook leaves four empty strings, also when repeated, and the bot its bot_url", async () => {
+  const { acme } = await startAcme({ beforeFirstSet: "nulls" });
+  const { url } = await startEndpoint();
+  const { botUrl } = acme;
+  await set(acme, url);
+  for (const action of ["delete-webhook", "get-webhook", "delete-webhook"]) {
+    expect((await call(acme, action)).body).toEqual({ status: "ok", data: emptyConfiguration });
+  }
+  expect(acme.registration).toBeUndefined();
+  expect((await set(acme, url)).body).toMatchObject({ data: { bot_url: botUrl } });
 });
 
 describe("a request that is refused", () => {
@@ -80,39 +74,29 @@ describe("a request that is refused", () => {
     }
   });
 
-  test.each([
-    {},
-    { ChaveApi: "wrong-key-98765" },
-    { ChaveApi: "" },
-    { ChaveApi: null },
-    { ChaveApi: [apiKey] },
-  ])("%j is unauthorized, and no key is echoed", async (body) => {
-    const { acme } = await startAcme();
-    const answer = await post(addressOf(acme, "get-webhook"), JSON.stringify(body));
-    const message: unknown = expect.stringContaining("ChaveApi");
-    expect(answer).toMatchObject({ status: 401, body: { status: "error", message } });
-    expect(answer.text).not.toMatch(/wrong-key|test-api-key/);
-  });
+  test.each([{}, { ChaveApi: "wrong-key-98765" }, { ChaveApi: null }, { ChaveApi: [apiKey] }])(
+    "%j is unauthorized, and no key is echoed",
+    async (body) => {
+      const { acme } = await startAcme();
+      const answer = await post(addressOf(acme, "get-webhook"), JSON.stringify(body));
+      expect(answer).toMatchObject({ status: 401, body: { status: "error" } });
+      expect(answer.text).not.toMatch(/wrong-key|test-api-key/);
+    },
+  );
 
   test.each([
-    [`ChaveApi=${apiKey}`, 400],
-    ["[]", 422],
-  ])("the body %j gets %i", async (body, status) => {
+    ["a form", `ChaveApi=${apiKey}`, 400],
+    ["a list", "[]", 422],
+    ["more than 1 MiB", JSON.stringify({ ChaveApi: apiKey, padding: "x".repeat(1024 * 1024) }), 413],
+  ])("a body of %s gets %3$i", async (_what, body, status) => {
     const { acme } = await startAcme();
     expect(await post(addressOf(acme, "get-webhook"), body)).toMatchObject({ status });
   });
 
-  test("a body beyond 1 MiB gets 413", async () => {
-    const { acme } = await startAcme();
-    expect((await call(acme, "get-webhook", { padding: "x".repeat(1024 * 1024) })).status).toBe(413);
-  });
-
   const somewhere = { webhook_url: "http://127.0.0.1:1/", webhook_verification_key: "k-secret" };
   test.each([
-    ["get-webhook", { email: "a@b.example" }, "email"],
-    ["delete-webhook", { webhook_url: "http://127.0.0.1:1/" }, "webhook_url"],
+    ["get-webhook", { email: "k-secret@b.example" }, "email"],
     ["set-webhook", { ...somewhere, webhook_url: "k-secret" }, "webhook_url"],
-    ["set-webhook", { ...somewhere, webhook_verification_key: "" }, "webhook_verification_key"],
     ["set-webhook", { ...somewhere, workspace_id: "k-secret" }, "workspace_id"],
   ])("%s with %j gets 422 that names the field and no key", async (action, fields, field) => {
     const { acme } = await startAcme();
@@ -133,7 +117,6 @@ describe("addresses", () => {
     expect(acme.baseUrl).toBe(`${bare}?tenant=acme&region=br`);
     const statusOf = async (query: string): Promise<number> =>
       (await post(`${bare}?${query}`, JSON.stringify({ ChaveApi: apiKey }))).status;
-    expect(await statusOf("tenant=acme&region=br&action=get-webhook")).toBe(200);
     expect(await statusOf("action=get-webhook&region=br&tenant=acme")).toBe(200);
     expect(await statusOf("tenant=acme&region=us&action=get-webhook")).toBe(404);
     expect(await statusOf("action=get-webhook")).toBe(404);
@@ -168,28 +151,24 @@ describe("addresses", () => {
   });
 });
 
-describe("calls at the same time", () => {
-  test("of one workspace are served one after the other, those of another meanwhile", async () => {
-    const { emulator, acme } = await startAcme();
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    const endpoint = await startHeldEndpoint();
-    const setting = set(acme, endpoint.url);
-    const finish = await endpoint.asked;
-    const reading = call(acme, "get-webhook");
-    await expect.poll(() => emulator.requests).toHaveLength(2);
-    await call(globex, "get-webhook");
-    expect(emulator.requests.map(({ status }) => status)).toEqual([undefined, undefined, 200]);
-    finish();
-    expect((await reading).body).toMatchObject({ data: { webhook_url: endpoint.url } });
-    expect((await setting).status).toBe(200);
-    expect(endpoint.received).toHaveLength(1);
-  });
+test("calls of one workspace are served one after the other, those of another meanwhile", async () => {
+  const { emulator, acme } = await startAcme();
+  const globex = emulator.addWorkspace({ name: "globex", apiKey });
+  const endpoint = await startHeldEndpoint();
+  const setting = set(acme, endpoint.url);
+  const finish = await endpoint.asked;
+  const reading = call(acme, "get-webhook");
+  await expect.poll(() => emulator.requests).toHaveLength(2);
+  await call(globex, "get-webhook");
+  expect(emulator.requests.map(({ status }) => status)).toEqual([undefined, undefined, 200]);
+  finish();
+  expect((await reading).body).toMatchObject({ data: { webhook_url: endpoint.url } });
+  expect((await setting).status).toBe(200);
 });
 
 test("the record of requests holds what was sent, with keys as sent, and what was answered", async () => {
   const { emulator, acme } = await startAcme();
   await call(acme, "get-webhook", { ChaveApi: "wrong-key" });
-  await call(acme, "set-webhook", { webhook_url: "nonsense" });
   await post(`${emulator.url}/nowhere?action=get-webhook`, "no json");
   expect(emulator.requests).toMatchObject([
     {
@@ -201,13 +180,92 @@ test("the record of requests holds what was sent, with keys as sent, and what wa
       status: 401,
       sent: { body: '{"ChaveApi":"wrong-key"}', headers: { "user-agent": expect.any(String) } },
     },
-    {
-      workspace: "acme",
-      action: "set-webhook",
-      status: 422,
-      sent: { body: JSON.stringify({ ChaveApi: apiKey, webhook_url: "nonsense" }) },
-    },
     { workspace: null, action: "get-webhook", status: 404, sent: { body: "no json" } },
   ]);
   expect(Math.abs(Date.now() - Date.parse(emulator.requests[0]?.at ?? ""))).toBeLessThan(60_000);
+});
+
+describe("get-webhook before the first set", () => {
+  const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
+  test.each<[BeforeFirstSet | undefined, object]>([
+    [undefined, { status: "ok", data: emptyConfiguration }],
+    ["null-fields", { status: "ok", data: nulls }],
+    ["nulls", { status: "ok", data: null }],
+    ["missing", { status: "ok" }],
+    ["empty-array", { status: "ok", data: [] }],
+  ])("as %s", async (beforeFirstSet, expected) => {
+    const { acme } = await startAcme({ beforeFirstSet });
+    const { status, body } = await call(acme, "get-webhook");
+    expect(status).toBe(200);
+    expect(body).toStrictEqual(expected);
+    expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
+  });
+
+  test("as not-found, until the first set or a removal, also behind the caller's back", async () => {
+    const { emulator, acme } = await startAcme({ beforeFirstSet: "not-found" });
+    const globex = emulator.addWorkspace({ name: "globex", apiKey });
+    expect((await call(acme, "get-webhook")).status).toBe(404);
+    await set(acme, (await startEndpoint()).url);
+    expect((await call(acme, "get-webhook")).status).toBe(200);
+    globex.remove();
+    expect((await call(globex, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
+  });
+});
+
+test.each([
+  [verificationKey, "ve********89"],
+  ["short", "********"],
+])("maskKey shows %s as %s in every answer, and keeps it inside", async (key, masked) => {
+  const { acme } = await startAcme({ maskKey: true });
+  const { url } = await startEndpoint();
+  const shown = { data: { webhook_url: url, webhook_verification_key: masked } };
+  expect((await set(acme, url, key)).body).toMatchObject(shown);
+  expect((await call(acme, "get-webhook")).body).toMatchObject(shown);
+  expect(acme.registration?.webhook_verification_key).toBe(key);
+});
+
+test.each([
+  ["HTTP://Chat.Acme.EXAMPLE:80/Hook/", "http://chat.acme.example/Hook"],
+  ["https://chat.acme.example:443", "https://chat.acme.example"],
+  ["https://chat.acme.example:8443/a/?B=C", "https://chat.acme.example:8443/a?B=C"],
+])("normalizeUrl shows %s as %s, and keeps it inside", async (url, shown) => {
+  const { acme } = await startAcme({ normalizeUrl: true });
+  acme.takeOver({ webhook_url: url, webhook_verification_key: verificationKey });
+  expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { webhook_url: shown } });
+  expect(acme.registration?.webhook_url).toBe(url);
+});
+
+const withStatus = (webhook_status: string) => ({ body: { data: { webhook_status } } });
+
+test("statusAfterSet stays until it is changed, or verifyAfterMs has passed", async () => {
+  const { acme } = await startAcme({ statusAfterSet: "pending" });
+  const { url } = await startEndpoint();
+  expect(await set(acme, url)).toMatchObject(withStatus("pending"));
+  expect(await call(acme, "get-webhook")).toMatchObject(withStatus("pending"));
+  acme.change({ webhook_status: "verified" });
+  expect(await call(acme, "get-webhook")).toMatchObject(withStatus("verified"));
+  const timed = await startAcme({ statusAfterSet: "pending", verifyAfterMs: 100 });
+  expect(await set(timed.acme, url)).toMatchObject(withStatus("pending"));
+  timed.acme.change({ webhook_verification_key: "changed meanwhile" });
+  await expect.poll(() => timed.acme.registration?.webhook_status).toBe("verified");
+  expect(await call(timed.acme, "get-webhook")).toMatchObject(withStatus("verified"));
+});
+
+const ChaveApi = apiKey;
+test.each<[NonNullable<EmulatorOptions["registrationKey"]>, string, object, number]>([
+  ["body", apiKey, {}, 401],
+  ["body", "wrong", { ChaveApi }, 200],
+  ["body-or-bearer", apiKey, {}, 200],
+  ["body-or-bearer", "wrong", { ChaveApi }, 200],
+  ["body-or-bearer", "wrong", {}, 401],
+  ["body-or-bearer", apiKey, { ChaveApi: "wrong" }, 401],
+  ["body-and-bearer", apiKey, { ChaveApi }, 200],
+  ["body-and-bearer", apiKey, {}, 401],
+  ["body-and-bearer", "wrong", { ChaveApi }, 401],
+])("registrationKey %s with the bearer token %j and the body %j answers %i", async (...row) => {
+  const [registrationKey, key, body, status] = row;
+  const { acme } = await startAcme({ registrationKey });
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await post(addressOf(acme, "get-webhook"), JSON.stringify(body), headers);
+  expect(answer.status).toBe(status);
 });

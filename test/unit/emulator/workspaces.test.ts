@@ -1,0 +1,231 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import {
+  startEmulator,
+  type EmulatorOptions,
+  type WorkspaceChange,
+} from "../../../provider/emulator/index.js";
+import { freePort, startTcpServer } from "../../support/http.js";
+import {
+  answerChallenge,
+  apiKey,
+  call,
+  emptyConfiguration,
+  inbound,
+  outbound,
+  refused,
+  sendTo,
+  set,
+  start,
+  startAcme,
+  startEndpoint,
+  startScene,
+  startSilent,
+  text,
+} from "./harness.js";
+
+const withWorkspace = (options: object) => ({ workspaces: [{ name: "acme", apiKey, ...options }] });
+
+describe("startEmulator", () => {
+  test("without options listens on two free ports of 127.0.0.1 and has no workspace", async () => {
+    const emulator = await start();
+    expect(emulator.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(emulator.botUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(emulator.botUrl).not.toBe(emulator.url);
+    expect([...emulator.workspaces.keys()]).toEqual([]);
+  });
+
+  test.each<[object, string]>([
+    [{ port: 70_000 }, "port"],
+    [{ token: "" }, "token: must hold only letters, digits"],
+    [{ pork: 1 }, "pork: is not a known field"],
+    [{ handshake: { encoding: "xml" } }, "handshake.encoding"],
+    [{ handshake: { timeoutMs: 0 } }, "handshake.timeoutMs"],
+    [{ verifyAfterMs: -1, port: -1 }, "must be at least 0; verifyAfterMs: "],
+    [withWorkspace({ apiKey: undefined }), "workspaces[0].apiKey: is missing; must be a text"],
+    [withWorkspace({ name: ".." }), "workspaces[0].name"],
+    [withWorkspace({ baseUrlQuery: "action=x" }), "workspaces[0].baseUrlQuery"],
+    [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],
+    [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, botCode: "b" })) }, 'bot code "b"'],
+    [{ workspaces: ["acme", "globex"].map((name) => ({ name, apiKey, path: "one" })) }, "API key"],
+  ])("refuses %j and names what is wrong, without the API key", async (options, named) => {
+    const failure = await startEmulator(options as EmulatorOptions).catch((error: unknown) => error);
+    expect(failure).toEqual(refused(named));
+    expect(String(failure)).not.toContain(apiKey);
+  });
+
+  test("refuses a port that is taken, and frees the one it had", async () => {
+    const { port } = await startTcpServer();
+    const botPort = await freePort();
+    await expect(startEmulator({ port, botPort })).rejects.toEqual(refused(`port ${port}`));
+    expect((await start({ botPort })).botUrl).toBe(`http://127.0.0.1:${botPort}`);
+  });
+});
+
+const countSockets = (): number =>
+  process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSocketWrap")
+    .length;
+
+describe("close", () => {
+  test("ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
+    const { emulator, acme } = await startAcme();
+    const globex = emulator.addWorkspace({ name: "globex", apiKey });
+    const idleClosed = once(connect(Number(new URL(emulator.url).port), "127.0.0.1"), "close");
+    emulator.injectFault({ operation: "get-webhook", fault: { delayMs: 600_000 } });
+    const delayed = call(acme, "get-webhook").catch(String);
+    const silent = await startEndpoint(() => undefined);
+    const handshaking = set(globex, silent.url).catch(String);
+    await expect.poll(() => silent.received).toHaveLength(1);
+    await expect.poll(() => emulator.requests).toHaveLength(2);
+    await emulator.close();
+    expect(await delayed).toContain("fetch failed");
+    expect(await handshaking).toContain("fetch failed");
+    await idleClosed;
+    await emulator.close();
+    await expect(call(acme, "get-webhook")).rejects.toThrow(/fetch failed/);
+    expect(globex.registration).toBeUndefined();
+  });
+
+  test("ends a delivery in progress, and leaves nothing that keeps the process alive", async () => {
+    const before = countSockets();
+    const options = {
+      statusAfterSet: "pending",
+      verifyAfterMs: 600_000,
+      deliveryWhile: "registered",
+    } as const;
+    const { emulator, acme, endpoint, deliveries } = await startScene(options, () => undefined);
+    const delivering = acme.deliver(outbound("hello"));
+    await expect.poll(deliveries).toHaveLength(1);
+    await emulator.close();
+    expect(await delivering).toMatchObject({ verdict: "failed" });
+    await endpoint.close();
+    await expect.poll(countSockets).toBeLessThanOrEqual(before);
+  });
+});
+
+describe("a workspace", () => {
+  test("has the same bot code and flow API key in the next run, and its own of both", async () => {
+    const [{ emulator, acme }, next] = [await startSilent(), await startSilent()];
+    const globex = emulator.addWorkspace({ name: "globex", apiKey });
+    const { botCode, flowApiKey } = acme;
+    expect(next.acme).toMatchObject({ botCode, flowApiKey });
+    expect(globex.botCode).not.toBe(botCode);
+    expect(globex.flowApiKey).not.toBe(flowApiKey);
+    expect(acme.botUrl).toBe(`${emulator.botUrl}/api/apichat/${botCode}`);
+  });
+
+  test("is found by name, in the map and by the method that throws", async () => {
+    const { emulator, acme } = await startAcme();
+    expect(emulator.workspaces.get("acme")).toBe(acme);
+    expect(() => emulator.workspace("globex")).toThrow(refused("globex"));
+  });
+
+  test("is what its options say: registered without a handshake, with a bot code and a flow API key", async () => {
+    const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "a-key" };
+    const options = { botCode: "mine", flowApiKey: "my-key", mayManageFlow: false, registration };
+    const { acme } = await startSilent(withWorkspace(options));
+    expect(acme.registration).toEqual({ ...registration, webhook_status: "verified", bot_url: acme.botUrl });
+    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: registration });
+    expect(acme).toMatchObject({ botCode: "mine", flowApiKey: "my-key", handshakes: [] });
+    expect((await sendTo(acme, text)).status).toBe(403);
+  });
+});
+
+describe("removeWorkspace", () => {
+  test("leaves neither address nor bot, and frees name and bot code", async () => {
+    const { emulator, acme } = await startSilent();
+    const { botUrl, botCode } = acme;
+    emulator.removeWorkspace("acme");
+    expect([...emulator.workspaces.keys()]).toEqual([]);
+    expect(() => emulator.removeWorkspace("acme")).toThrow(refused("acme"));
+    expect((await call(acme, "get-webhook")).status).toBe(404);
+    expect((await sendTo(acme, text)).status).toBe(404);
+    const again = emulator.addWorkspace({ name: "acme", apiKey });
+    expect(again).toMatchObject({ botUrl, botCode, conversations: [] });
+    expect((await sendTo(again, text)).status).toBe(200);
+  });
+
+  test("drops what is still to be delivered", async () => {
+    const { emulator, acme } = await startSilent({
+      flow: () => ["one", "two"].map((content) => ({ type: "text", text: content })),
+    });
+    const endpoint = await startEndpoint((request, response) => {
+      if (request.headers["x-action"] === undefined) answerChallenge(request, response);
+    });
+    await set(acme, endpoint.url);
+    await acme.send(inbound("a"));
+    await expect.poll(() => endpoint.received).toHaveLength(2);
+    const { deliveries } = acme;
+    emulator.removeWorkspace("acme");
+    const dropped = { verdict: "failed", reason: "the workspace was removed" };
+    expect(deliveries).toMatchObject([dropped, dropped]);
+    // Whatever came later would have come before this.
+    await set(emulator.addWorkspace({ name: "acme", apiKey }), endpoint.url);
+    expect(endpoint.received.filter(({ body }) => body.includes("two"))).toEqual([]);
+  });
+});
+
+describe("change", () => {
+  test("changes any field behind the caller's back, without a handshake", async () => {
+    const { emulator, acme } = await startScene();
+    const change = {
+      webhook_url: "https://other.example/hook",
+      webhook_verification_key: "other-key",
+      webhook_status: "",
+    };
+    for (const [field, value] of Object.entries(change)) acme.change({ [field]: value });
+    acme.change({ botCode: "another-bot" });
+    const data = { ...change, bot_url: `${emulator.botUrl}/api/apichat/another-bot` };
+    expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data });
+    expect(acme.registration).toEqual(data);
+    expect(acme.handshakes).toHaveLength(1);
+    acme.change({ botBaseUrl: "http://127.0.0.2:9" });
+    expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
+  });
+
+  test("makes the address reach another workspace, and gives it back", async () => {
+    const { acme, emulator } = await startAcme();
+    const globex = emulator.addWorkspace({ name: "globex", apiKey: "key-of-globex" });
+    const { url } = await startEndpoint();
+    await set(globex, url);
+    acme.change({ owner: "globex" });
+    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { bot_url: globex.botUrl } });
+    expect((await call(acme, "delete-webhook")).status).toBe(200);
+    expect(globex.registration).toBeUndefined();
+    acme.change({ owner: "acme" });
+    await set(acme, url);
+    expect(acme.registration).toBeDefined();
+  });
+
+  test.each<[object, string]>([
+    [{ webhook_status: "verified" }, "takeOver"],
+    [{ owner: "nobody" }, "nobody"],
+    [{ botCode: "bot-of-globex" }, "globex"],
+    [{ botBaseUrl: "nowhere" }, "botBaseUrl"],
+    [{ status: "x" }, "status"],
+    [{ apiKey: "taken" }, "globex"],
+    [{ flowApiKey: "ção" }, "flowApiKey"],
+    [{ flow: "nobody" }, "flow"],
+  ])("is made whole or not at all: %j is refused", async (change, named) => {
+    const { acme, emulator } = await startAcme();
+    emulator.addWorkspace({ name: "globex", path: "acme", apiKey: "taken", botCode: "bot-of-globex" });
+    const before = { ...acme };
+    const whole: WorkspaceChange = { apiKey: "another-key", mayManageFlow: false, ...change };
+    expect(() => acme.change(whole)).toThrow(refused(named));
+    expect({ ...acme }).toEqual(before);
+  });
+});
+
+test("takeOver registers somebody else's endpoint, and remove empties the registration", async () => {
+  const { acme } = await startAcme();
+  const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
+  expect(() => acme.takeOver({ ...theirs, webhook_url: "" })).toThrow(refused("webhook_url"));
+  acme.takeOver(theirs);
+  const data = { ...theirs, webhook_status: "verified", bot_url: acme.botUrl };
+  expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data });
+  expect(acme.handshakes).toEqual([]);
+  acme.remove();
+  expect(acme.registration).toBeUndefined();
+  expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
+});
