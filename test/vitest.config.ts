@@ -44,7 +44,7 @@ const ALONE = [
 ];
 
 /** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
-const LONGEST = /test\/(package\/programs|engine\/(fleet|examples|start|handshake|rotation)|model|cloud)/;
+const LONGEST = /test\/(package|engine|model|browser\/accessibility)/;
 
 const isLong = ({ moduleId }: TestSpecification): boolean => LONGEST.test(moduleId);
 
@@ -72,35 +72,23 @@ export default defineConfig({
       project("contract", "contract/{node,fetch,lambda}.test.ts", 60, sources),
       // Of dist/.
       project("provider", "provider/**/*.test.ts", 120),
-      project("engine", "engine/**/*.test.ts", 600),
+      // Each worker loads the Automation API once.
+      project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240),
       project("cloud", "cloud/**/*.test.ts", 240),
       project("package", "package/**/*.test.ts", 900),
-      {
-        resolve: { alias: { "#hmac": `${root}provider/responder/hmac-web.ts` } },
-        // `cf` false: what Cloudflare's edge adds to a request would be fetched from there.
-        plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
-        test: {
-          name: "workerd",
-          root,
-          include: ["test/contract/workerd.test.ts"],
-          ...patience(60),
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 },
+      project("browser", "browser/**/*.test.ts", 120, {}, { globalSetup: "test/browser/one-browser.ts" }),
+      project(
+        "workerd",
+        "contract/workerd.test.ts",
+        60,
+        {
+          resolve: { alias: { "#hmac": `${root}provider/responder/hmac-web.ts` } },
+          // `cf` false: what Cloudflare's edge adds to a request would be fetched from there.
+          plugins: [cloudflareTest({ miniflare: { compatibilityDate: "2026-10-01", cf: false } })],
         },
-      },
-      {
-        test: {
-          name: "browser",
-          root,
-          include: ["test/browser/**/*.test.ts"],
-          ...patience(120),
-          setupFiles: AFTER_FILE,
-          globalSetup: "test/browser/one-browser.ts",
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
-        },
-      },
+        { setupFiles: [] },
+      ),
     ],
   },
 });

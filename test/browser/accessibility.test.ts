@@ -26,12 +26,10 @@ beforeAll(async () => {
   emulator.injectFault({ operation: "message", fault: { status: 500 } });
 });
 
-/** Every pair of two of them. */
+/** Each colour scheme, language and width once; light at 360 pixels is looked at below. */
 test.each([
   ["light", "en-US", 1280],
-  ["dark", "pt-BR", 1280],
-  ["light", "pt-BR", 360],
-  ["dark", "en-US", 360],
+  ["dark", "pt-BR", 360],
 ] as const)(
   "axe finds nothing serious in %s, in %s, at %i pixels",
   { timeout: 240_000 },
@@ -60,7 +58,7 @@ test.each([
   },
 );
 
-test("nothing of the page is cut off at 360 pixels", async () => {
+test("nothing of the page is cut off at 360 pixels, and axe finds nothing serious in its parts", async () => {
   const { page } = await openInbox(service.emulator, { viewport: { width: 360, height: 800 } });
   for (const view of ["workspaces", "chat", "wire"]) {
     await page.getByTestId(`view-${view}`).click();
@@ -68,6 +66,7 @@ test("nothing of the page is cut off at 360 pixels", async () => {
       .locator("html")
       .evaluate(({ scrollWidth, clientWidth }) => ({ scrollWidth, clientWidth }));
     expect({ view, ...widths }).toEqual({ view, scrollWidth: 360, clientWidth: 360 });
+    await expectNoFindings(page, view);
   }
 });
 
@@ -89,7 +88,8 @@ async function showPanel(page: Page, name: string): Promise<void> {
 
 /** Expects that axe-core finds nothing serious or critical; otherwise names the rules and elements. */
 async function expectNoFindings(page: Page, state: string, within = "html"): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).include(within).analyze();
+  // "Legacy" is without a second page for the findings within frames, of which this page has none.
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().include(within).analyze();
   const findings = violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => ({

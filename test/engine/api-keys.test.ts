@@ -91,14 +91,7 @@ describe("the API key comes from the argument, the environment or the configurat
     }
   });
 
-  test("refresh takes it from the environment of the command", async () => {
-    stack.setEnvironment({ APICHAT_API_KEY: ROTATED_KEYS[0] });
-    await stack.refresh();
-    await expectUntouched();
-  });
-
-  test("up takes it from the argument and the configuration, and refresh knows it from then on", async () => {
-    stack.setEnvironment({ APICHAT_API_KEY: undefined });
+  test("up takes it from the argument and the configuration, and a new key is pushed to the service", async () => {
     await stack.stack.setConfig("apichat:apiKey", { value: ROTATED_KEYS[0], secret: true });
     declare(ROTATED_KEYS[0]);
     await stack.up();
@@ -108,14 +101,13 @@ describe("the API key comes from the argument, the environment or the configurat
         status: 200,
       });
     }
-    await stack.refresh({ expectNoChanges: true });
   });
 
-  test("destroy takes it from the environment of the command", async () => {
+  test("refresh and destroy take it from the environment of the command", async () => {
     rotate(ROTATED_KEYS[1]);
     await expectNoSecrets(stack, secrets);
     stack.setEnvironment({ APICHAT_API_KEY: ROTATED_KEYS[1] });
-    await stack.destroy();
+    await stack.destroy({ refresh: true });
     expect(registeredWorkspaces(scene)).toEqual([]);
     await expectNoSecrets(stack, secrets);
   });

@@ -86,10 +86,6 @@ describe("a registration that was changed behind our back is shown by refresh, n
     expect(await stack.outputs()).toMatchObject({
       "bot-host": expect.stringMatching(/^http:\/\/127\.0\.0\.2:4711\//),
     });
-  });
-
-  test("after that nothing differs, and no secret is in the output or in the state", async () => {
-    await stack.preview({ refresh: true, expectNoChanges: true });
     await expectNoSecrets(stack, ["a-key-that-somebody-set-by-hand"]);
   });
 });

@@ -64,12 +64,6 @@ describe("a responder that pulumi up brings up", () => {
   const secrets = [OTHER_KEY, FORWARD_TOKEN];
   const outputsOf = async (): Promise<typeof started> => (await stack.outputs()) as typeof started;
 
-  test("a preview starts and writes nothing", async () => {
-    await stack.preview();
-    await expect(readdir(join(scene.backend.folder, "state"))).rejects.toMatchObject({ code: "ENOENT" });
-    expect(await respondersOn(scene.backend.folder)).toEqual([]);
-  });
-
   test("is there in the same up that verifies webhooks through it, and outlives that up", async () => {
     const { changes } = await stack.up();
     expect(changes).toEqual({ create: 5 });
@@ -128,8 +122,9 @@ describe("a responder that pulumi up brings up", () => {
     // The URLs stay known, so that globex, whose key stays, shows no change.
     expect(preview.changes).toEqual({ same: 3, update: 2 });
     expect(preview.output).toMatch(/chat: .*verificationKeys of acme/);
-    const statuses: number[] = [];
     const url = started.urls["acme"] ?? "";
+    expect(await deliverTo(url, OTHER_KEY), "after the preview").toBe(401);
+    const statuses: number[] = [];
     const upIsDone = new AbortController();
     const delivering = (async () => {
       while (!upIsDone.signal.aborted) statuses.push(await deliverTo(url, VERIFICATION_KEY));
@@ -145,13 +140,11 @@ describe("a responder that pulumi up brings up", () => {
     expect(await outputsOf()).toMatchObject(started);
   });
 
-  test("refresh sees kill -9 as gone, and up starts it on the same port: no webhook changes", async () => {
+  test("up with a refresh sees that kill -9 has ended it, and starts it on the same port: no webhook changes", async () => {
     await killResponders(dataDir);
-    const refresh = await stack.refresh();
-    expect(refresh.changes).toMatchObject({ delete: 1 });
     const writes = callsOf(scene, "set-webhook").length;
-    const { changes } = await stack.up();
-    expect(changes).toEqual({ create: 1, same: 4 });
+    const { changes } = await stack.up({ refresh: true });
+    expect(changes).toMatchObject({ create: 1, same: 4 });
     expect(callsOf(scene, "set-webhook")).toHaveLength(writes);
     const again = await outputsOf();
     expect(again.urls).toEqual(started.urls);

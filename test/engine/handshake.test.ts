@@ -17,7 +17,11 @@ import {
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
 
-const names = ["silent", "wrong", "refusing"];
+const kinds = ["silent", "wrong", "refusing"] as const;
+/** These are registered, and then their endpoint fails. */
+const updated = kinds.map((kind) => `${kind}-update`);
+/** The endpoint of these fails from the start. */
+const created = kinds.map((kind) => `${kind}-create`);
 const OTHER_KEY = "another-key-0123456789";
 const BODY = "Hello, I am a web page";
 
@@ -25,7 +29,7 @@ const responder = toNodeListener(
   createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => {} }),
 );
 const answerOnPath: RequestListener = (request, response) =>
-  request.url?.startsWith("/next/wrong") ? void response.end(BODY) : responder(request, response);
+  request.url?.startsWith("/web-page") ? void response.end(BODY) : responder(request, response);
 
 /** The lines of the diagnostics that the engine shows under a resource's name. */
 function linesUnder(output: string, name: string): string[] {
@@ -33,76 +37,73 @@ function linesUnder(output: string, name: string): string[] {
   return block.trimEnd().split("\n");
 }
 
-const expectTranscripts = (output: string): void => {
-  for (const name of names) {
-    const lines = linesUnder(output, name);
-    expect(lines[0]).toMatch(new RegExp(`error: ${name}: .*http://127.0.0.1:.*token=\\*\\*\\*`));
-    expect(lines.length).toBeGreaterThan(3);
-    expect(lines.length).toBeLessThanOrEqual(12);
-  }
-  expect(linesUnder(output, "silent").join()).toContain("ECONNREFUSED");
-  expect(linesUnder(output, "wrong").join()).toContain(BODY);
-  expect(linesUnder(output, "refusing").join()).toContain("HTTP 401");
-};
+/** The part of a transcript that says what was wrong. */
+const REASONS = { silent: "ECONNREFUSED", wrong: BODY, refusing: "HTTP 401" };
 
 describe("an endpoint that fails the handshake never reaches the service", () => {
   let scene: Scene;
   let stack: TestStack;
-  let bad: Declaration[];
+  /** The arguments that make an endpoint fail. */
+  let bad: Record<(typeof kinds)[number], Declaration["args"]>;
 
   beforeAll(async () => {
-    scene = await openScene([...names, "late"]);
-    stack = await createStack(scene.backend, { program: declareWebhooks(scene, names) });
+    scene = await openScene([...updated, ...created, "late"]);
+    stack = await createStack(scene.backend, { program: declareWebhooks(scene, updated) });
     scene.endpoint.answerWith(answerOnPath);
-    const quick = { timeouts: { readySeconds: 1 } };
-    const silentUrl = `http://127.0.0.1:${await freePort()}/?token=${QUERY_VALUE}`;
-    bad = [
-      { workspace: "silent", args: { ...quick, webhookUrl: silentUrl } },
-      { workspace: "wrong", args: { webhookUrl: `${scene.endpoint.url}/next/wrong?token=${QUERY_VALUE}` } },
-      { workspace: "refusing", args: { ...quick, webhookVerificationKey: OTHER_KEY } },
-    ];
-  });
-
-  test("on create it fails with a transcript, and set-webhook is not called", async () => {
-    stack.run(declareWebhooks(scene, bad));
-    expectTranscripts(await stack.fails("up", { continueOnError: true }));
-    expect(callsOf(scene, "set-webhook")).toEqual([]);
-    for (const name of names) expect(await stack.resource(name)).toBeUndefined();
-  });
-
-  test("on update the live registration and the state stay as they were", async () => {
-    stack.run(declareWebhooks(scene, names));
+    const timeouts = { readySeconds: 1 };
+    bad = {
+      silent: { timeouts, webhookUrl: `http://127.0.0.1:${await freePort()}/?token=${QUERY_VALUE}` },
+      wrong: { webhookUrl: `${scene.endpoint.url}/web-page?token=${QUERY_VALUE}` },
+      refusing: { timeouts, webhookVerificationKey: OTHER_KEY },
+    };
     await stack.up();
-    const resources = () => Promise.all(names.map((name) => stack.resource(name)));
-    const before = await resources();
-    const outputsOf = (found: typeof before) => found.map((resource) => Object.keys(resource?.outputs ?? {}));
+  });
 
-    stack.run(declareWebhooks(scene, bad));
-    expectTranscripts(await stack.fails("up", { continueOnError: true }));
-    expect(callsOf(scene, "set-webhook")).toHaveLength(names.length);
-    for (const name of names) {
+  test("create and update fail with a transcript, set-webhook is not called, registrations and state stay", async () => {
+    const outputsOf = async (names: readonly string[]) =>
+      Promise.all(
+        names.map(async (name) => {
+          const found = await stack.resource(name);
+          return found && Object.keys(found.outputs);
+        }),
+      );
+    const before = await outputsOf(updated);
+    const declarations = kinds.flatMap((kind, place) =>
+      [updated, created].map((names) => ({ workspace: names[place] ?? "", args: bad[kind] })),
+    );
+    stack.run(declareWebhooks(scene, declarations));
+    const output = await stack.fails("up", { continueOnError: true });
+    for (const kind of kinds) {
+      for (const name of [`${kind}-update`, `${kind}-create`]) {
+        const lines = linesUnder(output, name);
+        expect(lines[0]).toMatch(new RegExp(`error: ${name}: .*http://127.0.0.1:.*token=\\*\\*\\*`));
+        expect(lines.length).toBeGreaterThan(3);
+        expect(lines.length).toBeLessThanOrEqual(12);
+        expect(lines.join()).toContain(REASONS[kind]);
+      }
+    }
+    expect(callsOf(scene, "set-webhook")).toHaveLength(updated.length);
+    for (const name of updated) {
       expect(scene.emulator.workspace(name).registration).toMatchObject({
         webhook_url: webhookUrlOf(scene, name),
         webhook_verification_key: VERIFICATION_KEY,
         webhook_status: "verified",
       });
     }
-    expect(outputsOf(await resources())).toEqual(outputsOf(before));
-
-    stack.run(declareWebhooks(scene, names));
-    expect((await stack.up()).changes).toEqual({ same: names.length + 1 });
+    expect(await outputsOf(updated)).toEqual(before);
+    expect(await outputsOf(created)).toEqual(created.map(() => undefined));
   });
 
-  test("one that becomes ready in time is waited for, with a line that says so", async () => {
+  test("one that becomes ready in time is waited for, with a line that says so; the others need nothing", async () => {
     const port = await freePort();
     const webhookUrl = `http://127.0.0.1:${port}/late`;
-    stack.run(declareWebhooks(scene, [...names, { workspace: "late", args: { webhookUrl } }]));
+    stack.run(declareWebhooks(scene, [...updated, { workspace: "late", args: { webhookUrl } }]));
     const up = stack.up();
     await expect.poll(() => stack.printed(), { timeout: 120_000 }).toMatch(/late: .*attempt \d/);
     await startEndpoint({ port });
-    await up;
+    expect((await up).changes).toEqual({ create: 1, same: updated.length + 1 });
     expect(callsOf(scene, "set-webhook", "late")).toMatchObject([{ status: 200 }]);
-    expect(registeredWorkspaces(scene)).toEqual([...names, "late"]);
+    expect(registeredWorkspaces(scene)).toEqual([...updated, "late"]);
     await expectNoSecrets(stack, [OTHER_KEY]);
   });
 });

@@ -27,24 +27,24 @@ describe("npm start shows the main job with real commands", () => {
     expectInOrder(all, [
       "$ pulumi stack init dev",
       "$ pulumi config set --secret apichat:apiKey",
-      "$ pulumi up --yes",
+      "$ pulumi up --yes --skip-preview",
       "  + created acme, globex, initech",
       "$ pulumi stack output --json",
       /^ {2}acme {5}status verified {2}bot_url http:\/\/127\.0\.0\.1:\d+\/api\/apichat\/\w+$/,
       /^ {2}initech {2}status verified {2}bot_url http/,
       '  "Where is my parcel?" sent, answered 200',
       /^ {2}a reply with the buttons Text, .* arrived, answered 200; signature verified with the key of acme$/,
-      "$ pulumi refresh --yes",
+      "$ pulumi refresh --yes --skip-preview",
       "  ~ globex [diff: ~webhookUrl]",
       "$ pulumi preview --diff",
       /^ {2}~ webhookUrl ?: "http:\S+\/somebody-else" => "http:\S+\/webhooks\/apichat"$/,
-      "$ pulumi up --yes",
+      "$ pulumi up --yes --skip-preview",
       "  ~ updated globex; the service has our URL again",
       "$ cd ../consumer",
-      "$ pulumi up --yes",
+      "$ pulumi up --yes --skip-preview",
       "  bot_url of acme, globex, initech: the same as above",
-      "$ pulumi destroy --yes",
-      "$ pulumi destroy --yes",
+      "$ pulumi destroy --yes --skip-preview",
+      "$ pulumi destroy --yes --skip-preview",
       "  - deleted acme, globex, initech; the service has no registration left",
     ]);
     expect(all.split("\n").length).toBeLessThan(60);
@@ -73,7 +73,7 @@ describe("npm start shows the main job with real commands", () => {
 describe("npm start ends cleanly", () => {
   test("on Ctrl-C while pulumi is at work: exit code 130, and nothing stays behind", async () => {
     const run = start();
-    await waitForOutput(run, /\$ pulumi up --yes\n/);
+    await waitForOutput(run, /\$ pulumi up --yes --skip-preview\n/);
     await vi.waitFor(
       async () => {
         const commands = (await processesOf(marker())).map(({ commandLine }) => commandLine[0]);
@@ -108,7 +108,7 @@ describe("npm start ends cleanly", () => {
     const { exitCode, all } = await start([], { PULUMI_APICHAT_ENGINE: engine });
     expect({ exitCode, all }).toMatchObject({ exitCode: 1 });
     expectInOrder(all, [
-      "$ pulumi up --yes",
+      "$ pulumi up --yes --skip-preview",
       "  all is well",
       /is not: .*acme, globex, initech were created$/,
     ]);

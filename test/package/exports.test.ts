@@ -18,37 +18,37 @@ let project: string;
 
 beforeAll(async () => {
   packed = await packPackage();
-  project = await packed.install("npm");
+  project = await packed.install("pnpm");
 });
 
 afterAll(() => packed?.remove());
 
 describe("Every public import of the packed tarball", () => {
-  test.each(modules)(
-    "%s gives the names of the repository's build to import and to require",
-    async (path) => {
-      const names = Object.keys((await import(/* @vite-ignore */ path)) as object).toSorted();
-      expect(names).not.toEqual([]);
-      expect(await evaluate(printNames(`await import("${path}")`), "module")).toEqual({
-        stdout: JSON.stringify(names),
-        stderr: "",
-      });
-      const required = await evaluate(printNames(`require("${path}")`), "commonjs");
-      expect(required).toEqual({ stdout: JSON.stringify(names), stderr: "" });
-    },
-  );
+  test.each([
+    ["import", "module"],
+    ["require", "commonjs"],
+  ] as const)("gives the names of the repository's build to %s", async (way, type) => {
+    const expected: Record<string, string[]> = {};
+    for (const path of modules) {
+      expected[path] = Object.keys((await import(/* @vite-ignore */ path)) as object).toSorted();
+      expect(expected[path]).not.toEqual([]);
+    }
+    const load = way === "import" ? "await import(path)" : "require(path)";
+    const code = `
+      const found = {};
+      for (const path of ${JSON.stringify(modules)}) found[path] = Object.keys(${load}).toSorted();
+      console.log(JSON.stringify(found));`;
+    expect(await evaluate(code, type)).toEqual({ stdout: JSON.stringify(expected), stderr: "" });
+  });
 
-  test("each JSON Schema, the OpenAPI description and package.json can be read", async () => {
+  test("can read each JSON Schema, the OpenAPI description and package.json", async () => {
     const schemas = (await readdir(join(repository, "schema"))).filter((name) => name.endsWith(".json"));
     expect(schemas).toContain("openapi.json");
     expect(schemas.length).toBeGreaterThan(4);
-    for (const path of ["package.json", ...schemas.map((name) => `schema/${name}`)]) {
-      const { stdout } = await evaluate(
-        `console.log(typeof require("${packageJson.name}/${path}"))`,
-        "commonjs",
-      );
-      expect({ path, stdout }).toEqual({ path, stdout: "object" });
-    }
+    const files = ["package.json", ...schemas.map((name) => `schema/${name}`)];
+    const reads = files.map((file) => `typeof require("${packageJson.name}/${file}")`);
+    const { stdout } = await evaluate(`console.log([${reads.join()}].join())`, "commonjs");
+    expect(stdout).toBe(files.map(() => "object").join());
   });
 
   test.each([
@@ -80,31 +80,23 @@ const COMMANDS = new Set([
   "webhook",
 ]);
 
-const apichat = (...args: string[]) =>
-  execa("node_modules/.bin/apichat", args, { cwd: project, reject: false, input: "" });
+const apichat = (env: Record<string, string>, ...args: string[]) =>
+  execa("node_modules/.bin/apichat", args, { cwd: project, reject: false, input: "", env });
 
 describe("The command apichat of the packed tarball", () => {
   test("says its version and its commands", async () => {
-    expect((await apichat("--version")).stdout).toBe(packageJson.version);
-    const { stdout, exitCode } = await apichat("--help");
+    expect((await apichat({}, "--version")).stdout).toBe(packageJson.version);
+    const { stdout, exitCode } = await apichat({}, "--help");
     expect(exitCode).toBe(0);
     const commands = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
     expect(new Set(commands)).toEqual(COMMANDS);
   });
 
-  test("verifies a webhook URL, and ends with 2 without a key", async () => {
+  test("verifies a webhook URL", async () => {
     const endpoint = await startEndpoint();
-    const environment = { env: { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY } };
-    const passed = await execa("node_modules/.bin/apichat", ["verify", endpoint.url], {
-      cwd: project,
-      reject: false,
-      ...environment,
-    });
-    const without = await apichat("verify", endpoint.url);
-    await endpoint.close();
+    const passed = await apichat({ APICHAT_VERIFICATION_KEY: VERIFICATION_KEY }, "verify", endpoint.url);
     expect(passed.exitCode, passed.stderr).toBe(0);
-    expect(without).toMatchObject({ exitCode: 2 });
-    expect(without.stderr).toContain("APICHAT_VERIFICATION_KEY");
+    await endpoint.close();
   });
 
   test("starts the emulator with npx, which serves its page, and ends at Ctrl-C", async () => {
@@ -168,11 +160,6 @@ async function startWithNpx() {
 async function fetchPart(url: string): Promise<{ status: number; type: string | null; text: string }> {
   const answer = await fetch(url);
   return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() };
-}
-
-/** Code that prints the names that a module exports. */
-function printNames(module: string): string {
-  return `console.log(JSON.stringify(Object.keys(${module}).toSorted()))`;
 }
 
 /** Runs code in the project with the Node that runs this. */

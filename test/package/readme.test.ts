@@ -53,16 +53,20 @@ const commands = new Set(
     .filter((line) => line !== undefined),
 );
 
+/** The help of each command: many lines are of the same one. */
+const helps = new Map<string, Promise<string>>();
+const readHelp = async (command: string): Promise<string> =>
+  (await execa("node", [`${root}dist/provider/cli/main.js`, ...command.split(" "), "--help"])).stdout;
+
 test.each([...commands])("apichat %s is a command with these options", async (line) => {
   const words = line.replace(/ [#>].*$/, "").match(/"[^"]*"|\S+/g) ?? [];
-  const [command = "", sub = ""] = words;
-  const hasSub = ["webhook", "send"].includes(command) || (command === "responder" && !sub.startsWith("-"));
-  const help = await execa("node", [
-    `${root}dist/provider/cli/main.js`,
-    ...(hasSub ? [command, sub] : [command]),
-    "--help",
-  ]);
-  expect(help.stdout).toContain(`Usage: apichat ${hasSub ? `${command} ${sub}` : command}`);
-  const options = words.filter((word) => word.startsWith("--"));
-  expect(options.filter((option) => !help.stdout.includes(`  ${option} `))).toEqual([]);
+  const [first = "", sub = ""] = words;
+  const hasSub = ["webhook", "send"].includes(first) || (first === "responder" && !sub.startsWith("-"));
+  const command = hasSub ? `${first} ${sub}` : first;
+  const help = helps.get(command) ?? readHelp(command);
+  helps.set(command, help);
+  expect(await help).toContain(`Usage: apichat ${command}`);
+  for (const option of words.filter((word) => word.startsWith("--"))) {
+    expect(await help).toContain(`  ${option} `);
+  }
 });

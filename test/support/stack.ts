@@ -10,6 +10,7 @@ import {
   type PulumiFn,
   type Stack,
 } from "@pulumi/pulumi/automation/index.js";
+import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { resolveEngine } from "../../tools/engine/resolve.ts";
 import { afterTests } from "./http.ts";
@@ -38,9 +39,11 @@ interface StateResource {
 
 const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
 
+const engine = await resolveEngine();
+const pulumiCommand = await PulumiCommand.get({ root: join(engine.directory, ".."), skipVersionCheck: true });
+
 export async function createBackend(): Promise<Backend> {
   const folder = await mkdtemp(join(tmpdir(), "pulumi-apichat-test-"));
-  const engine = await resolveEngine();
   const run = { home: join(folder, "home"), backend: folder, passphrase: "passphrase-of-the-tests" };
   afterTests(async () => {
     await endProcessesNaming(folder);
@@ -61,15 +64,12 @@ export async function createStack(
   backend: Backend,
   options: { name?: string; program: PulumiFn; config?: ConfigMap; environment?: Record<string, string> },
 ) {
-  const engine = await resolveEngine();
-  const root = join(engine.directory, "..");
-  const pulumiCommand = await PulumiCommand.get({ root, skipVersionCheck: true });
   const name = options.name ?? "dev";
   let program = options.program;
   let printed = "";
   // Within the backend's folder, so that it goes with it: by itself the Automation API leaves its folders behind.
   const workDir = await mkdtemp(join(backend.folder, "workspace-"));
-  const stack = await LocalWorkspace.createOrSelectStack(
+  const stack = await LocalWorkspace.createStack(
     { stackName: name, projectName: "test", program: () => program() },
     {
       workDir,
@@ -84,7 +84,6 @@ export async function createStack(
     },
   );
   if (options.config) await stack.setAllConfig(options.config);
-  const outputMap = stack.outputs.bind(stack);
   // Each command asks for outputs and history afterwards, with three more processes; the events have what is wanted.
   stack.outputs = async () => ({});
   stack.info = async () => ({}) as never;
@@ -118,6 +117,25 @@ export async function createStack(
   /** The state as the backend holds it, secrets encrypted. */
   const state = (): Promise<string> =>
     readFile(join(backend.folder, ".pulumi", "stacks", "test", `${name}.json`), "utf8");
+  const resource = async (
+    resourceName: string,
+    type = "ApiChatWebhook",
+  ): Promise<StateResource | undefined> => {
+    const { checkpoint } = JSON.parse(await state()) as {
+      checkpoint: { latest: { resources?: StateResource[] } };
+    };
+    return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
+  };
+  /** As the state has them: each secret an object with a ciphertext. */
+  const outputs = async (): Promise<Record<string, unknown>> =>
+    (await resource(`test-${name}`, "pulumi:pulumi:Stack"))?.outputs ?? {};
+  /** With the secrets in clear. It takes a process, which the state's own outputs do not. */
+  const secretOutputs = async (): Promise<Record<string, unknown>> => {
+    const args = ["stack", "output", "--json", "--show-secrets", "--stack", name];
+    const env = stack.workspace.envVars;
+    const { stdout } = await execa(pulumiCommand.command, args, { cwd: workDir, env });
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
 
   return {
     /** The stack of the Automation API, for whatever has no shorter form here. */
@@ -141,19 +159,10 @@ export async function createStack(
       if (typeof failure === "string") return failure;
       throw failure;
     },
-    outputs: async (): Promise<Record<string, unknown>> =>
-      Object.fromEntries(
-        Object.entries(await outputMap()).map(([key, { value }]) => [key, value as unknown]),
-      ),
-    /** Values, and whether they are secret. */
-    outputMap,
+    outputs,
+    secretOutputs,
     state,
-    resource: async (resourceName: string, type = "ApiChatWebhook"): Promise<StateResource | undefined> => {
-      const { checkpoint } = JSON.parse(await state()) as {
-        checkpoint: { latest: { resources?: StateResource[] } };
-      };
-      return checkpoint.latest.resources?.find(({ urn }) => urn.endsWith(`${type}::${resourceName}`));
-    },
+    resource,
     /** Everything that every command printed so far. */
     printed: (): string => printed,
   };

@@ -16,7 +16,7 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
   for (const name of workspaceNames) {
     await shell.pulumi(`config set --secret --path verificationKeys.${name}`, stage.keys[name]);
   }
-  const output = await shell.pulumi("up --yes");
+  const output = await shell.pulumi("up --yes --skip-preview");
   confirmOperation("created", workspaceNames, output);
   const registered = workspaceNames.filter((name) => isRegistered(stage, name));
   confirm("the service holds each workspace's own key", registered.length === 3, output);
@@ -60,7 +60,7 @@ export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   printHeading(`Somebody changes the webhook of ${changed} behind our back, to ${other}`);
   stage.emulator.workspace(changed).change({ webhook_url: other });
 
-  const refreshed = await shell.pulumi("refresh --yes");
+  const refreshed = await shell.pulumi("refresh --yes --skip-preview");
   const [diff = ""] = confirmOperation("updated", [changed], refreshed);
   confirm(`refresh shows that webhookUrl of ${changed} has changed`, diff.includes("webhookUrl"), refreshed);
   printResult(`~ ${changed} ${diff}`);
@@ -72,7 +72,7 @@ export async function repairDrift(stage: Stage, shell: Shell): Promise<void> {
   confirm("preview names both URLs", isNamed, preview);
   printResult(difference.trim().replace(/\s+/g, " "));
 
-  const repaired = await shell.pulumi("up --yes");
+  const repaired = await shell.pulumi("up --yes --skip-preview");
   confirmOperation("updated", [changed], repaired);
   confirm("the service has our URL again", isRegistered(stage, changed), repaired);
   printResult(`~ updated ${changed}; the service has our URL again`);
@@ -84,20 +84,22 @@ export async function readFromAnotherStack({ emulator }: Stage, shell: Shell): P
   shell.cd("consumer");
   await shell.pulumi("stack init dev");
   await shell.pulumi("config set workspacesStack organization/apichat-workspaces/dev");
-  const output = await shell.pulumi("up --yes");
-  const { bot_url } = await readOutputs(shell);
-  const expected = workspaceNames.map((name) => [name, emulator.workspace(name).botUrl]);
-  const isSame = isDeepStrictEqual(bot_url, Object.fromEntries(expected));
+  const output = await shell.pulumi("up --yes --skip-preview");
+  const { bot_url, environment } = await readOutputs(shell);
+  const expected = Object.fromEntries(workspaceNames.map((name) => [name, emulator.workspace(name).botUrl]));
+  const isSame = isDeepStrictEqual(bot_url, expected);
   confirm("the other stack has the bot_url of each workspace", isSame, output);
+  const forService = JSON.parse(environment["APICHAT_BOT_URLS"] ?? "{}") as unknown;
+  confirm("and so has the environment of a service", isDeepStrictEqual(forService, expected), output);
   printResult(`bot_url of ${everyName}: the same as above`);
 }
 
 /** `destroy` of both stacks. */
 export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<void> {
   printHeading("Everything goes");
-  await shell.pulumi("destroy --yes");
+  await shell.pulumi("destroy --yes --skip-preview");
   shell.cd("workspaces");
-  const output = await shell.pulumi("destroy --yes");
+  const output = await shell.pulumi("destroy --yes --skip-preview");
   confirmOperation("deleted", workspaceNames, output);
   const left = workspaceNames.filter((name) => emulator.workspace(name).registration !== undefined);
   confirm(`nothing is registered in ${left.join(", ")}`, left.length === 0, output);
@@ -123,7 +125,9 @@ function confirmOperation(operation: string, names: readonly string[], output: s
 }
 
 /** What the examples export. */
-async function readOutputs(shell: Shell): Promise<Record<"bot_url" | "status", Record<string, string>>> {
+async function readOutputs(
+  shell: Shell,
+): Promise<Record<"bot_url" | "status" | "environment", Record<string, string>>> {
   return JSON.parse(await shell.pulumi("stack output --json")) as Awaited<ReturnType<typeof readOutputs>>;
 }
 
