@@ -57,9 +57,6 @@ const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
   return changes;
 };
 
-/** As another machine's state. */
-const elsewhere = ({ id, outs }: Created): Created => ({ id, outs: { ...outs, machine: "another" } });
-
 /** The failure of a step. */
 const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
   work.then(
@@ -131,8 +128,7 @@ describe("create", () => {
   });
 
   test("of a process that cannot start shows in one line what it printed, without the key, and leaves nothing", async () => {
-    const holder = await startTcpServer();
-    const port = Number(new URL(holder.url).port);
+    const { port } = await startTcpServer();
     // No address of this machine; the process names it.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, printed] of [
@@ -162,22 +158,21 @@ describe("create", () => {
 describe("a folder", () => {
   const OTHER_STACK = { organization: "another", verificationKeys: { acme: [OTHER_KEY] } };
 
-  test.each([
-    ["of other files", "photo.jpg", "invalid_config"],
-    ["of a configuration of others", "config.json", "conflict"],
-  ])("%s is refused, and never changed", async (_what, file, code) => {
-    const dataDir = join(run.folder, "theirs");
-    await mkdir(dataDir, { mode: 0o755 });
-    await writeFile(join(dataDir, file), "{}");
-    const error = await failureOf(create({ dataDir }));
-    expect(error).toMatchObject({ code });
-    expect(error.message).toContain("must be a folder of its own");
+  test("of others' files or configuration is refused, and never changed", async () => {
     const created = await create();
     await end(created);
-    await destroy({ ...created, outs: { ...created.outs, dataDir } });
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
-    expect(await readdir(dataDir)).toEqual([file]);
-    expect(run.lines).toEqual([`chat: warning: ${dataDir} belongs to another responder and is unchanged`]);
+    const refusals = { "photo.jpg": "invalid_config", "config.json": "conflict" };
+    for (const [file, code] of Object.entries(refusals)) {
+      const dataDir = join(run.folder, `with-${file}`);
+      await mkdir(dataDir, { mode: 0o755 });
+      await writeFile(join(dataDir, file), "{}");
+      expect(await failureOf(create({ dataDir }))).toMatchObject({ code, problems: [{ field: "dataDir" }] });
+      run.lines.length = 0;
+      await destroy({ ...created, outs: { ...created.outs, dataDir } });
+      expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
+      expect(await readdir(dataDir)).toEqual([file]);
+      expect(run.lines).toEqual([`chat: warning: ${dataDir} belongs to another responder and is unchanged`]);
+    }
   });
 
   test("of another stack is refused, and its process unchanged; it moves with its stack", async () => {
@@ -207,27 +202,24 @@ describe("a folder", () => {
 });
 
 describe("a process that has ended", () => {
-  test.each(["SIGKILL", "SIGTERM"] as const)(
-    "by %s is gone for read, and the next create starts it on the same port with what it had kept",
-    async (signal) => {
-      const created = await create();
-      expect(await deliver(created)).toBe(200);
-      await end(created, signal);
-      expect(await read(created)).toBeUndefined();
-      const again = await create();
-      expect(again.id).toBe(created.id);
-      // Another one is in the place of the first.
-      expect(await read(created)).toBeUndefined();
-      await destroy(again);
-      expect(run.lines).toEqual([
-        expect.stringContaining("warning: 1 delivery was not forwarded and stays in"),
-      ]);
-    },
-  );
-
-  test("is no change for diff, and update starts it again on the same port", async () => {
+  test("by SIGKILL is gone for read, and the next create starts it on the same port with what it had kept", async () => {
     const created = await create();
+    expect(await deliver(created)).toBe(200);
     await end(created);
+    expect(await read(created)).toBeUndefined();
+    const again = await create();
+    expect(again.id).toBe(created.id);
+    // Another one is in the place of the first.
+    expect(await read(created)).toBeUndefined();
+    await destroy(again);
+    expect(run.lines).toEqual([
+      expect.stringContaining("warning: 1 delivery was not forwarded and stays in"),
+    ]);
+  });
+
+  test("by SIGTERM is no change for diff, and update starts it again on the same port", async () => {
+    const created = await create();
+    await end(created, "SIGTERM");
     expect(await diff(created, {})).toBe(false);
     const updated = await update(created, { verificationKeys: { acme: [OTHER_KEY] } });
     expect(updated.outs.port).toBe(created.outs.port);
@@ -239,7 +231,7 @@ describe("a process that has ended", () => {
 test("on another machine read and delete warn and change nothing, and update starts it here", async () => {
   const created = await create();
   const { pid, machine } = created.outs;
-  const there = elsewhere(created);
+  const there = { ...created, outs: { ...created.outs, machine: "another" } };
   expect(await read(there)).toEqual(there.outs);
   await destroy(there);
   const updated = await update(there, { dataDir: join(run.folder, "here"), port: await freePort() });
@@ -304,30 +296,30 @@ describe("update", () => {
     expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded and stays in")]);
   });
 
-  test.each<[string, (created: Created, holderPort: number) => Values, code: string, reason: string]>([
-    ["a port that is taken", (_, port) => ({ port }), "unavailable", "the port is taken"],
-    ["a host that is not here", () => ({ host: "192.0.2.1" }), "unavailable", "no address of this machine"],
+  test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
+    [
+      "a port that is taken",
+      (_, port) => ({ port }),
+      { code: "unavailable", summary: expect.stringContaining("the port is taken") as string },
+    ],
     [
       "a folder that cannot be used so",
       () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
-      "unavailable",
-      "no address of this machine",
+      { code: "unavailable", summary: expect.stringContaining("no address of this machine") as string },
     ],
     [
       "a target that is itself",
-      ({ outs }) => ({
-        workspaces: { acme: { path: "/acme", forwardTo: `http://127.0.0.1:${outs.port}/acme` } },
+      ({ outs: { port } }) => ({
+        workspaces: { acme: { path: "/acme", forwardTo: `http://127.0.0.1:${port}/acme` } },
       }),
-      "invalid_config",
-      "this responder's own workspace acme",
+      { code: "invalid_config", summary: expect.stringContaining("own workspace acme") as string },
     ],
-  ])("to %s fails and changes nothing: the former one runs (again)", async (_what, more, code, reason) => {
+  ])("to %s fails and changes nothing: the former one runs (again)", async (_what, more, failure) => {
     const holder = await startTcpServer();
     const created = await create();
     const before = await readConfig(created);
-    const error = await failureOf(update(created, more(created, Number(new URL(holder.url).port))));
-    expect(error).toMatchObject({ code, subject: "chat" });
-    expect(error.message).toContain(reason);
+    const error = await failureOf(update(created, more(created, holder.port)));
+    expect(error).toMatchObject({ ...failure, subject: "chat" });
     const { instance, port } = created.outs;
     expect(await read(created)).toMatchObject({ instance, port });
     expect(await deliver(created)).toBe(200);
@@ -393,8 +385,8 @@ describe("a process that hangs", () => {
     const created = await create();
     process.kill(created.outs.pid, "SIGSTOP");
     const error = await failureOf(read(created));
-    expect(error).toMatchObject({ code: "timeout", subject: "chat" });
-    expect(error.message).toContain(`kill -9 ${created.outs.pid}`);
+    const hints = [{ id: "end_process", pid: created.outs.pid }];
+    expect(error).toMatchObject({ code: "timeout", subject: "chat", hints });
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
   });
@@ -406,8 +398,7 @@ describe("a process that hangs", () => {
     await end(created);
     const file = join(created.outs.dataDir, "instance.json");
     const announced = JSON.parse(await readFile(file, "utf8")) as object;
-    const controlPort = Number(new URL(silent.url).port);
-    await writeFile(file, JSON.stringify({ ...announced, controlPort }));
+    await writeFile(file, JSON.stringify({ ...announced, controlPort: silent.port }));
     CONTROL_LIMITS.answerMs = 3_000;
     expect(await read(created)).toBeUndefined();
     expect((await create()).id).toBe(created.id);
