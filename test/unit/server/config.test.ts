@@ -3,6 +3,8 @@ import { chmod, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { responderCommand } from "../../../provider/cli/responder.js";
+import { fileShape } from "../../../provider/server/config-shape.js";
 import { loadConfig, readPlace } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
@@ -81,6 +83,19 @@ describe("a configuration", () => {
     });
     expect(redact(`a ${SEED} b ${String(ofGamma?.[1])}`)).toBe("a [redacted] b [redacted]");
     expect(config).not.toHaveProperty("derivedFrom");
+  });
+
+  it("has every field, with its default, in the help of apichat responder", () => {
+    let help = "";
+    responderCommand()
+      .configureOutput({ writeOut: (text) => (help += text) })
+      .outputHelp();
+    const documented = [...help.matchAll(/^ {2,4}(\w+) {2,}\S/gm)].map(([, name]) => name);
+    const { shape } = fileShape;
+    const fields = [...Object.keys(shape), ...Object.keys(shape.workspaces.valueType.shape)];
+    expect(documented).toEqual(expect.arrayContaining(fields));
+    for (const value of ["86400", "1048576", '"/healthz"', '"127.0.0.1"'])
+      expect(help).toContain(`Default ${value}`);
   });
 
   it("names its data folder, relative to itself, and its workspaces, also where its keys cannot be had", async () => {
