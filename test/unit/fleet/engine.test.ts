@@ -4,21 +4,11 @@ import { describe, expect, it, vi } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
-import type { StackReport } from "../../../provider/fleet/reports.ts";
+import { NEVER } from "../../../provider/lib/abort.ts";
 import { toWireLine } from "../../../provider/lib/provider-process.ts";
 import { answer, definitionOf, folder, STACK, takeCalls, type Answer } from "./fake-pulumi.ts";
 
-async function openEngine(
-  changes: Partial<FleetDefinition> = {},
-  environment: Record<string, string> = {},
-): Promise<{
-  engine: Engine;
-  work: string;
-  run: (
-    task: Omit<StackTask, "stack">,
-    options?: { exists?: boolean; signal?: AbortSignal },
-  ) => Promise<StackReport>;
-}> {
+async function openEngine(changes: Partial<FleetDefinition> = {}, environment: Record<string, string> = {}) {
   const fleet = await resolveFleet(definitionOf(changes));
   const engine = new Engine(fleet, environment);
   await engine.prepare();
@@ -26,8 +16,10 @@ async function openEngine(
   return {
     engine,
     work: fleet.folder,
-    run: (task, { exists = true, signal = new AbortController().signal } = {}) =>
-      engine.run({ ...task, stack }, exists, { signal, onEvent: () => undefined, callsPerOrigin: 3 }),
+    run: (
+      task: Omit<StackTask, "stack">,
+      { exists = true, signal = NEVER }: { exists?: boolean; signal?: AbortSignal } = {},
+    ) => engine.run({ ...task, stack }, exists, { signal, onEvent: () => undefined, callsPerOrigin: 3 }),
   };
 }
 
@@ -35,41 +27,18 @@ const eventLine = (content: object): string => JSON.stringify({ sequence: 1, tim
 const printed = (message: string, severity = "info"): string =>
   eventLine({ diagnosticEvent: { severity, message, color: "never" } });
 const EXPORTED = { lines: ['{"deployment":{}}'] };
-const PENDING = {
-  lines: [
-    JSON.stringify({
-      deployment: {
-        pending_operations: [{ type: "creating", resource: { urn: "urn:pulumi:s::p::t::acme" } }],
-      },
-    }),
-  ],
-};
+const pending_operations = [{ type: "creating", resource: { urn: "urn:pulumi:s::p::t::acme" } }];
+const PENDING = { lines: [JSON.stringify({ deployment: { pending_operations } })] };
 
 describe("the engine's command for a stack", () => {
   it.each([
-    [
-      { action: "up" },
-      "up --json --stack S --yes --skip-preview --refresh=false --continue-on-error",
-      "true",
-    ],
-    [
-      { action: "up", refresh: true },
-      "up --json --stack S --yes --skip-preview --refresh=true --continue-on-error",
-      "true",
-    ],
-    [{ action: "preview" }, "preview --json --stack S --refresh=false", "false"],
-    [
-      { action: "preview", refresh: true, expectNoChanges: true },
-      "preview --json --stack S --refresh=true --expect-no-changes",
-      "false",
-    ],
-    [{ action: "refresh" }, "refresh --json --stack S --yes --skip-preview", "true"],
-    [
-      { action: "destroy" },
-      "destroy --json --stack S --yes --skip-preview --remove --continue-on-error",
-      "true",
-    ],
-  ] as const)("of %j", async (task, args, skipsCheckpoints) => {
+    [{ action: "up" }, "--yes --skip-preview --refresh=false --continue-on-error"],
+    [{ action: "up", refresh: true }, "--yes --skip-preview --refresh=true --continue-on-error"],
+    [{ action: "preview" }, "--refresh=false"],
+    [{ action: "preview", refresh: true, expectNoChanges: true }, "--refresh=true --expect-no-changes"],
+    [{ action: "refresh" }, "--yes --skip-preview"],
+    [{ action: "destroy" }, "--yes --skip-preview --remove --continue-on-error"],
+  ] as const)("of %j", async (task, args) => {
     await answer({ "stack export": EXPORTED });
     const environment = { PULUMI_BACKEND_URL: "file:///state", NODE_OPTIONS: "--no-warnings" };
     const { run, work } = await openEngine({}, environment);
@@ -78,14 +47,14 @@ describe("the engine's command for a stack", () => {
 
     const call = (await takeCalls()).find((one) => one.args.startsWith(task.action));
     expect(call).toMatchObject({
-      args: args.replace("S", STACK),
+      args: `${task.action} --json --stack ${STACK} ${args}`,
       cwd: work,
       env: {
         APICHAT_CALLS_PER_ORIGIN: "3",
         APICHAT_REPORT: "json",
         NODE_OPTIONS: expect.stringMatching(/^--no-warnings --import=/),
         PULUMI_BACKEND_URL: "file:///state",
-        PULUMI_SKIP_CHECKPOINTS: skipsCheckpoints,
+        PULUMI_SKIP_CHECKPOINTS: String(task.action !== "preview"),
       },
     });
     const stack = {
@@ -95,17 +64,12 @@ describe("the engine's command for a stack", () => {
       workspaces: [{ name: "acme" }],
     };
     const given = { mode: "600", file: { stack, refuseRandomKeys: task.action === "up" } };
-    expect(call).toMatchObject(["up", "preview"].includes(task.action) ? given : {});
     // The engine refreshes and destroys without the program.
-    expect(call && "file" in call).toBe(["up", "preview"].includes(task.action));
+    if (task.action === "up" || task.action === "preview") expect(call).toMatchObject(given);
+    else expect(call).not.toHaveProperty("file");
     expect(JSON.stringify([call?.args, call?.env])).not.toContain("the-api-key-of-acme");
     // Nothing with a key is left.
-    expect((await readdir(work)).toSorted()).toEqual([
-      ".gitignore",
-      "Pulumi.yaml",
-      "index.mjs",
-      "package.json",
-    ]);
+    expect(await readdir(work)).toHaveLength(4);
   });
 
   it.each([
@@ -140,13 +104,10 @@ describe("the engine's command for a stack", () => {
   });
 
   it.each([
-    ["a random key", {}, ["true", "false", "false"]],
-    ["checkpoints that are asked for", { PULUMI_SKIP_CHECKPOINTS: "false" }, ["false", "false"]],
-  ])("writes checkpoints for %s, also in later stacks", async (_, environment, skips) => {
-    await answer({
-      up: [{ lines: [printed(toWireLine({ randomKey: "acme" }))], code: skips.length === 3 ? 1 : 0 }, {}],
-    });
-    if (skips.length === 2) await answer({});
+    ["a random key", {}, [printed(toWireLine({ randomKey: "acme" }))], ["true", "false", "false"]],
+    ["those who ask for them", { PULUMI_SKIP_CHECKPOINTS: "false" }, [], ["false", "false"]],
+  ])("writes checkpoints for %s, also in later stacks", async (_, environment, lines, skips) => {
+    await answer({ up: [{ lines, code: lines.length }, {}] });
     const { run } = await openEngine({}, environment);
     expect(await run({ action: "up" })).toMatchObject({ outcome: "done" });
     await run({ action: "up" });
@@ -224,15 +185,9 @@ describe("a stack that fails", () => {
   });
 
   it("keeps what was done when the step after it fails", async () => {
-    const webhook = {
-      op: "create",
-      type: "pulumi-nodejs:dynamic/apichat:ApiChatWebhook",
-      urn: "urn:pulumi:s::p::t::acme",
-    };
-    const lines = [
-      eventLine({ resOutputsEvent: { metadata: webhook } }),
-      printed("1 pending operations", "warning"),
-    ];
+    const type = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+    const metadata = { op: "create", type, urn: "urn:pulumi:s::p::t::acme" };
+    const lines = [eventLine({ resOutputsEvent: { metadata } }), printed("1 pending operations", "warning")];
     await answer({ up: { lines }, refresh: { errors: "error: no answer\n", code: 1 } });
     expect(await (await openEngine()).run({ action: "up" })).toMatchObject({
       outcome: "failed",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { renderFailure, type Failure as ErrorData } from "../../../provider/errors/index.ts";
 import { toWireLine } from "../../../provider/lib/provider-process.ts";
 import { EventReader, type StackEvent } from "../../../provider/fleet/events.ts";
@@ -138,24 +138,18 @@ const ofType = (type: string, op: string, name: string): EngineEvent => {
   return event({ resOutputsEvent: { metadata: { op, urn, type, old: null, new: null }, planning: true } });
 };
 
-describe("other resources", () => {
+test("other resources are reported if they change; the stack and its providers are the engine's, and a responder is its process", () => {
   const RESPONDER = "pulumi-nodejs:dynamic/apichat:ResponderProcess";
-
-  test("are reported if they change; the stack and its providers are the engine's, and a responder is its process", () => {
-    const events = [
-      ofType("pulumi:pulumi:Stack", "create", "exp-s1"),
-      ofType("pulumi:providers:pulumi-nodejs", "create", "default"),
-      ofType("apichat:index:HandshakeResponder", "create", "responder"),
-      ofType(RESPONDER, "refresh", "responder"),
-      ofType(RESPONDER, "create", "responder"),
-      ofType(RESPONDER, "same", "another"),
-    ];
-    expect(read(events).others).toEqual([{ name: "responder", type: RESPONDER, change: "create" }]);
-  });
-
-  test("are left out if none changes", () => {
-    expect(read([ofType(RESPONDER, "same", "another")])).not.toHaveProperty("others");
-  });
+  const events = [
+    ofType("pulumi:pulumi:Stack", "create", "exp-s1"),
+    ofType("pulumi:providers:pulumi-nodejs", "create", "default"),
+    ofType("apichat:index:HandshakeResponder", "create", "responder"),
+    ofType(RESPONDER, "refresh", "responder"),
+    ofType(RESPONDER, "same", "another"),
+  ];
+  expect(read(events)).not.toHaveProperty("others");
+  events.push(ofType(RESPONDER, "create", "responder"));
+  expect(read(events).others).toEqual([{ name: "responder", type: RESPONDER, change: "create" }]);
 });
 
 test("a URL that is secret has drifted as the refresh found it", () => {
@@ -175,67 +169,53 @@ test("a URL that is secret has drifted as the refresh found it", () => {
   expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
 });
 
-describe("what the provider reports as data", () => {
-  test("is a failure without the name of its resource, and with its data", () => {
-    const error: ErrorData = {
-      code: "unauthorized",
-      operation: "get-webhook",
-      subject: "acme",
-      summary: "get-webhook at https://platform.example/acme: HTTP 401",
-      facts: { at: "https://platform.example/acme" },
-      hints: [{ id: "give_api_key" }],
-      attempts: 1,
-      httpStatus: 401,
-    };
-    const text = `<{%reset%}>acme: refused\n${toWireLine({ failure: error })}<{%reset%}>\n\n`;
-    const { subject: _, ...bare } = error;
-    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toEqual([
-      { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },
-    ]);
-  });
+test("a failure that the provider reports as data has its data, without the name of its resource", () => {
+  const error: ErrorData = {
+    code: "unauthorized",
+    operation: "get-webhook",
+    subject: "acme",
+    summary: "get-webhook at https://platform.example/acme: HTTP 401",
+    facts: { at: "https://platform.example/acme" },
+    hints: [{ id: "give_api_key" }],
+    attempts: 1,
+    httpStatus: 401,
+  };
+  const text = `<{%reset%}>acme: refused\n${toWireLine({ failure: error })}<{%reset%}>\n\n`;
+  const { subject: _, ...bare } = error;
+  expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toEqual([
+    { workspace: "acme", stack: "s1", message: renderFailure(bare, "fleet"), error: bare },
+  ]);
+});
 
-  test("is a line with its text beside it", () => {
-    const line = toWireLine({ note: { subject: "acme", text: "the key is short" } });
-    expect(read([diagnostic("info", `${line}\n`)])).toMatchObject({
+const UPDATE_FAILED = diagnostic("error", "update failed");
+const REFUSED = diagnostic("error", "acme: the service refused the API key\n", urnOf("acme"));
+const CHECKED = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;
+
+test.each([
+  ["of a webhook, once", [REFUSED, REFUSED, UPDATE_FAILED], "acme: the service refused the API key"],
+  ["of a check, alone", [diagnostic("error", CHECKED, urnOf("acme"))], "webhookUrl: must be an absolute URL"],
+  ["of the whole run", [diagnostic("error", "no space left\n"), UPDATE_FAILED], "no space left"],
+  ["of the whole run, if there is no other", [UPDATE_FAILED], "update failed"],
+])("a failure is the message %s", (_, events, message) => {
+  expect(read(events).failures).toEqual([
+    { stack: "s1", message, ...(events[0]?.diagnosticEvent?.urn ? { workspace: "acme" } : {}) },
+  ]);
+});
+
+test.each([
+  [
+    toWireLine({ note: { subject: "acme", text: "the key is short" } }),
+    {
       came: [{ type: "note", line: "acme: the key is short", text: "the key is short" }],
       notes: ["acme: the key is short"],
-    });
-  });
-
-  test("is a random key that must not be made without checkpoints, and no note", () => {
-    const line = toWireLine({ randomKey: "acme" });
-    expect(read([diagnostic("info", line)])).toMatchObject({ refusedRandomKey: true, notes: [], came: [] });
-  });
-});
-
-describe("failures", () => {
-  test("the failure of a webhook names its workspace, once", () => {
-    const failed = diagnostic("error", "acme: the service refused the API key\n", urnOf("acme"));
-    expect(read([failed, failed, diagnostic("error", "update failed")]).failures).toEqual([
-      { workspace: "acme", stack: "s1", message: "acme: the service refused the API key" },
-    ]);
-  });
-
-  test("what concerns the whole run counts only if nothing else does", () => {
-    expect(
-      read([diagnostic("error", "no space left\n"), diagnostic("error", "update failed")]).failures,
-    ).toEqual([{ stack: "s1", message: "no space left" }]);
-    expect(read([diagnostic("error", "update failed")]).failures).toEqual([
-      { stack: "s1", message: "update failed" },
-    ]);
-  });
-
-  test("the message of a check stands alone", () => {
-    const text = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;
-    expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toMatchObject([
-      { message: "webhookUrl: must be an absolute URL" },
-    ]);
-  });
-});
-
-test("the warning of operations that were ended in the middle is no note", () => {
-  const warning =
-    "Attempting to deploy or update resources with 1 pending operations from previous deployment.\n  * urn, interrupted while creating";
-  expect(read([])).toMatchObject({ hasPending: false });
-  expect(read([diagnostic("warning", warning)])).toMatchObject({ hasPending: true, notes: [] });
+      hasPending: false,
+    },
+  ],
+  [toWireLine({ randomKey: "acme" }), { refusedRandomKey: true, notes: [], came: [] }],
+  [
+    "Attempting to deploy or update resources with 1 pending operations from previous deployment.\n  * urn, interrupted while creating",
+    { hasPending: true, notes: [] },
+  ],
+])("of the warning %j comes %j", (line, found) => {
+  expect(read([diagnostic("warning", `${line}\n`)])).toMatchObject(found);
 });

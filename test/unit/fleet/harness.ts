@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import type { Engine, StackTask, TaskOptions } from "../../../provider/fleet/engine.ts";
 import type { FleetIndex } from "../../../provider/fleet/index-stack.ts";
@@ -9,6 +9,7 @@ import type { FleetEvent } from "../../../provider/fleet/options.ts";
 import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
 import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/reports.ts";
 import type { FleetContext } from "../../../provider/fleet/run.ts";
+import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
 
 const folders: string[] = [];
@@ -132,6 +133,14 @@ export async function openTestFleet(
 ): Promise<TestFleet> {
   const { program } = await makeFolder();
   return openIn({ name: "test", stacks: 4, workspaces, program }, new FakeEngine());
+}
+
+/** The same with these workspaces deployed, and no task noted. */
+export async function openDeployed(names: readonly string[] = NAMES): Promise<TestFleet & { first: string }> {
+  const fleet = await openTestFleet(listOf(names));
+  expect(await upFleet(fleet.context, {})).toMatchObject({ outcome: "done" });
+  fleet.engine.takeTasks();
+  return { ...fleet, first: namesIn(fleet, 0)[0] ?? "" };
 }
 
 async function openIn(definition: FleetDefinition, engine: FakeEngine): Promise<TestFleet> {

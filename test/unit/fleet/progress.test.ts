@@ -6,32 +6,24 @@ import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
 describe("the reports of shares, joined", () => {
-  test("follow each other, with the sums, the worst outcome and the longest time", () => {
-    const failure = { stack: "s", message: "m" };
-    const failed = fleetReport({
-      outcome: "failed",
-      seconds: 30,
-      startedAt: "2026-11-21T21:00:00.000Z",
-      failures: [failure],
-    });
+  test("follow each other, with the sums, the worst outcome, the first start and the longest time", () => {
+    const failures = [{ stack: "s", message: "m" }];
+    const startedAt = "2026-11-21T21:00:00.000Z";
+    const failed = fleetReport({ outcome: "failed", seconds: 30, startedAt, failures });
     const [one, other] = [fleetReport(), failed];
-    expect(mergeReports([one, other, one])).toEqual({
-      ...failed,
-      stacks: [...one.stacks, ...other.stacks, ...one.stacks],
-    });
+    const stacks = [...one.stacks, ...other.stacks, ...one.stacks];
+    expect(mergeReports([one, other, one])).toEqual({ ...failed, stacks });
   });
 
   test("of a plan add up what is counted", () => {
-    const plan = fleetPlan({
-      others: [{ kind: "key", change: "create", count: 3 }],
-      unknownReasons: [{ reason: "timeout", code: "timeout", count: 1 }],
-    });
-    const stale = fleetPlan({ index: "stale", others: [{ kind: "key", change: "create", count: 4 }] });
-    expect(mergeReports([plan, stale])).toMatchObject({
+    const unknownReasons = [{ reason: "timeout", code: "timeout", count: 1 } as const];
+    const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
+    const stale = fleetPlan({ index: "stale", others: keys(4) });
+    expect(mergeReports([fleetPlan({ others: keys(3), unknownReasons }), stale])).toMatchObject({
       totals: { create: 6, update: 4, delete: 2, same: 2 },
       creates: { free: 2, adopted: 2, taken: 2, unknown: 0 },
-      others: [{ kind: "key", change: "create", count: 7 }],
-      unknownReasons: [{ reason: "timeout", code: "timeout", count: 1 }],
+      others: keys(7),
+      unknownReasons,
       removals: ["initech", "initech"],
       index: "stale",
     });

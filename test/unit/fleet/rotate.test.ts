@@ -2,14 +2,13 @@ import { expect, describe, it } from "vitest";
 import type { FleetEvent } from "../../../provider/fleet/options.ts";
 import type { Drift, WebhookReport } from "../../../provider/fleet/reports.ts";
 import { rotateFleet } from "../../../provider/fleet/rotate.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
 import { failureOf } from "../client/harness.ts";
 import {
   CHANGED,
   listOf,
   NAMES,
   namesIn,
-  openTestFleet,
+  openDeployed,
   stackAt,
   type Script,
   type TestFleet,
@@ -53,20 +52,18 @@ class FakeKeys {
 }
 
 /** A fleet of four stacks that is deployed. */
-async function openDeployed(): Promise<{ fleet: TestFleet; keys: FakeKeys; first: string }> {
-  const fleet = await openTestFleet();
-  await upFleet(fleet.context, {});
-  fleet.engine.takeTasks();
+async function openWithKeys(): Promise<{ fleet: TestFleet; keys: FakeKeys; first: string }> {
+  const fleet = await openDeployed();
   const keys = new FakeKeys();
   for (const index of [0, 1, 2, 3]) fleet.engine.scripts.set(stackAt(index), keys.script);
-  return { fleet, keys, first: namesIn(fleet, 0)[0] ?? "" };
+  return { fleet, keys, first: fleet.first };
 }
 
 const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
 
 describe("the rotation of a fleet, on a fake engine", () => {
   it("rotates one stack alone and then waves, and verifies each wave before the next", async () => {
-    const { fleet, keys } = await openDeployed();
+    const { fleet, keys } = await openWithKeys();
 
     const report = await rotateFleet(fleet.context, { ...options, onEvent: fleet.onEvent });
 
@@ -104,7 +101,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
   });
 
   it("stops after a wave in which one up fails, reports who has which key, and continues", async () => {
-    const { fleet, keys } = await openDeployed();
+    const { fleet, keys } = await openWithKeys();
     const [broken = ""] = namesIn(fleet, 1);
     keys.broken.add(broken);
 
@@ -134,58 +131,39 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(await rotateFleet(fleet.context, { rotation: "2027-01" })).toMatchObject({ outcome: "done" });
   });
 
-  it.each([
-    [
-      "drift",
-      (keys: FakeKeys, name: string) => keys.driftOf.set(name, CHANGED),
-      /something else.*webhookUrl/,
-    ],
+  it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
+    ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /something else.*webhookUrl/],
     [
       "a takeover",
-      (keys: FakeKeys, name: string) => keys.driftOf.set(name, { ...CHANGED, kind: "taken-over" }),
+      ({ driftOf }, name) => driftOf.set(name, { ...CHANGED, kind: "taken-over" }),
       /somebody else/,
     ],
     [
       "nothing",
-      (keys: FakeKeys, name: string) => keys.driftOf.set(name, { kind: "gone", properties: [] }),
+      ({ driftOf }, name) => driftOf.set(name, { kind: "gone", properties: [] }),
       /nothing is registered/,
     ],
-    ["a status", (keys: FakeKeys, name: string) => keys.statusOf.set(name, "failed"), /status is "failed"/],
-    [
-      "a change to come",
-      (keys: FakeKeys, name: string) => keys.changeOf.set(name, "update"),
-      /does not come to rest/,
-    ],
+    ["a status", ({ statusOf }, name) => statusOf.set(name, "failed"), /status is "failed"/],
+    ["a change to come", ({ changeOf }, name) => changeOf.set(name, "update"), /does not come to rest/],
   ])("stops after the first stack where the verification sees %s", async (_, spoil, message) => {
-    const { fleet, keys, first } = await openDeployed();
+    const { fleet, keys, first } = await openWithKeys();
     spoil(keys, first);
 
     const report = await rotateFleet(fleet.context, { ...options, onEvent: fleet.onEvent });
 
-    const failure = {
-      workspace: first,
-      stack: stackAt(0),
-      message: expect.stringMatching(message) as string,
-    };
+    const text = expect.stringMatching(message) as string;
+    const failure = { workspace: first, stack: stackAt(0), message: text };
     expect(report).toMatchObject({ outcome: "failed", failures: [failure] });
     expect(fleet.events.filter(({ type }) => type === "failure")).toEqual([{ type: "failure", failure }]);
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["failed", "stopped", "stopped"]);
     expect(report.keys.new).toEqual(namesIn(fleet, 0).toSorted());
   });
 
-  it.each([
-    [
-      "does not pass the rotation on",
-      (keys: FakeKeys) => void (keys.passesRotation = false),
-      /rotation: stack\.rotation/,
-    ],
-    [
-      "declares no webhook of a name",
-      (keys: FakeKeys, name: string) => void keys.undeclared.add(name),
-      /no webhook/,
-    ],
+  it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
+    ["does not pass the rotation on", (keys) => (keys.passesRotation = false), /rotation: stack\.rotation/],
+    ["declares no webhook of a name", ({ undeclared }, name) => undeclared.add(name), /no webhook/],
   ])("reports a program that %s before it touches a second stack", async (_, spoil, message) => {
-    const { fleet, keys, first } = await openDeployed();
+    const { fleet, keys, first } = await openWithKeys();
     spoil(keys, first);
     const { failures } = await rotateFleet(fleet.context, options);
     expect(failures[0]).toMatchObject({ workspace: first, message: expect.stringMatching(message) });
@@ -193,7 +171,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
   });
 
   it("ends after what is in progress when it is interrupted, and names no wave as failed", async () => {
-    const { fleet } = await openDeployed();
+    const { fleet } = await openWithKeys();
     const interrupt = new AbortController();
     const onEvent = ({ type }: FleetEvent): void => {
       if (type === "wave-ended") interrupt.abort();
@@ -212,7 +190,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     ["a workspace that is not deployed", [...NAMES, "new"], /not deployed yet: new\b/],
     ["a workspace that left the list", NAMES.slice(1), /not in the list any more: w0\b/],
   ])("refuses to run over %s", async (_, names, message) => {
-    const { fleet } = await openDeployed();
+    const { fleet } = await openWithKeys();
     const { context, engine } = await fleet.reopen({ workspaces: listOf(names) });
     const error = await failureOf(rotateFleet(context, options));
     expect(error).toMatchObject({ code: "invalid_config", message: expect.stringMatching(message) });
@@ -222,7 +200,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 
 describe("the name of a rotation", () => {
   it("is the day, or what is given; given again it changes nothing", async () => {
-    const { fleet } = await openDeployed();
+    const { fleet } = await openWithKeys();
     expect((await rotateFleet(fleet.context, {})).rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(await rotateFleet(fleet.context, options)).not.toHaveProperty("note");
     const again = await rotateFleet(fleet.context, options);
@@ -231,7 +209,7 @@ describe("the name of a rotation", () => {
   });
 
   it("is the first of the definition, and no other", async () => {
-    const { fleet, keys, first } = await openDeployed();
+    const { fleet, keys, first } = await openWithKeys();
     const { context } = await fleet.reopen({ rotations: ["2026-12", "2026-09"] });
     const refused = await failureOf(rotateFleet(context, { rotation: "2027-01" }));
     expect(refused).toMatchObject({ code: "invalid_config", message: expect.stringContaining('"2026-12"') });

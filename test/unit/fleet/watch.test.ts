@@ -1,31 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { RegistrationClient } from "../../../provider/client/registration-client.ts";
+import type { Failure as ErrorData } from "../../../provider/errors/index.ts";
 import { toFailure } from "../../../provider/fleet/failures.ts";
 import type { Drift, Failure, OtherChange, WebhookReport } from "../../../provider/fleet/reports.ts";
-import { upFleet } from "../../../provider/fleet/up.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
-import type { WebhookState } from "../../../provider/webhook/contract.ts";
-import { requireSameWorkspace } from "../../../provider/webhook/observe.ts";
-import { startServer } from "../../support/http.ts";
-import { failureOf } from "../client/harness.ts";
-import { freePort } from "../../support/http.ts";
 import {
   CHANGED,
   failing,
   listOf,
   NAMES,
   namesIn,
+  openDeployed,
   openTestFleet,
   stackAt,
   type TestFleet,
 } from "./harness.ts";
-
-async function openDeployed(): Promise<TestFleet & { first: string }> {
-  const fleet = await openTestFleet();
-  await upFleet(fleet.context, {});
-  fleet.engine.takeTasks();
-  return { ...fleet, first: namesIn(fleet, 0)[0] ?? "" };
-}
 
 /** Lets a preview of the first stack see something else of its first workspace. */
 function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
@@ -40,6 +28,12 @@ const gone: Drift = { kind: "gone", properties: [] };
 const takenOver: Drift = { ...CHANGED, kind: "taken-over" };
 const REMOVAL =
   /npx apichat webhook delete --base-url '\S+' --webhook-url '\S+'; then node prod\.ts up --refresh$/;
+
+/** A failure of the client, as the provider reports it. */
+const failed = (data: Partial<ErrorData>): Failure => {
+  const error = { operation: "get-webhook", summary: "s", facts: {}, hints: [], attempts: 1, ...data };
+  return toFailure(error as ErrorData, { stack: stackAt(0) });
+};
 
 describe("the watch of a fleet, on a fake engine", () => {
   it("finds no drift where stacks, list and service agree, and changes nothing", async () => {
@@ -152,62 +146,24 @@ describe("the watch of a fleet, on a fake engine", () => {
   });
 });
 
-/** What a watch adds to a failure. */
-async function repairOf(failure: Partial<Failure> & { message: string }): Promise<string | undefined> {
-  const fleet = await openDeployed();
-  const failures = [{ stack: stackAt(0), workspace: fleet.first, ...failure }];
-  fleet.engine.scripts.set(stackAt(0), () => ({ outcome: "failed", failures }));
-  const report = await watchFleet(fleet.context, { command: "node prod.ts" });
-  expect(report.failures).toMatchObject(failures);
-  return report.failures[0]?.repair;
-}
-
-/** How the real client fails. */
-async function repairOfClient(origin: string, requestSeconds = 2): Promise<string | undefined> {
-  const baseUrl = `${origin}/acme/apichat`;
-  const client = new RegistrationClient({ baseUrl, apiKey: "api-key-of-acme", requestSeconds });
-  const error = (await failureOf(client.getWebhook())).toJSON();
-  return repairOf(toFailure(error, { stack: stackAt(0) }));
-}
-
 describe("what to do about a failure of a watch", () => {
-  it.each([
-    ["error: incorrect passphrase", "PULUMI_CONFIG_PASSPHRASE"],
-    ["error: PULUMI_ACCESS_TOKEN must be set for login", "pulumi login"],
-    ["Cannot find module 'pulumi-apichat'", "npm ci"],
-    ["something else", "fix what the message says"],
-  ])("follows from the engine's %j", async (message, hint) => {
-    expect(await repairOf({ message })).toContain(hint);
-  });
-
-  it.each([
-    [401, "APICHAT_API_KEY"],
-    [403, "APICHAT_API_KEY"],
-    [404, "fix what the message says"],
-    [429, "node prod.ts watch --calls-per-origin 2"],
-    [500, "when it is up"],
-  ])("follows from the client's HTTP %i", async (status, hint) => {
-    const { url: origin } = await startServer((_, response) => void response.writeHead(status).end());
-    expect(await repairOfClient(origin)).toContain(hint);
-  });
-
-  it("follows from the client's failure of a service that does not answer, or is not there", async () => {
-    const { url: origin } = await startServer(() => {});
-    expect(await repairOfClient(origin, 0.3)).toContain("when it is up");
-    expect(await repairOfClient(`http://127.0.0.1:${await freePort()}`)).toContain("when it is up");
-  });
-
-  it("follows from the provider's failure of a workspace that has become another", async () => {
-    const state = { applied: { botUrl: "https://bots.example/api/apichat/f1" } } as WebhookState;
-    const seen = {
-      webhookUrl: "https://chat.example/",
-      webhookVerificationKey: "key",
-      status: "verified",
-      botUrl: "https://bots.example/api/apichat/f12",
-    };
-    const at = { baseUrl: "https://platform.example/acme/apichat", operation: "get-webhook" } as const;
-    const check = async (): Promise<void> => requireSameWorkspace({ seen, apiKey: "key" }, state, at);
-    const error = (await failureOf(check())).toJSON();
-    expect(await repairOf(toFailure(error, { stack: stackAt(0) }))).toContain("fix baseUrl or API key");
+  it.each<[string, Partial<Failure> & { message: string }]>([
+    ["PULUMI_CONFIG_PASSPHRASE", { message: "error: incorrect passphrase" }],
+    ["pulumi login", { message: "error: PULUMI_ACCESS_TOKEN must be set for login" }],
+    ["npm ci", { message: "Cannot find module 'pulumi-apichat'" }],
+    ["fix what the message says", { message: "something else" }],
+    ["APICHAT_API_KEY", failed({ code: "unauthorized", httpStatus: 403 })],
+    ["fix what the message says", failed({ code: "rejected", httpStatus: 404 })],
+    ["node prod.ts watch --calls-per-origin 2", failed({ code: "unavailable", httpStatus: 429 })],
+    ["when it is up", failed({ code: "unavailable", httpStatus: 500 })],
+    ["when it is up", failed({ code: "timeout" })],
+    ["fix baseUrl or API key", failed({ code: "conflict", hints: [{ id: "other_workspace" }] })],
+  ])("is %s: %j", async (hint, failure) => {
+    const fleet = await openDeployed();
+    const failures = [{ stack: stackAt(0), workspace: fleet.first, ...failure }];
+    fleet.engine.scripts.set(stackAt(0), () => ({ outcome: "failed", failures }));
+    const report = await watchFleet(fleet.context, { command: "node prod.ts" });
+    expect(report.failures).toMatchObject(failures);
+    expect(report.failures[0]?.repair).toContain(hint);
   });
 });
