@@ -65,14 +65,10 @@ export class Engine {
   async prepare(): Promise<void> {
     const { folder, project } = this.#fleet;
     makeFolders(folder);
-    const settings = {
-      name: project,
-      runtime: { name: "nodejs", options: { typescript: false } },
-      main: "index.mjs",
-    };
+    const runtime = { name: "nodejs", options: { typescript: false } };
     const program = new URL("./program.js", import.meta.url).href;
     const files = {
-      "Pulumi.yaml": JSON.stringify(settings),
+      "Pulumi.yaml": JSON.stringify({ name: project, runtime, main: "index.mjs" }),
       // Without one, Pulumi does not call the function that a program exports.
       "package.json": JSON.stringify({ private: true, type: "module" }),
       // It declares the webhooks while it is loaded: a program that is loaded and not called would have all of them deleted.
@@ -121,7 +117,8 @@ export class Engine {
     const { name } = task.stack;
     let ran: Ran | undefined;
     const failure = await failureOf(name, async () => {
-      await this.#begin(task, exists);
+      if (task.action === "destroy") await this.#requireNoneForgotten(name);
+      if (!exists) await this.#init(name);
       ran = await this.#command(task, options);
       if (ran.reader.refusedRandomKey && !options.signal.aborted) {
         this.#checkpoints = true;
@@ -133,11 +130,6 @@ export class Engine {
     const hidden = failure && { ...failure, message: this.#redact(failure.message) };
     const report = toReport(name, ran, { failure: hidden, isStopped });
     return { ...report, seconds: (performance.now() - started) / 1000 };
-  }
-
-  async #begin({ action, stack: { name } }: StackTask, exists: boolean): Promise<void> {
-    if (action === "destroy") await this.#requireNoneForgotten(name);
-    if (!exists) await this.#init(name);
   }
 
   async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: Ran): Promise<void> {

@@ -153,11 +153,9 @@ async function verify(
     run,
     stacks.map((stack) => ({ action: "preview", stack, rotation, refresh: true, expectNoChanges: true })),
   );
-  const known = new Map(
-    up.stacks.flatMap(({ webhooks }) => webhooks.map(({ workspace, status }) => [workspace, status])),
-  );
+  const known = new Map(up.stacks.flatMap(({ webhooks }) => webhooks.map((one) => [one.workspace, one])));
   const fill = (webhook: WebhookReport): WebhookReport => {
-    const status = webhook.status ?? known.get(webhook.workspace);
+    const { status } = { ...known.get(webhook.workspace), ...webhook };
     return status === undefined ? webhook : { ...webhook, status };
   };
   return {
@@ -233,52 +231,46 @@ function mergeReports(
 
 function summarize(
   run: Run,
-  {
-    rotation,
-    planned,
-    ran,
-  }: { rotation: string; planned: readonly PlacedStack[][]; ran: readonly WaveRun[] },
+  given: { rotation: string; planned: readonly PlacedStack[][]; ran: readonly WaveRun[] },
 ): RotationReport {
+  const { rotation, planned, ran } = given;
   const stacks = ran.flatMap((wave) => wave.stacks);
   const begun = new Set(stacks.map(({ stack }) => stack));
-  const all = planned.flat();
-  const notBegun = all.filter(({ name }) => !begun.has(name));
+  const notBegun = planned.flat().filter(({ name }) => !begun.has(name));
   const outcome = ran.at(-1)?.outcome ?? "done";
   const stoppedBy = run.stop.why ?? describeFailedWave(ran, planned.length);
   const report = toReport(run, {
     outcome,
     stacks,
-    skipped: notBegun.map(({ name: stack, workspaces }) => ({
+    skipped: notBegun.map(({ name: stack, workspaces: { length } }) => ({
       stack,
-      workspaces: workspaces.length,
+      workspaces: length,
       why: "stopped",
     })),
     failures: ran.flatMap(({ failures }) => failures),
     ...(stoppedBy === undefined || outcome === "done" ? {} : { stoppedBy }),
   });
   const withNewKey = new Set(ran.flatMap((wave) => wave.withNewKey));
-  const inBegun = namesOf(all.filter(({ name }) => begun.has(name)));
+  const inBegun = namesOf(planned.flat().filter(({ name }) => begun.has(name)));
   const isNews = ran.some(({ rotated }) => rotated > 0);
   return {
     ...report,
     rotation,
-    waves: planned.map((places, index) => ({
-      stacks: places.map(({ name }) => name),
-      outcome: ran[index]?.outcome ?? "stopped",
-      rotated: ran[index]?.rotated ?? 0,
-      failures: ran[index]?.failures ?? [],
-    })),
+    waves: planned.map((places, index) => {
+      const { outcome: ended = "stopped", rotated = 0, failures = [] } = ran[index] ?? {};
+      return { stacks: places.map(({ name }) => name), outcome: ended, rotated, failures };
+    }),
     keys: {
-      new: inBegun.filter((name) => withNewKey.has(name)).toSorted(),
-      old: namesOf(notBegun).toSorted(),
-      unsure: inBegun.filter((name) => !withNewKey.has(name)).toSorted(),
+      new: inBegun.filter((name) => withNewKey.has(name)),
+      old: namesOf(notBegun),
+      unsure: inBegun.filter((name) => !withNewKey.has(name)),
     },
     ...(outcome === "done" && !isNews ? { note: nothingNew(rotation) } : {}),
   };
 }
 
 const namesOf = (places: readonly PlacedStack[]): string[] =>
-  places.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
+  places.flatMap(({ workspaces }) => workspaces.map(({ name }) => name)).toSorted();
 
 function describeFailedWave(ran: readonly WaveRun[], waves: number): string | undefined {
   if (ran.at(-1)?.outcome !== "failed") return undefined;

@@ -65,11 +65,11 @@ function requireSameSplit(fleet: string, count: number, names: readonly string[]
   ]);
 }
 
-export const limitsOf = (options: FleetLimits): typeof DEFAULT_LIMITS => ({
-  stacksAtOnce: options.stacksAtOnce ?? DEFAULT_LIMITS.stacksAtOnce,
-  callsPerOrigin: options.callsPerOrigin ?? DEFAULT_LIMITS.callsPerOrigin,
-  stopAfterFailures: options.stopAfterFailures ?? DEFAULT_LIMITS.stopAfterFailures,
-});
+export const limitsOf = ({
+  stacksAtOnce = DEFAULT_LIMITS.stacksAtOnce,
+  callsPerOrigin = DEFAULT_LIMITS.callsPerOrigin,
+  stopAfterFailures = DEFAULT_LIMITS.stopAfterFailures,
+}: FleetLimits): typeof DEFAULT_LIMITS => ({ stacksAtOnce, callsPerOrigin, stopAfterFailures });
 
 /** What to do next, for each action. Nothing that was done is lost. */
 const NEXT: Record<FleetAction, string> = {
@@ -149,7 +149,11 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
   const failures: Failure[] = [];
 
   const noteFailure = (failure: Failure): void => {
-    if (failures.some((known) => isSameFailure(known, failure))) return;
+    const { stack, workspace, message } = failure;
+    const isKnown = (one: Failure): boolean =>
+      one.stack === stack && one.workspace === workspace && one.message === message;
+    // What came as an event comes again in the report.
+    if (failures.some(isKnown)) return;
     failures.push(failure);
     stop.emit({ type: "failure", failure });
     if (failures.length >= stopAfterFailures) stop.stop(describeTooMany(stopAfterFailures));
@@ -187,9 +191,6 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
   return { outcome, stacks, skipped, failures, ...(stoppedBy === undefined ? {} : { stoppedBy }) };
 }
 
-const isSameFailure = (one: Failure, other: Failure): boolean =>
-  one.stack === other.stack && one.workspace === other.workspace && one.message === other.message;
-
 /** Why a run stops after so many failures. */
 export const describeTooMany = (failures: number): string =>
   `${failures === 1 ? "1 failure" : `${failures} failures`}, the most allowed (--stop-after-failures)`;
@@ -223,16 +224,17 @@ export const addFailure = (report: FleetReport, failure: Failure | undefined): F
         failures: [...report.failures, failure],
       };
 
-function wholeNumber(from: number, to = Number.MAX_SAFE_INTEGER): z.ZodOptional<z.ZodNumber> {
-  const range = to === Number.MAX_SAFE_INTEGER ? `${from}` : `${from} to ${to}`;
+function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
+  const range = to === undefined ? `${from}` : `${from} to ${to}`;
+  // A text in the place of a number is quoted, so that the slip shows.
   const error = ({ input }: { input?: unknown }): string =>
-    `must be a whole number from ${range}, got ${show(input)}`;
-  return z.int({ error }).min(from, { error }).max(to, { error }).optional();
+    `must be a whole number from ${range}, got ${JSON.stringify(input) ?? typeof input}`;
+  return z
+    .int({ error })
+    .min(from, { error })
+    .max(to ?? Number.MAX_SAFE_INTEGER, { error })
+    .optional();
 }
-
-/** A text in the place of a number is quoted, so that the slip shows. */
-const show = (input: unknown): string =>
-  typeof input === "number" || typeof input === "string" ? JSON.stringify(input) : typeof input;
 
 const flag = z.boolean().optional();
 

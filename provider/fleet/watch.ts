@@ -58,40 +58,30 @@ export async function watchFleet(
     ...ran.stacks.flatMap((report) => findDrift(stacks, report)),
     ...findUndeployed(run.stacks.filter(({ name }) => !run.existing.has(name))),
   ];
+  const others = findOthers(ran, found);
+  const { skipped, failures, stoppedBy } = ran;
   return {
-    ...toDriftReport(ran, found, command),
     fleet: run.fleet.name,
     checkedAt: new Date(run.startedAt).toISOString(),
     seconds: secondsSince(run.startedAt),
+    outcome: judge(ran, found.length + others.length),
+    workspaces: found
+      .map(({ removal, ...one }) => ({
+        ...one,
+        repair: REPAIRS[repairKindOf(one, others)](command, removal),
+      }))
+      .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
+    others: others.map((one) => ({ ...one, kind: "other", repair: REPAIRS.other(command) })),
+    checked: ran.stacks.flatMap(findChecked).length,
+    failures: failures.map((failure) => ({ ...failure, repair: hintOf(failure)(command) })),
+    skipped,
+    ...(stoppedBy === undefined ? {} : { stoppedBy }),
   };
 }
 
 interface Found extends Omit<DriftedWorkspace, "repair"> {
   /** Removes what is registered there. */
   removal?: string;
-}
-
-function toDriftReport(
-  run: StacksRun,
-  found: readonly Found[],
-  command: string,
-): Omit<DriftReport, "fleet" | "checkedAt" | "seconds"> {
-  const { skipped, stoppedBy } = run;
-  const others = findOthers(run, found);
-  return {
-    outcome: judge(run, found.length + others.length),
-    workspaces: found
-      .map(({ removal, ...one }) => ({
-        ...one,
-        repair: repairOf(repairKindOf(one, others), command, removal),
-      }))
-      .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
-    others: others.map((one) => ({ ...one, kind: "other", repair: repairOf("other", command) })),
-    checked: run.stacks.flatMap(findChecked).length,
-    failures: run.failures.map((failure) => toHinted(failure, command)),
-    skipped,
-    ...(stoppedBy === undefined ? {} : { stoppedBy }),
-  };
 }
 
 /** A failure wins: what was not looked at may have drifted. */
@@ -166,31 +156,23 @@ export interface HintedFailure extends Failure {
 /** How the fleet's command line is called, unless somebody says otherwise. */
 const DEFAULT_COMMAND = "node fleet.ts";
 
-/**
- * The command that repairs a difference. `command` is how the fleet's command line is called; `removal` removes the webhook of
- * somebody else.
- */
-const repairOf = (kind: RepairKind, command: string, removal = ""): string => REPAIRS[kind](command, removal);
-
-const REPAIRS: Record<RepairKind, (command: string, removal: string) => string> = {
+/** What repairs a difference. `removal` removes the webhook of somebody else. */
+const REPAIRS: Record<RepairKind, (command: string, removal?: string) => string> = {
   changed: (command) => `${command} up --refresh`,
   gone: (command) => `${command} up --refresh`,
-  "taken-over": (command, removal) =>
+  "taken-over": (command, removal = "") =>
     `find out whose the other webhook is; if it may go: ${removal}; then ${command} up --refresh`,
   other: (command) => `${command} up --refresh`,
   "not-deployed": (command) => `${command} up`,
   "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,
 };
 
-/** Adds what to do about a failure of a watch. */
-const toHinted = (failure: Failure, command: string): HintedFailure => ({
-  ...failure,
-  repair: (failure.error ? hintOfError(failure.error) : hintOfEngine(failure.message))(command),
-});
-
 type Repair = (command: string) => string;
 
 const FIX_IT: Repair = (command) => `fix what the message says, then ${command} watch`;
+
+/** What to do about a failure of a watch. */
+const hintOf = ({ error, message }: Failure): Repair => (error ? hintOfError(error) : hintOfEngine(message));
 
 function hintOfError({ code, httpStatus, hints }: ErrorData): Repair {
   if (hints.some(({ id }) => id === "other_workspace"))

@@ -65,8 +65,9 @@ describe("the engine's command for a stack", () => {
     };
     const given = { mode: "600", file: { stack, refuseRandomKeys: task.action === "up" } };
     // The engine refreshes and destroys without the program.
-    if (task.action === "up" || task.action === "preview") expect(call).toMatchObject(given);
-    else expect(call).not.toHaveProperty("file");
+    const hasProgram = ["up", "preview"].includes(task.action);
+    expect(call).toMatchObject(hasProgram ? given : {});
+    expect(call && "file" in call).toBe(hasProgram);
     expect(JSON.stringify([call?.args, call?.env])).not.toContain("the-api-key-of-acme");
     // Nothing with a key is left.
     expect(await readdir(work)).toHaveLength(4);

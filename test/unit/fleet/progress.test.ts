@@ -5,6 +5,8 @@ import { mergeReports } from "../../../provider/cli/fleet/report.js";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
 
+const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
+
 describe("the reports of shares, joined", () => {
   test("follow each other, with the sums, the worst outcome, the first start and the longest time", () => {
     const failures = [{ stack: "s", message: "m" }];
@@ -17,7 +19,6 @@ describe("the reports of shares, joined", () => {
 
   test("of a plan add up what is counted", () => {
     const unknownReasons = [{ reason: "timeout", code: "timeout", count: 1 } as const];
-    const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
     const stale = fleetPlan({ index: "stale", others: keys(4) });
     expect(mergeReports([fleetPlan({ others: keys(3), unknownReasons }), stale])).toMatchObject({
       totals: { create: 6, update: 4, delete: 2, same: 2 },
