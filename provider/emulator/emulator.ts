@@ -119,15 +119,12 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   return emulator;
 }
 
-function createState(
-  { workspaces: _workspaces, faults: _faults, flows: named, flow: chosen, ...rest }: EmulatorSettings,
-  closing: AbortSignal,
-): EmulatorState {
+function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorState {
   const changes = new ChangeHub();
-  const flows = createFlows(named, rest);
-  const flow = flowNameOf(flows, chosen, { for: "default", otherwise: "echo" });
+  const flows = createFlows(options.flows, options);
+  const flow = flowNameOf(flows, options.flow, { for: "default", otherwise: "echo" });
   return {
-    settings: { ...rest, flow },
+    settings: { ...options, flow },
     directory: new Map(),
     faults: new FaultList(() => changes.publish({ kind: "faults" })),
     requests: [],

@@ -93,8 +93,8 @@ export interface EmulatorOptions extends z.input<typeof emulatorOptions> {}
 /** The options with every default filled in. */
 export type EmulatorSettings = z.output<typeof emulatorOptions>;
 
-/** What of them the emulator goes by. */
-export interface Settings extends Omit<EmulatorSettings, "workspaces" | "faults" | "flows"> {
+/** The same, the flow by its name. */
+export interface Settings extends EmulatorSettings {
   /** The name of the flow of workspaces that name none. */
   flow: string;
 }

@@ -126,7 +126,7 @@ export class EmulatorStore {
           this.#writeMeta(state);
         });
       case "conversation":
-        return this.#recordOf(state, "conversation", withoutMessages(change.conversation));
+        return this.#record(state, "conversation", withoutMessages(change.conversation));
       case "conversation-dropped":
         return inTransaction(this.#database, () => {
           const { id, workspace, order } = change.conversation;
@@ -134,13 +134,13 @@ export class EmulatorStore {
           this.#statements.removeConversation.run(workspace, order);
         });
       case "message":
-        return this.#recordOf(state, "message", change.message, change.message.conversation);
+        return this.#record(state, "message", change.message, change.message.conversation);
       case "handshake":
-        return this.#recordOf(state, "handshake", change.handshake);
+        return this.#record(state, "handshake", change.handshake);
       case "delivery":
-        return this.#recordOf(state, "delivery", change.delivery);
+        return this.#record(state, "delivery", change.delivery);
       case "request":
-        return this.#record(state, "request", "", change.request);
+        return this.#record(state, "request", change.request, "");
       case "reset":
         this.#forgotten = state.lastOrder;
         return inTransaction(this.#database, () => {
@@ -152,18 +152,15 @@ export class EmulatorStore {
     }
   }
 
-  /** Not of a workspace that is gone: something of it may still be in progress. */
-  #recordOf(
+  #record(
     state: EmulatorState,
     kind: Kind,
-    record: { order: number; workspace: string },
-    scope = record.workspace,
+    record: { order: number; workspace: string | null },
+    scope = record.workspace ?? "",
   ): void {
-    if (state.directory.has(record.workspace)) this.#record(state, kind, scope, record);
-  }
-
-  #record(state: EmulatorState, kind: Kind, scope: string, record: { order: number }): void {
-    if (record.order <= this.#forgotten) return;
+    // Something of a workspace that is gone may still be in progress. Requests stay.
+    const isGone = kind !== "request" && !state.directory.has(record.workspace ?? "");
+    if (isGone || record.order <= this.#forgotten) return;
     this.#write(kind, scope, record.order, record);
     this.#writes += 1;
     if (this.#writes % SWEEP_AFTER === 0) inTransaction(this.#database, () => this.#sweep(state));

@@ -73,13 +73,11 @@ function deriveCode(purpose: string, name: string): string {
 /** Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is taken. */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
   const flow = flowNameOf(state.flows, options.flow, { for: options.name, otherwise: state.settings.flow });
-  assertFlowExists(state, flow);
   const workspace = newWorkspace(options, { botBaseUrl: state.origins.bot, flow });
   if (state.directory.has(workspace.name)) {
     throw invalidOption(`there is already a workspace named "${workspace.name}"`);
   }
-  assertBotCodeIsFree(state, workspace, workspace.botCode);
-  assertAddressIsFree(state, workspace, workspace.apiKey);
+  assertIsPossible(state, workspace, workspace);
   state.directory.set(workspace.name, workspace);
   if (options.registration) register(workspace, { ...options.registration, webhook_status: "verified" });
   publishWorkspace(state, workspace);
@@ -100,7 +98,7 @@ export function changeWorkspace(
     anyChange,
     change,
   );
-  assertChangeIsPossible(state, workspace, own);
+  assertIsPossible(state, workspace, own);
   changeRegistration(workspace, dropUndefined({ webhook_url, webhook_verification_key, webhook_status }));
   Object.assign(workspace, dropUndefined(own));
   publishWorkspace(state, workspace);
@@ -178,47 +176,30 @@ export function unregister(workspace: WorkspaceState): void {
   Object.assign(workspace, { registration: null, everSet: true, verifiesAtMs: null });
 }
 
-function assertFlowExists({ flows }: EmulatorState, flow: string): void {
-  if (flows.has(flow)) return;
-  throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
-}
-
-function assertChangeIsPossible(
-  state: EmulatorState,
+/** Throws if a workspace cannot have these: an unknown flow or owner, another's bot code or address. */
+function assertIsPossible(
+  { flows, directory }: EmulatorState,
   workspace: WorkspaceState,
-  { flow, botCode, apiKey, owner }: z.output<typeof workspaceChange>,
+  { flow, botCode, apiKey, owner }: Partial<WorkspaceState>,
 ): void {
-  if (flow !== undefined) assertFlowExists(state, flow);
-  if (botCode !== undefined) assertBotCodeIsFree(state, workspace, botCode);
-  if (apiKey !== undefined) assertAddressIsFree(state, workspace, apiKey);
-  if (owner === undefined || state.directory.has(owner)) return;
-  throw invalidOption(`change: there is no workspace named "${owner}"`);
-}
-
-/** Throws if another workspace has this bot code: a message would have two bots to go to. */
-function assertBotCodeIsFree(state: EmulatorState, workspace: WorkspaceState, botCode: string): void {
-  const holder = findOther(state, workspace, (other) => other.botCode === botCode);
-  if (holder) throw invalidOption(`bot code "${botCode}" belongs to workspace "${holder.name}"`);
-}
-
-/** Throws if this address and API key already reach another workspace. */
-function assertAddressIsFree(state: EmulatorState, workspace: WorkspaceState, apiKey: string): void {
   const { name, path, query } = workspace;
-  const isThere = (other: WorkspaceState): boolean => other.path === path && other.query === query;
-  const holder = findOther(state, workspace, (other) => isThere(other) && other.apiKey === apiKey);
-  if (!holder) return;
-  throw invalidOption(
-    `the API key of workspace "${name}" already reaches workspace "${holder.name}" at ${path}; ` +
-      "give one of them another path, query or API key",
-  );
-}
-
-function findOther(
-  { directory }: EmulatorState,
-  workspace: WorkspaceState,
-  isWanted: (other: WorkspaceState) => boolean,
-): WorkspaceState | undefined {
-  return [...directory.values()].find((other) => other !== workspace && isWanted(other));
+  const others = [...directory.values()].filter((other) => other !== workspace);
+  if (flow !== undefined && !flows.has(flow)) {
+    throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
+  }
+  // A message would have two bots to go to.
+  const sameBot = others.find((other) => other.botCode === botCode);
+  if (sameBot) throw invalidOption(`bot code "${botCode}" belongs to workspace "${sameBot.name}"`);
+  const atAddress = others.filter((other) => other.path === path && other.query === query);
+  const sameKey = atAddress.find((other) => other.apiKey === apiKey);
+  if (sameKey) {
+    throw invalidOption(
+      `the API key of workspace "${name}" already reaches workspace "${sameKey.name}" at ${path}; ` +
+        "give one of them another path, query or API key",
+    );
+  }
+  if (typeof owner !== "string" || directory.has(owner)) return;
+  throw invalidOption(`change: there is no workspace named "${owner}"`);
 }
 
 function changeRegistration(workspace: WorkspaceState, fields: Partial<Registration>): void {
