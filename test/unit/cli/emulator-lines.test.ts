@@ -11,8 +11,9 @@ import type {
 
 const AT = "2026-05-06T07:08:09.000Z";
 const COMMON = { id: "1", order: 1, at: AT, workspace: "acme" };
-const SECRET = "a-secret-in-a-query";
+const HOOK = "https://chat.example/hook?token=a-secret-in-a-query";
 const SENT = { headers: { "x-hub-signature-256": "sha256=not-to-be-shown" }, body: "not to be shown" };
+const answer = (status: number) => ({ status, headers: {}, body: "{}" });
 
 const request: RequestView = {
   ...COMMON,
@@ -20,16 +21,17 @@ const request: RequestView = {
   operation: "set-webhook",
   conversation: null,
   method: "POST",
-  url: `http://127.0.0.1:4000/acme?token=${SECRET}`,
+  url: HOOK,
   sent: SENT,
-  received: { status: 200, headers: {}, body: "{}" },
+  received: answer(200),
   fault: "",
   durationMs: 12.4,
 };
+const faulty = { workspace: null, operation: null, fault: '{"status":503}', received: answer(503) };
 
 const handshake: HandshakeView = {
   ...COMMON,
-  url: `https://chat.example/hook?token=${SECRET}`,
+  url: HOOK,
   encoding: "form",
   challenge: "1",
   verdict: "failed",
@@ -39,7 +41,7 @@ const handshake: HandshakeView = {
   durationMs: 3,
 };
 
-const hello = {
+const body = {
   sender_id: "7",
   conv_id: 1,
   type: "text",
@@ -48,39 +50,39 @@ const hello = {
   text: "Olá",
 } as const;
 
+const attempt = { at: AT, durationMs: 5, received: answer(204), reason: "", fault: "" };
 const delivery: DeliveryView = {
   ...COMMON,
   conversation: "c1",
   contactId: "7",
   conversationId: "1",
-  message: hello,
+  message: body,
   dueAt: AT,
-  url: `https://chat.example/hook?token=${SECRET}`,
+  url: HOOK,
   sent: SENT,
   signature: "right",
   verdict: "delivered",
   reason: "",
-  attempts: [
-    { at: AT, durationMs: 5, received: { status: 204, headers: {}, body: "" }, reason: "", fault: "" },
-  ],
+  attempts: [attempt],
   resendOf: null,
+};
+const failedTwice: DeliveryView = {
+  ...delivery,
+  verdict: "failed",
+  signature: "wrong",
+  reason: "no answer in 5 s",
+  attempts: [attempt, { ...attempt, durationMs: 9, received: null, reason: "no answer in 5 s" }],
+  resendOf: "d0",
 };
 
 const reply: MessageView = {
   ...COMMON,
   conversation: "c1",
   from: "flow",
-  body: hello,
+  body,
   delivery: "d1",
   unanswered: false,
 };
-
-/** Without colours: a stream that is no terminal. The time is local, so it is cut off. */
-const format = (event: EmulatorEvent): string | undefined =>
-  formatEmulatorEvent(event, new PassThrough())
-    ?.replace(/^\d\d:\d\d:\d\d {2}/, "")
-    .replaceAll(/ {2,}/g, "  ");
-
 const inbound: MessageView = {
   ...reply,
   from: "contact",
@@ -95,83 +97,53 @@ const inbound: MessageView = {
   },
 };
 
-const failedTwice: DeliveryView = {
-  ...delivery,
-  verdict: "failed",
-  signature: "wrong",
-  reason: "no answer in 5 s",
-  attempts: [
-    ...delivery.attempts,
-    { at: AT, durationMs: 9, received: null, reason: "no answer in 5 s", fault: "" },
-  ],
-  resendOf: "d0",
-};
-
-const faulty: RequestView = {
-  ...request,
-  workspace: null,
-  operation: null,
-  fault: '{"status":503}',
-  received: { status: 503, headers: {}, body: "" },
-};
-
 const failure = { workspace: "acme", conversation: "c1", message: "m1", reason: "the flow threw" };
 
+/** Without colours: a stream that is no terminal. The time is local, so it is cut off. */
+const format = (event: EmulatorEvent): string | undefined =>
+  formatEmulatorEvent(event, new PassThrough())
+    ?.replace(/^\d\d:\d\d:\d\d {2}/, "")
+    .replaceAll(/ {2,}/g, "  ");
+
 describe("a line of apichat emulator", () => {
-  test.each<[string, EmulatorEvent, string | undefined]>([
-    ["a request", { type: "request", request }, "acme  request  200  set-webhook  12 ms"],
+  const to = "to https://chat.example/hook?token=***";
+  const talk = "contact 7, conversation 1:";
+  test.each<[string, EmulatorEvent]>([
+    ["acme  request  200  set-webhook  12 ms", { type: "request", request }],
     [
-      "a request that is none of the service's, with a fault",
-      { type: "request", request: faulty },
-      '-  request  503  POST http://127.0.0.1:4000/acme?token=***  12 ms  fault {"status":503}',
+      '-  request  503  POST https://chat.example/hook?token=***  12 ms  fault {"status":503}',
+      { type: "request", request: { ...request, ...faulty } },
     ],
     [
-      "a request that waits for its answer",
-      { type: "request", request: { ...request, received: null, durationMs: 0 } },
-      undefined,
-    ],
-    [
-      "a connection that was closed",
-      { type: "request", request: { ...request, received: null } },
       "acme  request  no answer  set-webhook  12 ms",
+      { type: "request", request: { ...request, received: null } },
     ],
+    [`acme  handshake  failed  as form ${to}  3 ms  HTTP 404`, { type: "handshake", handshake }],
+    [`acme  delivery  delivered 204  ${to}  5 ms`, { type: "delivery", delivery }],
     [
-      "a handshake",
-      { type: "handshake", handshake },
-      "acme  handshake  failed  as form to https://chat.example/hook?token=***  3 ms  HTTP 404",
-    ],
-    [
-      "a delivery",
-      { type: "delivery", delivery },
-      "acme  delivery  delivered 204  to https://chat.example/hook?token=***  5 ms",
-    ],
-    [
-      "a delivery that failed twice",
+      `acme  delivery  failed  ${to}  9 ms  attempt 2  wrong signature  sent again  no answer in 5 s`,
       { type: "delivery", delivery: failedTwice },
-      "acme  delivery  failed  to https://chat.example/hook?token=***  9 ms  attempt 2  wrong signature  sent again  no answer in 5 s",
     ],
+    [`acme  message  from flow  ${talk} Olá`, { type: "message", message: reply }],
     [
-      "a reply",
-      { type: "message", message: reply },
-      "acme  message  from flow  contact 7, conversation 1: Olá",
-    ],
-    [
-      "a reply that went nowhere",
+      `acme  message  from flow  ${talk} Olá  not delivered: no verified webhook is registered`,
       { type: "message", message: { ...reply, delivery: null } },
-      "acme  message  from flow  contact 7, conversation 1: Olá  not delivered: no verified webhook is registered",
     ],
     [
-      "media of a contact",
+      `acme  message  from contact  ${talk} image https://files.example/1.png`,
       { type: "message", message: inbound },
-      "acme  message  from contact  contact 7, conversation 1: image https://files.example/1.png",
     ],
     [
-      "a flow that failed",
-      { type: "flow-failed", failure },
       "acme  flow  failed  the message stays without answer: the flow threw",
+      { type: "flow-failed", failure },
     ],
-  ])("describes %s", (_, event, line) => {
+  ])("is: %s", (line, event) => {
     expect(format(event)?.trimEnd()).toBe(line);
+  });
+
+  test("does not come for a request that waits for its answer", () => {
+    const waiting = { ...request, received: null, durationMs: 0 };
+    expect(format({ type: "request", request: waiting })).toBeUndefined();
   });
 
   test("comes once for a record that comes again with nothing new", () => {
@@ -185,7 +157,7 @@ describe("a line of apichat emulator", () => {
   });
 
   test("shows no header, no body and no query value, and cannot drive the terminal", () => {
-    const hostile = { ...reply.body, text: "\u001b]0;title\u0007" };
+    const hostile = { ...body, text: "\u001b]0;title\u0007" };
     const events: EmulatorEvent[] = [
       { type: "request", request: { ...request, operation: "\u001b[2J" } },
       { type: "handshake", handshake: { ...handshake, reason: "\u001b[2J" } },
