@@ -22,7 +22,7 @@ export async function startS3(): Promise<Record<string, string> | undefined> {
   });
   afterTests(() => server.kill("SIGKILL"));
   const origin = await findOrigin(server);
-  // It takes every request's signature for good.
+  // It accepts any signature, and none.
   const made = await fetch(`${origin}/${BUCKET}`, { method: "PUT" });
   if (!made.ok) throw new Error(`the S3 server made no bucket: HTTP ${made.status}`);
   const options = new URLSearchParams({
