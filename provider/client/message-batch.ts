@@ -1,7 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import { orAborted } from "../lib/abort.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
-import { invalidConfig } from "./options.js";
+import { invalidOptions } from "./options.js";
 import { conversationOf, type BatchMessage, type MessageReceipt, type SendOptions } from "./messages.js";
 import { Semaphore } from "./operation.js";
 
@@ -59,7 +59,7 @@ export async function sendInOrder<Message extends BatchMessage>(
   { concurrency = DEFAULT_CONCURRENCY, signal, onResult }: BatchOptions<Message> & { signal: AbortSignal },
 ): Promise<BatchResult<Message>[]> {
   if (!Number.isInteger(concurrency) || concurrency < 1) {
-    throw invalidConfig(
+    throw invalidOptions(
       "sendBatch",
       [{ field: "concurrency", text: "must be a whole number from 1" }],
       "check",

@@ -22,7 +22,7 @@ import {
   DEFAULT_REQUEST_SECONDS,
   type FlowApiKeyAs,
   flowKeyProblems,
-  invalidConfig,
+  invalidOptions,
   presentFlowKey,
   requestSecondsProblems,
 } from "./options.js";
@@ -189,7 +189,12 @@ function requireOptions({
     ...(retry === "unsent" || retry === "any" ? [] : [{ field: "retry", text: 'must be "unsent" or "any"' }]),
   ];
   if (problems.length > 0)
-    throw invalidConfig("MessageClient", problems, "check", flowApiKey ? [] : [{ id: "check_flow_api_key" }]);
+    throw invalidOptions(
+      "MessageClient",
+      problems,
+      "check",
+      flowApiKey ? [] : [{ id: "check_flow_api_key" }],
+    );
 }
 
 /**

@@ -3,7 +3,7 @@ import { INBOUND_KINDS, inboundKindOf, type MediaKind } from "../../schema/messa
 import { inboundShapes, type InboundMessage, type Sender } from "../../schema/inbound.js";
 import { renderProblem } from "../errors/index.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
-import { invalidConfig } from "./options.js";
+import { invalidOptions } from "./options.js";
 
 /** Who sends a message, and in which conversation. */
 export interface MessageAddress {
@@ -115,7 +115,7 @@ export function checkMessage(message: unknown, nameOf = (field: string): string 
   }));
   // A button's title is two fields on the wire.
   const distinct = new Map(problems.map((problem) => [renderProblem(problem), problem]));
-  throw invalidConfig("message", [...distinct.values()], "message");
+  throw invalidOptions("message", [...distinct.values()], "message");
 }
 
 /** As {@link checkMessage}, of a message in either shape. */
@@ -145,7 +145,8 @@ function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   throw refuse("event", 'must be "message_created" or "message_postback"');
 }
 
-const refuse = (field: string, text: string): Error => invalidConfig("message", [{ field, text }], "message");
+const refuse = (field: string, text: string): Error =>
+  invalidOptions("message", [{ field, text }], "message");
 
 /** Tells conversations apart (section 2.3), in either shape; also for what is no message, which then fails its check. */
 export const conversationOf = (message: MessageLike | null | undefined): string =>

@@ -18,7 +18,7 @@ export const requestSecondsProblems = (requestSeconds = DEFAULT_REQUEST_SECONDS)
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
 
 /** `invalid_config`, for problems that show no value. */
-export const invalidConfig = (
+export const invalidOptions = (
   what: string,
   problems: readonly FieldProblem[],
   operation: ApiChatOperation,

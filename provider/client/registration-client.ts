@@ -21,7 +21,7 @@ import {
   apiKeyAsProblems,
   bearerHeaders,
   DEFAULT_REQUEST_SECONDS,
-  invalidConfig,
+  invalidOptions,
   requestSecondsProblems,
   type ApiKeyAs,
 } from "./options.js";
@@ -112,7 +112,7 @@ export class RegistrationClient {
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
     const parsed = schema.safeParse(fields, { error: inOurWords });
     if (parsed.success) return parsed.data;
-    throw invalidConfig(operation, problemsOfIssues(parsed.error.issues), operation);
+    throw invalidOptions(operation, problemsOfIssues(parsed.error.issues), operation);
   }
 
   async #call(
@@ -178,7 +178,7 @@ function requireOptions({
     ...requestSecondsProblems(requestSeconds),
   ];
   const hints: Hint[] = apiKey ? [] : [{ id: "give_api_key" }];
-  if (problems.length > 0) throw invalidConfig("RegistrationClient", problems, "check", hints);
+  if (problems.length > 0) throw invalidOptions("RegistrationClient", problems, "check", hints);
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { invalidConfig as invalidOptions } from "../client/options.js";
+import { invalidOptions } from "../client/options.js";
 import { invalidConfig } from "../lib/files.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";

@@ -1,0 +1,73 @@
+import { setImmediate } from "node:timers/promises";
+import { runtime, type Output } from "@pulumi/pulumi";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { getApiChatWebhook, type GetApiChatWebhookResult } from "../../../provider/webhook/webhook.js";
+import { API_KEY, VERIFICATION_KEY, failureOf, isolateRuns, startAcme } from "./harness.js";
+
+isolateRuns();
+// Empty counts as not given.
+afterEach(() => ["baseUrl", "apiKey"].forEach((name) => runtime.setConfig(`apichat:${name}`, "")));
+
+/** What the engine awaits of an output. */
+interface Awaited {
+  promise(): Promise<GetApiChatWebhookResult>;
+  isSecret: Promise<boolean>;
+}
+const awaited = (output: Output<GetApiChatWebhookResult>): Awaited => output as unknown as Awaited;
+
+const WRONG = "a-wrong-key-0123456789";
+
+test.each<[string, (baseUrl: string) => Parameters<typeof getApiChatWebhook>[0]]>([
+  [
+    "arguments come before all others",
+    (baseUrl) => {
+      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", WRONG);
+      return { baseUrl, apiKey: API_KEY };
+    },
+  ],
+  [
+    "configuration gives the base URL before the environment, and the environment the API key before it",
+    (baseUrl) => {
+      runtime.setConfig("apichat:baseUrl", baseUrl);
+      runtime.setConfig("apichat:apiKey", WRONG);
+      vi.stubEnv("APICHAT_BASE_URL", "http://127.0.0.1:9/").stubEnv("APICHAT_API_KEY", API_KEY);
+      return undefined;
+    },
+  ],
+  [
+    "environment gives the base URL, and the configuration the API key",
+    (baseUrl) => {
+      runtime.setConfig("apichat:apiKey", API_KEY);
+      vi.stubEnv("APICHAT_BASE_URL", baseUrl);
+      return { apiKey: "" };
+    },
+  ],
+])("reads a registration: the %s", async (_, give) => {
+  const { acme, args } = await startAcme();
+  const output = getApiChatWebhook(give(args.baseUrl));
+  expect(await awaited(output).promise()).toEqual({ webhookUrl: "", status: "", botUrl: "" });
+  expect(await awaited(output).isSecret).toBe(false);
+  const webhook_url = "https://chat.example/hook?token=query-value";
+  acme.takeOver({ webhook_url, webhook_verification_key: VERIFICATION_KEY });
+  expect(await awaited(getApiChatWebhook(give(args.baseUrl))).promise()).toEqual({
+    webhookUrl: "https://chat.example/hook?token=***",
+    status: "verified",
+    botUrl: acme.botUrl,
+  });
+});
+
+test.each([
+  ["baseUrl", {}],
+  ["apiKey", { baseUrl: "https://platform.example/acme/apichat" }],
+])("a missing %s is named, with each way to give it", async (field, args) => {
+  // The SDK keeps other promises of a failed output, of which nobody takes the failure.
+  const listeners = process.rawListeners("unhandledRejection") as NodeJS.UnhandledRejectionListener[];
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", () => undefined);
+  onTestFinished(() => {
+    process.removeAllListeners("unhandledRejection");
+    for (const listener of listeners) process.on("unhandledRejection", listener);
+  });
+  const error = await failureOf(awaited(getApiChatWebhook(args)).promise());
+  expect(error).toMatchObject({ code: "invalid_config", operation: "check", problems: [{ field }] });
+  await setImmediate();
+});
