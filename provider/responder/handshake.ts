@@ -80,7 +80,10 @@ export function withoutHandshake(url: string): string {
 }
 
 function findInBody(text: string): HandshakeRequest | undefined {
-  if (text.startsWith("--")) return toHandshake(readParts(text), "multipart");
+  if (text.startsWith("--")) {
+    const fields = readMultipart(text);
+    return toHandshake((name) => fields.get(name), "multipart");
+  }
   if (!/^\s*\{/.test(text)) return toHandshake(readForm(text), "form");
   // So that no delivery is parsed before its signature is checked, unless it speaks of handshakes itself.
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
@@ -94,11 +97,6 @@ function readForm(text: string): ParameterReader {
   const pairs = text.split("&").filter((pair) => pair.includes("="));
   const parameters = new URLSearchParams(pairs.join("&"));
   return (name) => parameters.get(name);
-}
-
-function readParts(text: string): ParameterReader {
-  const fields = readMultipart(text);
-  return (name) => fields.get(name);
 }
 
 function readJson(text: string): ParameterReader {

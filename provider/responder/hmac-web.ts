@@ -36,24 +36,12 @@ async function importKey(key: KeyOrBody): Promise<ImportedKey> {
   if (known !== undefined) return known;
   const imported = await crypto.subtle.importKey("raw", toBytes(key), ALGORITHM, false, ["sign", "verify"]);
   importedKeys.set(name, imported);
-  dropOldestKey();
+  const [oldest] = importedKeys.keys();
+  if (importedKeys.size > IMPORTED_KEYS_KEPT && oldest !== undefined) importedKeys.delete(oldest);
   return imported;
 }
 
-function dropOldestKey(): void {
-  if (importedKeys.size <= IMPORTED_KEYS_KEPT) return;
-  const [oldest] = importedKeys.keys();
-  if (oldest !== undefined) importedKeys.delete(oldest);
-}
+const toBytes = (value: KeyOrBody): Uint8Array => (typeof value === "string" ? encoder.encode(value) : value);
 
-function toBytes(value: KeyOrBody): Uint8Array {
-  return typeof value === "string" ? encoder.encode(value) : value;
-}
-
-function decodeHex(hex: string): Uint8Array {
-  const bytes = new Uint8Array(hex.length / 2);
-  for (let index = 0; index < bytes.length; index++) {
-    bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);
-  }
-  return bytes;
-}
+const decodeHex = (hex: string): Uint8Array =>
+  Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
