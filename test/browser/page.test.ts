@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEmulator } from "pulumi-apichat/emulator";
 import { expect, test } from "vitest";
-import { freePort } from "../support/http.ts";
-import { afterTests } from "../support/http.ts";
+import { afterTests, freePort } from "../support/http.ts";
 import { expectSoon, openService, waitUntilLive, write } from "./harness.ts";
 import { shownMessages } from "./shown.ts";
 
@@ -36,4 +35,32 @@ test("the page is live again when the emulator has restarted, with what happened
   ]);
   // The browser itself reports the lost connection.
   expect(problems.splice(0).filter((problem) => !problem.includes("net::ERR_"))).toEqual([]);
+});
+
+test("the page has the browser's language, and keeps the one that is chosen after a reload", async () => {
+  const { page } = await openService({}, { locale: "pt-PT" });
+  const expectPage = async (lang: string, heading: string, button: string): Promise<void> => {
+    await page.getByRole("heading", { name: heading }).waitFor();
+    await page.getByRole("button", { name: button }).waitFor();
+    expect(await page.locator("html").getAttribute("lang")).toBe(lang);
+    expect(await page.title()).toBe(heading);
+  };
+  await expectPage("pt-BR", "Emulador do API Channel", "Nova conversa");
+  expect(await page.getByTestId("connection").innerText()).toBe("Ao vivo");
+  await page.getByTestId("language").selectOption("en");
+  await expectPage("en", "API Channel emulator", "New conversation");
+  await page.reload();
+  await waitUntilLive(page);
+  await expectPage("en", "API Channel emulator", "New conversation");
+});
+
+test("the icon of the page is a picture that its policy allows", async () => {
+  const { page } = await openService();
+  const width = await page.locator("link[rel=icon]").evaluate(async ({ href, ownerDocument }) => {
+    const picture = ownerDocument.createElement("img");
+    picture.src = href;
+    await picture.decode();
+    return picture.width;
+  });
+  expect(width).toBeGreaterThan(0);
 });
