@@ -23,7 +23,7 @@ const command = new Command("npm start --")
   )
   .option(
     "--keep",
-    "leave everything up at the end, print how to look around (a page in the browser too), and wait for Ctrl-C",
+    "stop after the message, leave everything up, print how to look around (a page in the browser too), and wait for Ctrl-C",
   );
 
 /** Ends on a signal, and when nobody reads the output any more. */
@@ -40,9 +40,9 @@ async function play(engine: Engine, keep: boolean, signal: AbortSignal): Promise
   printResult(`The service is an emulator at ${emulator.url}, the receiver is at ${webhookUrl}`);
   await registerWebhooks(stage, shell);
   await exchangeMessages(stage);
+  if (keep) await lookAround(stage, signal);
   await repairDrift(stage, shell);
   await readFromAnotherStack(stage, shell);
-  if (keep) await lookAround(stage, signal);
   await destroyAll(stage, shell);
 }
 
