@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { beforeEach, vi } from "vitest";
 import type { FleetDefinition } from "../../../provider/fleet/definition.ts";
@@ -59,6 +59,7 @@ export const answer = (answers: Record<string, Answer | Answer[]>): Promise<void
 
 beforeEach(async () => {
   ({ folder, program } = await makeFolder());
+  taken = 0;
   await answer({});
   const bin = join(folder, "bin");
   await mkdir(bin);
@@ -70,15 +71,16 @@ beforeEach(async () => {
   return () => vi.unstubAllEnvs();
 });
 
+let taken = 0;
+
 /** The calls since the last time. */
 export async function takeCalls(): Promise<Call[]> {
   const file = join(folder, "calls");
   const text = existsSync(file) ? await readFile(file, "utf8") : "";
-  await rm(file, { force: true });
-  return text
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Call);
+  // The last line may not be written whole yet.
+  const lines = text.split("\n").slice(taken, -1);
+  taken += lines.length;
+  return lines.map((line) => JSON.parse(line) as Call);
 }
 
 export const definitionOf = (changes: Partial<FleetDefinition> = {}): FleetDefinition => ({
