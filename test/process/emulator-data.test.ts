@@ -65,12 +65,13 @@ async function writeUntilGone(
   { round, acknowledged, onWritten }: { round: number; acknowledged: Acknowledged; onWritten: () => void },
 ): Promise<void> {
   const { botUrl, flowApiKey } = await read<WorkspaceView>("workspaces/acme?reveal=true");
-  const until = async (
+  /** Writes again and again until there is no answer. */
+  const repeat = async (
     status: number,
-    write: (count: number) => { answer: Promise<number | undefined>; acknowledge: () => void },
+    write: (count: number) => [answer: Promise<number | undefined>, acknowledge: () => void],
   ): Promise<void> => {
     for (let count = 0; ; count += 1) {
-      const { answer, acknowledge } = write(count);
+      const [answer, acknowledge] = write(count);
       const given = await answer;
       if (given === undefined) return;
       expect(given).toBe(status);
@@ -78,31 +79,25 @@ async function writeUntilGone(
       onWritten();
     }
   };
-  const talk = (conversation: number): Promise<void> =>
-    until(200, (count) => {
+  const talks = Array.from({ length: CONVERSATIONS }, (_, conversation) =>
+    repeat(200, (count) => {
       const text = `round ${round}, conversation ${conversation}, message ${count}`;
-      return {
-        answer: post(botUrl, messageOf(conversation, text), `Bearer ${flowApiKey}`),
-        acknowledge: () => acknowledged.texts.push(text),
-      };
-    });
-  const register = until(200, (count) => {
-    const webhookUrl = `http://127.0.0.1:9/${round}/${count}`;
-    acknowledged.registered.push(webhookUrl);
-    const registration = { webhook_url: webhookUrl, webhook_verification_key: VERIFICATION_KEY };
-    return {
-      answer: post(`${url}/beta/apichat?action=set-webhook`, { ChaveApi: API_KEY, ...registration }),
-      acknowledge: () => (acknowledged.registered = [webhookUrl]),
-    };
+      const answer = post(botUrl, messageOf(conversation, text), `Bearer ${flowApiKey}`);
+      return [answer, () => acknowledged.texts.push(text)];
+    }),
+  );
+  const register = repeat(200, (count) => {
+    const webhook_url = `http://127.0.0.1:9/${round}/${count}`;
+    acknowledged.registered.push(webhook_url);
+    const body = { ChaveApi: API_KEY, webhook_url, webhook_verification_key: VERIFICATION_KEY };
+    const answer = post(`${url}/beta/apichat?action=set-webhook`, body);
+    return [answer, () => (acknowledged.registered = [webhook_url])];
   });
-  const create = until(201, (count) => {
+  const create = repeat(201, (count) => {
     const name = `w-${round}-${count}`;
-    return {
-      answer: post(`${url}/_emulator/workspaces`, { name, apiKey: API_KEY }),
-      acknowledge: () => acknowledged.workspaces.push(name),
-    };
+    const answer = post(`${url}/_emulator/workspaces`, { name, apiKey: API_KEY });
+    return [answer, () => acknowledged.workspaces.push(name)];
   });
-  const talks = Array.from({ length: CONVERSATIONS }, (_, index) => talk(index + 1));
   await Promise.all([...talks, register, create]);
 }
 

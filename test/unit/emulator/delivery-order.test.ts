@@ -185,11 +185,11 @@ describe("deliveryAttempts and deliveryRetryMs", () => {
   });
 
   test("tries a delivery that failed so often, with a pause that doubles, each try ended by deliveryTimeoutMs", async () => {
-    const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 200 };
+    const options = { deliveryAttempts: 4, deliveryRetryMs: 50, deliveryTimeoutMs: 600 };
     const { acme, deliveries } = await startScene(options, answering(500, 0, 503));
     const { verdict, attempts } = await acme.deliver(outbound("hello"));
     expect(verdict).toBe("delivered");
-    const reasons = ["answered HTTP 500", "no answer within 200 ms", "answered HTTP 503", ""];
+    const reasons = ["answered HTTP 500", "no answer within 600 ms", "answered HTTP 503", ""];
     expect(attempts.map(({ reason }) => reason)).toEqual(reasons);
     const ends = attempts.map(({ at, durationMs }) => Date.parse(at) + durationMs);
     const pauses = attempts.slice(1).map(({ at }, index) => Date.parse(at) - (ends[index] ?? 0));

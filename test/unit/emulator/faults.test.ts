@@ -243,9 +243,9 @@ describe("a fault of a delivery", () => {
     [{ status: 503, afterChange: true }, 1, /HTTP 503/],
     ["close-before", 0, /connection was closed/],
     ["close-after", 1, /connection was closed/],
-    [{ delayMs: 60_000, afterChange: true }, 1, /no answer within 500 ms/],
+    [{ delayMs: 60_000, afterChange: true }, 1, /no answer within 1000 ms/],
   ])("%j makes it fail, %i sent, and the next is delivered", async (fault, sent, reason) => {
-    const { matched, acme, deliveries } = await deliverWithFault(fault, { deliveryTimeoutMs: 500 });
+    const { matched, acme, deliveries } = await deliverWithFault(fault, { deliveryTimeoutMs: 1000 });
     expect(matched).toMatchObject({ verdict: "failed", reason: expect.stringMatching(reason) });
     expect(matched.attempts).toMatchObject([{ fault: JSON.stringify(fault) }]);
     expect(deliveries()).toHaveLength(sent);
