@@ -69,7 +69,7 @@ describe("deliver", () => {
     expect(deliveries().map(signatureOf)).toEqual(expected);
   });
 
-  test.each<[string, Respond, object]>([
+  test.each<[string, Respond, object, number?]>([
     [
       "refuses",
       (_, response) => response.writeHead(401).end("bad signature"),
@@ -80,10 +80,15 @@ describe("deliver", () => {
       (_, response) => response.writeHead(308, { location: "http://127.0.0.1:1/" }).end(),
       { status: 308, reason: expect.stringContaining("redirects are not followed") },
     ],
-    ["is silent", () => undefined, { attempts: [{ received: null }], reason: "no answer within 100 ms" }],
-  ])("reports an endpoint that %s", async (_what, respond, expected) => {
+    [
+      "is silent",
+      () => undefined,
+      { attempts: [{ received: null }], reason: "no answer within 100 ms" },
+      100,
+    ],
+  ])("reports an endpoint that %s", async (_what, respond, expected, timeoutMs = 60_000) => {
     const { acme } = await startScene({}, respond);
-    const record = await acme.deliver(message, { timeoutMs: 100 });
+    const record = await acme.deliver(message, { timeoutMs });
     expect(record).toMatchObject({ verdict: "failed", ...expected });
   });
 
