@@ -207,7 +207,7 @@ export function expandState(stored: StoredState): WebhookState {
   const summary =
     stateVersion === undefined
       ? "a webhook cannot be read by its id alone; use getApiChatWebhook() to read a registration, or declare it as a new ApiChatWebhook: the same URL is adopted"
-      : `the state has version ${String(stateVersion)}, and this pulumi-apichat reads version ${STATE_VERSION}: install the one that wrote it`;
+      : `the state has version ${JSON.stringify(stateVersion)}, and this pulumi-apichat reads version ${STATE_VERSION}: install the one that wrote it`;
   throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
 }
 

@@ -131,12 +131,12 @@ async function converge(action: string): Promise<number> {
 
 /** Service, receiver and states know the same workspaces, with the same keys, and a killed run has left nothing behind. */
 async function expectAgreement(names: readonly string[]): Promise<void> {
-  const keys = await Promise.all(names.map(async (name) => [name, await keyOf(name), "verified"]));
+  const keys = await Promise.all(names.map(async (name) => [name, [await keyOf(name), "verified"]] as const));
   const registered = registeredWorkspaces(scene).map((name) => {
     const { registration } = scene.emulator.workspace(name);
-    return [name, registration?.webhook_verification_key, registration?.webhook_status];
+    return [name, [registration?.webhook_verification_key, registration?.webhook_status]] as const;
   });
-  expect(registered.toSorted()).toEqual(keys.toSorted());
+  expect(Object.fromEntries(registered)).toEqual(Object.fromEntries(keys));
   const states = [...(await folder.states()).values()].join("\n");
   const held = [...states.matchAll(/"urn":\s*"[^"]*:ApiChatWebhook::([^"]*)"/g)].map(([, name = ""]) => name);
   expect([...new Set(held)].toSorted()).toEqual(names);

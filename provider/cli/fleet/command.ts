@@ -71,7 +71,7 @@ type Render<Report> = (report: Report, format: Format, options?: RenderOptions) 
 /** What the work of a command with a report gets. */
 export interface ReportSession extends Session {
   /** Prints a report as the options say, and writes it into the files that they name. Gives the exit code. */
-  print<Report extends { outcome: string }>(report: Report, render: Render<Report>): Promise<number>;
+  print: <Report extends { outcome: string }>(report: Report, render: Render<Report>) => Promise<number>;
 }
 
 type GivenOfReport<Options> = Omit<Given<Options, ReportSession>, "check"> & {

@@ -24,7 +24,9 @@ export interface Session {
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
   /** Runs the fleet, and shows its progress on stderr. */
-  run<Report>(start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>): Promise<Report>;
+  run: <Report>(
+    start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
+  ) => Promise<Report>;
 }
 
 export interface FleetWork {

@@ -111,7 +111,8 @@ describe("a configuration", () => {
     await writeFile(open, SECOND_KEY, { mode: 0o644 });
     await writeFile(join(folder, "closed"), SECOND_KEY, { mode: 0o600 });
     const warningsOf = async (...workspaces: object[]): Promise<string[]> =>
-      (await load({ ...SMALLEST, workspaces: { ...workspaces } }, folder, 0o640)).warnings;
+      (await load({ ...SMALLEST, workspaces: Object.fromEntries(workspaces.entries()) }, folder, 0o640))
+        .warnings;
     expect(await warningsOf(ACME)).toEqual([warning("keys", file)]);
     await chmod(file, 0o600);
     expect(await warningsOf({ ...ACME, forwardTo: "http://chat.example/in?token=hidden" })).toEqual([
