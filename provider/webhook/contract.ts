@@ -105,7 +105,7 @@ export interface DriftedProperty {
 }
 
 /** Raised when a state is written that earlier versions of the package cannot read. */
-const STATE_VERSION = 1;
+const STATE_VERSION: number = 1;
 
 /** The outputs in the state. */
 export interface WebhookState extends WebhookInputs {

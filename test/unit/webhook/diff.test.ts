@@ -11,7 +11,6 @@ import {
   expandState,
   inputsOf,
   toState,
-  type StoredState,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
@@ -115,7 +114,7 @@ test("a stored state does not repeat what applied shares with the outputs, and g
 });
 
 test("a state of a version that this package does not know is refused, under the resource's name", async () => {
-  const stored = { ...compactState(STATE), stateVersion: 2 } as unknown as StoredState;
+  const stored = { ...compactState(STATE), stateVersion: 2 };
   const error = await failureOf(ApiChatWebhook.read(STATE.botUrl, stored));
   expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });
