@@ -69,7 +69,7 @@ const RUNTIMES = {
 };
 
 // The cases that hold for the HMAC of every runtime: `#hmac` decides which one is meant.
-describe.each(Object.entries(RUNTIMES))("signatures with %s", (runtime, loadHmac) => {
+describe.each(Object.entries(RUNTIMES))("signatures with %s", (_runtime, loadHmac) => {
   let signBody: Signing["signBody"];
   /** Whether one of the keys has signed. */
   let verify: (
@@ -150,11 +150,12 @@ describe.each(Object.entries(RUNTIMES))("signatures with %s", (runtime, loadHmac
   it("reject a body that was parsed already, with a hint", async () => {
     await expect(verify(KEY, good, JSON.parse(BODY) as string)).rejects.toThrow(/raw/);
   });
+});
 
-  it.runIf(runtime === "WebCrypto")("import a key once", async () => {
-    const importKey = vi.spyOn(crypto.subtle, "importKey");
-    for (const body of ["a", "b", "c"]) await signBody("a key used three times", body);
-    expect(importKey).toHaveBeenCalledOnce();
-    importKey.mockRestore();
-  });
+it("WebCrypto imports a key once", async () => {
+  const { signHmac } = await RUNTIMES.WebCrypto();
+  const importKey = vi.spyOn(crypto.subtle, "importKey");
+  for (const body of ["a", "b", "c"]) await signHmac("a key used three times", body);
+  expect(importKey).toHaveBeenCalledOnce();
+  importKey.mockRestore();
 });
