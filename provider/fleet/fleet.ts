@@ -13,7 +13,7 @@ import { upFleet } from "./up.js";
 import { watchFleet, type DriftReport } from "./watch.js";
 
 /** How many workspaces a stack of a new fleet has, where the definition does not give the number of stacks: see docs/figures.md. */
-const WORKSPACES_PER_STACK = 500;
+export const WORKSPACES_PER_STACK = 500;
 
 /**
  * A fleet that can be run. What goes wrong with a stack or a webhook is in the report; a run rejects with an `ApiChatError`

@@ -4,6 +4,10 @@ import { execaNode } from "execa";
 export const API_KEY = "api-key-of-the-benchmark-0123456789abcdef";
 export const VERIFICATION_KEY = "verification-key-of-the-benchmark-0123456789";
 
+/** The seed of the keys that the row `rotation` derives, and the rotations that its endpoint accepts. */
+export const KEY_SEED = "seed-of-the-benchmark-YXBpY2hhdC0wMTIzNDU2Nzg5";
+export const ROTATIONS = ["second", "first"];
+
 /** The names of so many workspaces. */
 export const workspaceNames = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `workspace-${String(index + 1).padStart(4, "0")}`);
@@ -39,6 +43,8 @@ export interface ServiceReport {
   registered: number;
   /** How often each action was called, and the endpoint. */
   calls: Record<string, number>;
+  /** What became of the deliveries. */
+  deliveries: { delivered: number; failed: number };
 }
 
 /** Starts a server of servers.ts in another process, so that it does not share this one's event loop. It ends with this process. */
@@ -65,9 +71,9 @@ export async function startServer<Report = ServerReport>(
   };
 }
 
-/** The service with so many workspaces, and an endpoint. */
-export const startService = (workspaces: number): Promise<Child<ServiceReport>> =>
-  startServer<ServiceReport>("service", String(workspaces));
+/** The service with so many workspaces, and an endpoint, to which it sends so many deliveries a second. */
+export const startService = (workspaces: number, deliveriesPerSecond = 0): Promise<Child<ServiceReport>> =>
+  startServer<ServiceReport>("service", `${workspaces} ${deliveriesPerSecond}`);
 
 /** The other side of {@link startServer}: sends `report()` now and on each message. */
 export function serveParent(report: () => unknown): void {

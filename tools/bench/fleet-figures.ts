@@ -11,13 +11,18 @@ export const SPLITS = {
 };
 export type Split = keyof typeof SPLITS;
 
-/** What one `up` and one `refresh` of so many workspaces took. */
+/** The commands that are measured, in the order in which they run. One stack has no `watch` and no `rotate`. */
+export const COMMANDS = ["up", "refresh", "watch", "rotate", "destroy"] as const;
+export type Command = (typeof COMMANDS)[number];
+
+/** What each command took on so many workspaces. */
 export interface SplitRun {
   split: Split;
   workspaces: number;
   stacks: number;
-  upSeconds: number;
-  refreshSeconds: number;
+  seconds: Partial<Record<Command, number>>;
+  /** To the service, over all commands. */
+  calls: number;
   /** The most memory that the processes held at one moment, without the service; absent where that cannot be found out. */
   peakMebibytes?: number;
 }
@@ -48,25 +53,26 @@ const roundedMedian = (values: readonly number[]): number => Math.round(median(v
 
 function summarizeSize(runs: readonly SplitRun[]): SizeFigures[] {
   const peaks = runs.flatMap(({ peakMebibytes }) => peakMebibytes ?? []);
+  const secondsOf = (command: Command): number[] => runs.flatMap(({ seconds }) => seconds[command] ?? []);
+  const measured = COMMANDS.filter((command) => secondsOf(command).length > 0);
   return runs.slice(0, 1).map(({ split, workspaces, stacks }) => ({
     split,
     workspaces,
     stacks,
     runs: runs.length,
-    upSeconds: roundedMedian(runs.map(({ upSeconds }) => upSeconds)),
-    refreshSeconds: roundedMedian(runs.map(({ refreshSeconds }) => refreshSeconds)),
+    seconds: Object.fromEntries(measured.map((command) => [command, roundedMedian(secondsOf(command))])),
+    calls: median(runs.map(({ calls }) => calls)),
     ...(peaks.length > 0 && { peakMebibytes: Math.round(median(peaks)) }),
   }));
 }
 
 export function formatFigures({ sizes }: FleetFigures): string {
-  const table = new Table({
-    head: ["split", "workspaces", "stacks", "up", "refresh", "peak memory"],
-    ...TABLE_STYLE,
-  });
-  for (const { split, workspaces, stacks, upSeconds, refreshSeconds, peakMebibytes } of sizes) {
+  const head = ["split", "workspaces", "stacks", ...COMMANDS, "calls", "peak memory"];
+  const table = new Table({ head, ...TABLE_STYLE });
+  for (const { split, workspaces, stacks, seconds, calls, peakMebibytes } of sizes) {
+    const times = COMMANDS.map((command) => (command in seconds ? `${seconds[command]} s` : ""));
     const peak = peakMebibytes === undefined ? "not known" : `${peakMebibytes} MiB`;
-    table.push([SPLITS[split], workspaces, stacks, `${upSeconds} s`, `${refreshSeconds} s`, peak]);
+    table.push([SPLITS[split], workspaces, stacks, ...times, calls, peak]);
   }
   return table.toString();
 }
@@ -81,10 +87,10 @@ const STYLES: Record<Split, { color: string; dash: string; point: string; legend
   fleet: { color: "#0072b2", dash: "", point: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", legendAt: 630 },
 };
 
-/** Time and memory by the number of workspaces, as an SVG on a background of its own: it is read on light and dark pages. */
+/** Time and memory by the number of workspaces, both axes logarithmic, as an SVG on a background of its own: it is read on light and dark pages. */
 export function drawFleetPlot({ sizes }: FleetFigures): string {
   const panels = [
-    drawPanel("time of pulumi up (seconds)", sizes, ({ upSeconds }) => upSeconds),
+    drawPanel("time of pulumi up (seconds)", sizes, ({ seconds }) => seconds.up),
     drawPanel("peak memory of all processes (MiB)", sizes, ({ peakMebibytes }) => peakMebibytes),
   ].filter((panel) => panel !== undefined);
   const width = PANEL.distance * panels.length + 24;
@@ -118,17 +124,21 @@ function drawPanel(
   if (points.length === 0) return undefined;
   const { left, top, width, height } = PANEL;
   const bottom = top + height;
-  const xStep = stepFor(points.map(({ workspaces }) => workspaces));
-  const yStep = stepFor(points.map(({ value }) => value));
-  const xOf = (workspaces: number): number => Math.round(left + (workspaces / (5 * xStep)) * width);
-  const yOf = (value: number): number => Math.round(bottom - (value / (5 * yStep)) * height);
+  const [xTicks, yTicks] = [
+    ticksOf(points.map(({ workspaces }) => workspaces)),
+    ticksOf(points.map(({ value }) => value)),
+  ];
+  const xOf = (workspaces: number): number => Math.round(left + width * shareOf(workspaces, xTicks));
+  const yOf = (value: number): number => Math.round(bottom - height * shareOf(value, yTicks));
   const middle = top + height / 2;
   return [
-    ...[0, 1, 2, 3, 4, 5].map((tick) => {
-      const [x, y] = [xOf(tick * xStep), yOf(tick * yStep)];
-      const grid = `<path d="M${x} ${top}V${bottom}M${left} ${y}H${left + width}" stroke="#d8dee4"/>`;
-      const across = drawText(x, bottom + 18, (tick * xStep).toLocaleString("en-US"), "middle");
-      return grid + across + drawText(left - 8, y + 4, (tick * yStep).toLocaleString("en-US"), "end");
+    ...xTicks.map((tick) => {
+      const grid = `<path d="M${xOf(tick)} ${top}V${bottom}" stroke="#d8dee4"/>`;
+      return grid + drawText(xOf(tick), bottom + 18, tick.toLocaleString("en-US"), "middle");
+    }),
+    ...yTicks.map((tick) => {
+      const grid = `<path d="M${left} ${yOf(tick)}H${left + width}" stroke="#d8dee4"/>`;
+      return grid + drawText(left - 8, yOf(tick) + 4, tick.toLocaleString("en-US"), "end");
     }),
     drawText(left + width / 2, bottom + 44, "workspaces", "middle"),
     `<g transform="rotate(-90 ${left - 56} ${middle})">${drawText(left - 56, middle, title, "middle")}</g>`,
@@ -156,11 +166,19 @@ function drawLine(split: Split, points: readonly (readonly [number, number])[]):
   return `<polyline points="${points.join(" ")}" stroke="${color}" stroke-width="2.5" stroke-dasharray="${dash}" fill="none"/>${marks.join("")}`;
 }
 
-/** A round number, five of which reach the largest of these. */
-function stepFor(values: readonly number[]): number {
-  const most = Math.max(...values);
-  const power = 10 ** Math.floor(Math.log10(most / 5));
-  return [1, 2, 2.5, 4, 5, 10].map((factor) => factor * power).find((step) => step * 5 >= most) ?? most;
+/** 1, 2, 5, 10 and so on: all that lie between these values, and one more at each end. */
+function ticksOf(values: readonly number[]): number[] {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const all = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
+  const from = all.findLastIndex((tick) => tick <= least);
+  const to = all.findIndex((tick) => tick >= most);
+  return all.slice(Math.max(0, from), to + 1);
+}
+
+/** Where a value lies between the first tick and the last, from 0 to 1. */
+function shareOf(value: number, ticks: readonly number[]): number {
+  const [first = 1, last = 1] = [ticks[0], ticks.at(-1)];
+  return first === last ? 0 : Math.log(value / first) / Math.log(last / first);
 }
 
 /** The numbers that docs/figures.md shows, and their plot. */

@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { writeFile } from "node:fs/promises";
 import process from "node:process";
+import { WORKSPACES_PER_STACK } from "../../dist/provider/fleet/fleet.js";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { formatFigures, readFigures, summarizeRuns, writeFigures } from "./fleet-figures.ts";
@@ -31,9 +32,6 @@ const NAMES = ROWS.map(({ name }) => name);
 const MISSED = 1;
 const NOT_MEASURED = 2;
 
-/** The emulator keeps 10,000 requests, and each workspace takes four: with more, the calls could not be counted. */
-const MOST_WORKSPACES = 2500;
-
 const countUpTo =
   (most: number) =>
   (text: string): number => {
@@ -47,11 +45,12 @@ const command = new Command("npm run bench --")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
   .option("--webhooks <n>", "webhooks of the engine row: fewer for a quick look", countUpTo(9999), 200)
   .option("--rounds <n>", "repetitions of the engine row", countUpTo(9999), 3)
-  .option("--workspaces <n>", "workspaces of the rows fleet and one-stack", countUpTo(MOST_WORKSPACES), 1000)
+  .option("--workspaces <n>", "workspaces of the row fleet", countUpTo(9999), 1000)
+  .option("--stack-size <n>", "workspaces of a stack of the fleet", countUpTo(9999), WORKSPACES_PER_STACK)
   .option("--fleet-rounds <n>", "repetitions of the row fleet", countUpTo(9999), 1)
   .option(
     "--plot",
-    "write the numbers of the rows fleet and one-stack to tools/bench/results/fleet.json, and their plot to docs/images/fleet.svg",
+    "write the numbers of the rows fleet, ten-times and curve to tools/bench/results/fleet.json, and their plot to docs/images/fleet.svg",
   )
   .option("--redraw", "only draw that plot again from its numbers")
   .option("--json [file]", "keep the results as JSON; without a file on stdout, and the table on stderr")

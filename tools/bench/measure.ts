@@ -11,7 +11,7 @@ export interface Measurement {
   against: string;
   /** The median of `rounds`. */
   value: number;
-  unit: "ratio" | "ms" | "bytes";
+  unit: "ratio" | "ms" | "bytes" | "MiB" | "refused";
   target: Target;
   /** The value of each repetition, in the order of measuring. */
   rounds: number[];
@@ -39,8 +39,10 @@ export interface RowContext extends Turns {
   webhooks: number;
   /** How often the rows on the engine are repeated. */
   engineRounds: number;
-  /** How many workspaces the rows of the fleet register at most. */
+  /** How many workspaces the row `fleet` registers; the row `ten-times` registers ten times as many. */
   workspaces: number;
+  /** How many of them a stack of the fleet has. */
+  stackSize: number;
   /** How often the row `fleet` is repeated. */
   fleetRounds: number;
 }

@@ -35,8 +35,11 @@ interface CommandOptions {
 export interface Project extends AsyncDisposable {
   /** A variable that every process of this project has in its environment, and no other. */
   marker: { name: string; value: string };
-  /** Writes so many webhooks with this key into the program. */
-  declare(webhooks: number, verificationKey?: string): Promise<void>;
+  /** Writes so many webhooks into the program, with this key, at this path of the endpoint. */
+  declare(
+    webhooks: number,
+    options?: { verificationKey?: string; pathOf?: (name: string) => string },
+  ): Promise<void>;
   /** `up`, `refresh` or `destroy`, without the preview, which costs all sides the same and would only dilute the ratio. */
   pulumi(command: "up" | "refresh" | "destroy", options?: CommandOptions): Promise<void>;
   /** Runs programs/fleet.ts with Node, in the folder of the project. */
@@ -84,12 +87,15 @@ export async function createProject(
   const resources = unfinished.move();
   return {
     marker,
-    declare: async (count, webhookVerificationKey = VERIFICATION_KEY) => {
+    declare: async (
+      count,
+      { verificationKey: webhookVerificationKey = VERIFICATION_KEY, pathOf = () => "webhooks/apichat" } = {},
+    ) => {
       const webhooks = workspaceNames(count).map((name) => ({
         name,
         baseUrl: `${service.serviceUrl}/${name}/apichat`,
         apiKey: API_KEY,
-        webhookUrl: `${service.endpointUrl}webhooks/apichat`,
+        webhookUrl: `${service.endpointUrl}${pathOf(name)}`,
         webhookVerificationKey,
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));

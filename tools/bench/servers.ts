@@ -5,13 +5,15 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
-import { startEmulator } from "pulumi-apichat/emulator";
-import { createResponder } from "pulumi-apichat/responder";
+import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
+import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
 import { Agent, request } from "undici";
 import {
   API_KEY,
+  KEY_SEED,
   type RelayReport,
+  ROTATIONS,
   serveParent,
   type ServerReport,
   type ServiceReport,
@@ -31,12 +33,13 @@ const reading =
   };
 
 /** The responder on Node, with a handler that does nothing. */
-const respond = (): RequestListener =>
-  toNodeListener(createResponder({ verificationKeys: VERIFICATION_KEY, onDelivery: () => undefined }));
+const respond = (
+  verificationKeys: string | string[] | (() => Promise<string[]>) = VERIFICATION_KEY,
+): RequestListener => toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }));
 
 /** What answers the requests of a server that is measured. */
 const listeners: Record<string, () => RequestListener> = {
-  responder: respond,
+  responder: () => respond(),
 
   /** The least that a receiver must do: it reads the body and checks the HMAC. */
   bare: () =>
@@ -113,28 +116,78 @@ const others: Record<string, () => Promise<() => unknown>> = {
     return (): RelayReport => ({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY });
   },
 
-  /** The service and an endpoint: `service <number of workspaces>`. */
+  /** The service and an endpoint: `service "<number of workspaces> <deliveries a second>"`. */
   service: async () => {
-    const names = workspaceNames(Number(argument));
+    const [workspaces = 0, deliveriesPerSecond = 0] = argument.split(" ").map(Number);
     const emulator = await startEmulator({
-      workspaces: names.map((each) => ({ name: each, apiKey: API_KEY })),
+      workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
     });
-    const answer = respond();
     const calls: Record<string, number> = {};
     const count = (action = "none"): void => void (calls[action] = (calls[action] ?? 0) + 1);
+    const answer = respondToAll();
     const endpointUrl = await listen((req, res) => {
       count("endpoint");
       answer(req, res);
     });
     let counted = 0;
+    const countRequests = (): void => {
+      const first = emulator.requests.findLastIndex(({ order }) => order <= counted) + 1;
+      for (const { action, order } of emulator.requests.slice(first)) {
+        count(action);
+        counted = order;
+      }
+    };
+    // The emulator keeps the last 10,000: none of them may go uncounted.
+    setInterval(countRequests, 100);
+    const deliveries = deliver(emulator, deliveriesPerSecond);
     return (): ServiceReport => {
-      for (const { action } of emulator.requests.slice(counted)) count(action);
-      counted = emulator.requests.length;
+      countRequests();
       const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-      return { serviceUrl: emulator.url, endpointUrl, registered, calls };
+      return { serviceUrl: emulator.url, endpointUrl, registered, calls, deliveries };
     };
   },
 };
+
+/** An endpoint of all workspaces: with one key for all, or under `/derived/<name>` with keys of its own. */
+function respondToAll(): RequestListener {
+  const answerAll = respond([VERIFICATION_KEY, ...ROTATIONS.map((each) => `${VERIFICATION_KEY}-${each}`)]);
+  return (req, res) => {
+    const [, kind = "", subject = ""] = (req.url ?? "").split("/");
+    const deriveKeys = (): Promise<string[]> =>
+      deriveVerificationKeys(KEY_SEED, { subject, rotations: ROTATIONS });
+    (kind === "derived" ? respond(deriveKeys) : answerAll)(req, res);
+  };
+}
+
+/** Sends so many signed deliveries a second, to one registered workspace after the other. */
+function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["deliveries"] {
+  const results = { delivered: 0, failed: 0 };
+  if (perSecond === 0) return results;
+  const all = [...workspaces.values()];
+  const message = {
+    sender_id: "7",
+    conv_id: 1,
+    type: "text",
+    message_type: "outgoing",
+    private: false,
+    text: "hello",
+  } as const;
+  const send = async (workspace: Workspace): Promise<void> => {
+    const { verdict } = await workspace.deliver(message);
+    results[verdict === "delivered" ? "delivered" : "failed"] += 1;
+  };
+  let [next, sent] = [0, 0];
+  const begun = performance.now();
+  // A late tick sends what is due since the last: the rate holds on a busy machine too.
+  setInterval(() => {
+    for (const due = ((performance.now() - begun) * perSecond) / 1000; sent < due; sent += 1) {
+      const workspace = all[next++ % all.length];
+      if (workspace?.registration === undefined) continue;
+      void send(workspace);
+    }
+  }, 10);
+  return results;
+}
 
 interface Message {
   content: string;

@@ -14,22 +14,22 @@ const oneStack: SplitRun = {
   split: "oneStack",
   workspaces: 1000,
   stacks: 1,
-  upSeconds: 130,
-  refreshSeconds: 6,
+  seconds: { up: 130, refresh: 6, destroy: 20 },
+  calls: 4000,
   peakMebibytes: 1500,
 };
-const fleet: SplitRun = { ...oneStack, split: "fleet", stacks: 8, upSeconds: 40 };
+const fleet: SplitRun = { ...oneStack, split: "fleet", stacks: 8, seconds: { up: 40, watch: 9 } };
 
 describe("the numbers of the fleet's benchmark", () => {
   it("are the medians of each split and size, in the order of the plot, whatever was run first", () => {
-    const runs = [fleet, { ...fleet, upSeconds: 41 }, { ...fleet, upSeconds: 90 }];
+    const runs = [40, 41, 90].map((up) => ({ ...fleet, seconds: { ...fleet.seconds, up } }));
     const figures = summarizeRuns([...runs, oneStack, { ...oneStack, workspaces: 50 }], machine);
     expect(figures.sizes).toMatchObject([
       { split: "oneStack", workspaces: 50, runs: 1 },
-      { split: "oneStack", workspaces: 1000, runs: 1, upSeconds: 130, peakMebibytes: 1500 },
-      { split: "fleet", workspaces: 1000, runs: 3, upSeconds: 41 },
+      { split: "oneStack", workspaces: 1000, runs: 1, seconds: oneStack.seconds, peakMebibytes: 1500 },
+      { split: "fleet", workspaces: 1000, runs: 3, seconds: { up: 41, watch: 9 } },
     ]);
-    expect(formatFigures(figures)).toMatch(/fleet +│ 1000 +│ 8 +│ 41 s +│ 6 s +│ 1500 MiB/);
+    expect(formatFigures(figures)).toMatch(/fleet +│ 1000 +│ 8 +│ 41 s +│ +│ 9 s +│ +│ +│ 4000 +│ 1500 MiB/);
   });
 });
 

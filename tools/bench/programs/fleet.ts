@@ -1,17 +1,24 @@
 /** The same webhooks as a fleet: its program, and the file that a user runs: `fleet.ts <number of stacks> <command>`. */
-import { ApiChatWebhook } from "pulumi-apichat";
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook, VerificationKey } from "pulumi-apichat";
 import type { FleetProgram } from "pulumi-apichat/fleet";
 
-// One key for all workspaces, by environment: the fleet's list holds none.
-const { BENCH_VERIFICATION_KEY: webhookVerificationKey = "" } = process.env;
+const { BENCH_VERIFICATION_KEY = "", BENCH_KEY_SEED, BENCH_ROTATION = "first" } = process.env;
 
-const declareWebhooks: FleetProgram = ({ workspaces }) =>
-  Object.fromEntries(
+/** One key for all workspaces, or with a seed one for each. */
+const declareWebhooks: FleetProgram = ({ workspaces, rotations }) => {
+  const keyOf = (name: string): pulumi.Input<string> =>
+    BENCH_KEY_SEED === undefined
+      ? `${BENCH_VERIFICATION_KEY}-${rotations[0]}`
+      : new VerificationKey(name, { derivedFrom: pulumi.secret(BENCH_KEY_SEED), rotations: [...rotations] })
+          .current;
+  return Object.fromEntries(
     workspaces.map(({ name, webhookUrl = "", ...args }) => [
       name,
-      new ApiChatWebhook(name, { ...args, webhookUrl, webhookVerificationKey }),
+      new ApiChatWebhook(name, { ...args, webhookUrl, webhookVerificationKey: keyOf(name) }),
     ]),
   );
+};
 export default declareWebhooks;
 
 if (import.meta.main) {
@@ -21,6 +28,7 @@ if (import.meta.main) {
   await runFleetCommand({
     name: "bench",
     stacks: Number(stacks),
+    rotations: [BENCH_ROTATION],
     workspaces: readWebhooks().map(({ name, baseUrl, apiKey, webhookUrl }) => ({
       name,
       baseUrl,

@@ -134,10 +134,10 @@ const manyWorkspacesRow: Row = {
 };
 
 async function rotateResponder(project: Project, workspaces: number) {
-  await project.declare(workspaces, "first-key-0123456789");
+  await project.declare(workspaces, { verificationKey: "first-key-0123456789" });
   try {
     const up = await timeOf(() => project.pulumi("up"));
-    await project.declare(workspaces, "second-key-0123456789");
+    await project.declare(workspaces, { verificationKey: "second-key-0123456789" });
     const rotation = await timeOf(() => project.pulumi("up"));
     return { up, rotation, destroy: await timeOf(() => project.pulumi("destroy")) };
   } catch (error) {
