@@ -43,5 +43,11 @@ async function importKey(key: KeyOrBody): Promise<ImportedKey> {
 
 const toBytes = (value: KeyOrBody): Uint8Array => (typeof value === "string" ? encoder.encode(value) : value);
 
-const decodeHex = (hex: string): Uint8Array =>
-  Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16));
+/** A loop: `Uint8Array.from` of a match cost a quarter of the rate in workerd (row `workerd` of the bench). */
+function decodeHex(hex: string): Uint8Array {
+  const bytes = new Uint8Array(hex.length / 2);
+  for (let index = 0; index < bytes.length; index++) {
+    bytes[index] = Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16);
+  }
+  return bytes;
+}
