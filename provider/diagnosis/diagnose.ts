@@ -18,7 +18,7 @@ import { type HandshakeRequest, performHandshake } from "./handshake.js";
 import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
 
 /** How long one handshake may take at most, in milliseconds. */
-const LONGEST_ANSWER_MS = 10_000;
+export const LONGEST_ANSWER_MS = 10_000;
 
 export interface DiagnoseOptions {
   /** The webhook URL. */

@@ -10,8 +10,8 @@ export function printTarget(location: string, from: string): string {
   return URL.canParse(location, from) ? printUrl(new URL(location, from).href) : "(not a URL)";
 }
 
-/** A shorter query value is no secret, and taking it out of a text would black out innocent words. */
-const SECRET_CHARACTERS = 8;
+/** A shorter text is taken out of no other one, because that would black out innocent words. */
+export const SECRET_CHARACTERS = 8;
 
 /** The query values of a URL that may be secret. */
 export function secretsOfUrl(url: string): string[] {

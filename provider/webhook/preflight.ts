@@ -1,5 +1,10 @@
 import { describeRecord } from "../diagnosis/describe.js";
-import { diagnoseHandshake, type FailedHandshake, type HandshakeDiagnosis } from "../diagnosis/diagnose.js";
+import {
+  diagnoseHandshake,
+  type FailedHandshake,
+  type HandshakeDiagnosis,
+  LONGEST_ANSWER_MS,
+} from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
@@ -15,8 +20,6 @@ export interface PreflightOptions {
   refusedRounds?: number | undefined;
 }
 
-/** How long the endpoint may take for one answer, in milliseconds. */
-const LONGEST_ANSWER_MS = 10_000;
 /** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
 const LEAST_ANSWER_MS = 1_000;
 

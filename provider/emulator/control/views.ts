@@ -1,5 +1,5 @@
 import { createRedactor, MASK, type Redact } from "../../lib/redact.js";
-import { hideQuery, secretsOfUrl } from "../../lib/url.js";
+import { hideQuery, SECRET_CHARACTERS, secretsOfUrl } from "../../lib/url.js";
 import {
   type Change,
   type Conversation,
@@ -106,16 +106,13 @@ function maskRecord<Shown extends object>(record: Shown, workspace: WorkspaceSta
   return maskFields(record, (text) => maskNamed(redact?.(text) ?? text)) as Shown;
 }
 
-/** A shorter key would black out innocent words. */
-const TELLING_CHARACTERS = 8;
-
 /** The last redactor of each workspace: to make one takes much longer than to mask a record. */
 const redactors = new WeakMap<WorkspaceState, { secrets: string; redact: Redact }>();
 
 function redactorOf(workspace: WorkspaceState): Redact {
   const { webhook_verification_key = "", webhook_url = "" } = currentRegistration(workspace) ?? {};
   const keys = [workspace.apiKey, workspace.flowApiKey, webhook_verification_key];
-  const telling = keys.filter((key) => key.length >= TELLING_CHARACTERS);
+  const telling = keys.filter((key) => key.length >= SECRET_CHARACTERS);
   const all = [...telling, ...secretsOfUrl(webhook_url)];
   const secrets = JSON.stringify(all);
   const last = redactors.get(workspace);

@@ -37,7 +37,7 @@ export function createFleetRows(): FleetRows {
     (await measure(split, workspaces, context));
   const fleetRow: Row = {
     name: "fleet",
-    title: "A fleet against one stack of all: about eight minutes each round",
+    title: "A fleet against one stack of all: about five minutes each round",
     measure: async (context) => {
       const { workspaces, fleetRounds } = context;
       const turns = await alternate(
@@ -73,7 +73,7 @@ export function createFleetRows(): FleetRows {
   };
   const tenTimesRow: Row = {
     name: "ten-times",
-    title: "A fleet of ten times as many workspaces: about half an hour",
+    title: "A fleet of ten times as many workspaces: about a quarter of an hour",
     measure: async (context) => {
       const few = await measureUnlessKnown("fleet", context.workspaces, context);
       const many = await measureUnlessKnown("fleet", 10 * context.workspaces, context);
@@ -98,7 +98,7 @@ export function createFleetRows(): FleetRows {
   };
   const curveRow: Row = {
     name: "curve",
-    title: "Time and memory by the number of workspaces: about ten minutes after the row fleet",
+    title: "Time and memory by the number of workspaces: about seven minutes after the row fleet",
     measure: async (context) => {
       for (const [split, factors] of Object.entries(SIZES) as [Split, number[]][]) {
         for (const factor of factors) {
@@ -124,7 +124,7 @@ const DELIVERIES_PER_SECOND = 200;
 /** Every workspace has a derived key of its own. The service signs with the key that is registered at that moment. */
 const rotationRow: Row = {
   name: "rotation",
-  title: "A rotation in waves under load: about three minutes",
+  title: "A rotation in waves under load: about two minutes",
   measure: async ({ workspaces, stackSize, signal, update }) => {
     // More than one wave also where the default makes one stack.
     const stacks = Math.max(4, Math.ceil(workspaces / stackSize));
