@@ -6,7 +6,13 @@ import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
 import { endWithEngine, printLine, report, toFailures } from "./lib/provider-process.js";
 import { checkWebhook, diffWebhook } from "./webhook/check.js";
-import { compactState, expandState, type StoredState, type WebhookInputs } from "./webhook/contract.js";
+import {
+  compactState,
+  expandState,
+  SECRET_INPUTS,
+  type StoredState,
+  type WebhookInputs,
+} from "./webhook/contract.js";
 import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
 import { readWebhook } from "./webhook/observe.js";
 import { configure, nameOf } from "./webhook/run.js";
@@ -49,9 +55,6 @@ export const ApiChatWebhook = {
   delete: (_id: string, props: StoredState) =>
     report(nameInRun(props), () => deleteWebhook(expandState(props))),
 };
-
-/** Secrets, and URLs that may hold one. */
-const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
 
 /** A read by id gives the inputs alone. */
 const nameInRun = (props: StoredState): string => (props.applied ? nameOf(props) : props.name);

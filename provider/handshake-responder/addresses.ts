@@ -23,3 +23,9 @@ export const joinUrl = (base: string, path: string): string => base.replace(/\/+
 
 /** The port to listen on: the one that the program names, else the one that was had so far. */
 export const choosePort = (given: number | undefined, former: number): number => given || former;
+
+/** Project, stack and name of a resource as the parts of a path, whatever is in them. */
+export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
+  parts
+    .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))
+    .join("/");

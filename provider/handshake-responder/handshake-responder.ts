@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
-import { DEFAULT_HOST, joinUrl, originOf, portOfId } from "./addresses.js";
+import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addresses.js";
 
 /** One workspace: what answers for it, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
@@ -197,7 +197,7 @@ function toProcessArgs(
 ): ResponderProcessArgs {
   const seed = derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom);
   return {
-    instanceKey: [pulumi.getProject(), pulumi.getStack(), name].map(toFolderName).join("/"),
+    instanceKey: instanceKeyOf([pulumi.getProject(), pulumi.getStack(), name]),
     organization: organizationName(),
     workspaces: mapValues(workspaces, ({ path, forwardTo }) => ({
       path,
@@ -230,10 +230,6 @@ function organizationName(): string {
     return "";
   }
 }
-
-/** A name as one part of a path, whatever is in it. */
-const toFolderName = (part: string): string =>
-  encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E"));
 
 interface Addresses {
   /** Where the process listens. */

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { didYouMean } from "./checks.js";
+import { mayHoldQuery } from "./url.js";
 
 // What the resource classes share in a Pulumi program.
 
@@ -52,6 +53,3 @@ export function keepQuerySecret(url: pulumi.Input<string | undefined>): pulumi.I
     .output(url)
     .apply((known) => (mayHoldQuery(known) ? pulumi.secret(known) : pulumi.output(known)));
 }
-
-/** Whether a URL has a query, or is not known yet. */
-export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");

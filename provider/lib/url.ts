@@ -31,6 +31,9 @@ export function printUrl(url: string): string {
 /** A URL as the service shows it, fit for a state and its previews: the values of a query are hidden. */
 export const hideQuery = (url: string): string => (url.includes("?") ? printUrl(url) : url);
 
+/** Whether a URL has a query, or is not known yet. */
+export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
+
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
 /** Whether a host, an address or a name as a URL or a listener has it, is this machine only. Of names only `localhost` is known to be. */

@@ -62,6 +62,12 @@ export const VERIFIED = "verified";
 /** Stands in the inputs after a refresh that saw another key: the key itself is never taken from an answer. */
 export const KEY_DRIFTED = "(the service holds another key)";
 
+/** Stands for the key after an import: a key is never taken from an answer. It looks like a mask, so it is never set. */
+export const IMPORTED_KEY = "*** write the registered key here ***";
+
+/** Secrets, and URLs that may hold one: the engine prints the value of a named property that check refuses. */
+export const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
+
 /** The inputs as check leaves them: what the program said, and what every resource is to reach. */
 export interface WebhookInputs {
   /** The resource's name, for messages. */

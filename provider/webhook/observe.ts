@@ -17,6 +17,7 @@ import {
   expectedUrl,
   inputsOf,
   isLastApiKey,
+  settingMissing,
   showsOurKey,
   type DriftedProperty,
   type WebhookInputs,
@@ -67,6 +68,26 @@ class AnnouncedClient extends RegistrationClient {
 }
 
 type Reader = Pick<RegistrationClient, "getWebhook">;
+
+/**
+ * What `getApiChatWebhook` gives: a registration as the service shows it, less the key and the values of a query. Empty texts if
+ * nothing is registered.
+ */
+export async function readRegistration({
+  baseUrl,
+  apiKey,
+  signal,
+}: {
+  baseUrl: string | undefined;
+  apiKey: string | undefined;
+  signal?: AbortSignal;
+}): Promise<{ webhookUrl: string; status: string; botUrl: string }> {
+  if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
+  if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
+  const seen = await new RegistrationClient({ baseUrl, apiKey, ...(signal && { signal }) }).getWebhook();
+  const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
+  return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
+}
 
 /**
  * What is registered at a workspace that may never have had a webhook; undefined if nothing is. The specification does not

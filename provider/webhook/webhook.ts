@@ -1,20 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  SETTINGS,
-  findApiKey,
-  findBaseUrl,
-  settingMissing,
-  type OnExisting,
-  type Preflight,
-} from "./contract.js";
-import { hideQuery } from "../lib/url.js";
-import {
-  keepQuerySecret,
-  mayHoldQuery,
-  providerSource,
-  refuseImport,
-  refuseUnknownArgs,
-} from "../lib/resource-class.js";
+import { SETTINGS, findApiKey, findBaseUrl, type OnExisting, type Preflight } from "./contract.js";
+import { mayHoldQuery } from "../lib/url.js";
+import { keepQuerySecret, providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
 
 export interface ApiChatWebhookArgs {
   /**
@@ -165,17 +152,11 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const { getConfig } = pulumi.runtime;
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKey(getConfig));
-  const read = pulumi.all([baseUrl, apiKey]).apply(([url, key]) => readRegistration(url, key));
+  const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
+    // Loaded on use: a program that only declares webhooks needs no HTTP client.
+    const { readRegistration } = await import("./observe.js");
+    return readRegistration({ baseUrl: url, apiKey: key });
+  });
   // The API key makes the output a secret; what it opens is none.
   return pulumi.unsecret(read);
-}
-
-async function readRegistration(baseUrl?: string, apiKey?: string): Promise<GetApiChatWebhookResult> {
-  if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
-  if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
-  // Loaded on use: a program that only declares webhooks needs no HTTP client.
-  const { RegistrationClient } = await import("../client/registration-client.js");
-  const seen = await new RegistrationClient({ baseUrl, apiKey }).getWebhook();
-  const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
-  return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
 }
