@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { isSameBot, isSameUrl } from "../lib/url.js";
@@ -216,6 +216,9 @@ export function expandState(stored: StoredState): WebhookState {
       : `the state has version ${JSON.stringify(stateVersion)}, and this pulumi-apichat reads version ${STATE_VERSION}: install the one that wrote it`;
   throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
 }
+
+/** Tells the state of a create or an import apart from every other one. */
+export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
 /** How a drift shows a key. */
 export const DRIFTED_KEY: DriftedProperty = {

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
@@ -7,6 +6,7 @@ import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url
 import {
   VERIFIED,
   compactState,
+  createClaimId,
   expectedUrl,
   isLastApiKey,
   isOurs,
@@ -43,7 +43,7 @@ export async function createWebhook(inputs: WebhookInputs): Promise<WebhookState
   const { name } = inputs;
   const apiKey = apiKeyFor(inputs.apiKey);
   const client = createClient(inputs, apiKey);
-  const claimId = randomBytes(6).toString("base64url");
+  const claimId = createClaimId();
   const seen = await observeBeforeSet(client, inputs);
   if (seen && seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId });
   if (seen && !isHandedOver(seen)) refuseForeign(seen, inputs);

@@ -12,18 +12,21 @@ import { printIfSlow } from "../lib/provider-process.js";
 import {
   DEFAULT_ON_EXISTING,
   DRIFTED_KEY,
+  IMPORTED_KEY,
   KEY_DRIFTED,
   VERIFIED,
+  createClaimId,
   expectedUrl,
   inputsOf,
   isLastApiKey,
   settingMissing,
   showsOurKey,
+  toState,
   type DriftedProperty,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { apiKeyCandidates } from "./run.js";
+import { apiKeyCandidates, apiKeyFor } from "./run.js";
 
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
@@ -217,6 +220,27 @@ export async function readWebhook(
   const props: WebhookState = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
   const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
   return { props, inputs };
+}
+
+/**
+ * The state of a registration that exists already; undefined if nothing is registered. The key stays with the service:
+ * {@link IMPORTED_KEY} stands for it until the program gives it.
+ */
+export async function importWebhook({
+  name,
+  baseUrl,
+}: Pick<WebhookInputs, "name" | "baseUrl">): Promise<WebhookState | undefined> {
+  const apiKey = apiKeyFor(undefined);
+  const seen = await createClient({ name, baseUrl }, apiKey).getWebhook();
+  if (!seen) return undefined;
+  const inputs = {
+    name,
+    baseUrl,
+    webhookUrl: seen.webhookUrl,
+    webhookVerificationKey: IMPORTED_KEY,
+    status: VERIFIED,
+  };
+  return toState(inputs, seen, { apiKey, claimId: createClaimId() });
 }
 
 function findDrift(

@@ -7,6 +7,7 @@ import { backOffMs, withRetries } from "../lib/retry.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
 import {
   DEFAULT_PREFLIGHT,
+  IMPORTED_KEY,
   VERIFIED,
   expectedUrl,
   readySecondsOf,
@@ -44,10 +45,21 @@ export class UnconfirmedError extends ApiChatError {
 /** Registers the webhook; gives what is registered then. Throws `UnconfirmedError` where it may be registered nevertheless. */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { inputs, refusedRounds } = options;
+  requireKey(inputs);
   const deadline = deadlineOf(inputs);
   await preflight(inputs, { deadline, refusedRounds });
   const answer = await setUntilAccepted(options, deadline);
   return confirmUntilVerified(options, answer, deadline);
+}
+
+/** An import leaves no key that could be set. */
+function requireKey({ webhookVerificationKey }: WebhookInputs): void {
+  if (webhookVerificationKey !== IMPORTED_KEY) return;
+  const text = "is not known after an import; write the key that is registered, or a new one";
+  throw new ApiChatError("invalid_config", "", {
+    operation: "set-webhook",
+    problems: [{ field: "webhookVerificationKey", text }],
+  });
 }
 
 /** As {@link register}, unless what was seen is as wanted: a lost answer of an earlier run, or an import. */
@@ -74,7 +86,8 @@ export function rememberBefore(seen: Registration | undefined, state?: WebhookSt
   if (!seen) return undefined;
   const shown = seen.webhookVerificationKey;
   const isOurUrl = state !== undefined && seen.webhookUrl === expectedUrl(state.applied);
-  const ours = isOurUrl ? state.webhookVerificationKey : undefined;
+  const key = state?.webhookVerificationKey;
+  const ours = isOurUrl && key !== IMPORTED_KEY ? key : undefined;
   return {
     url: isOurUrl ? state.applied.url : seen.webhookUrl,
     key: shown === "" || looksMasked(shown) ? ours : shown,
