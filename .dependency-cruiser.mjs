@@ -4,7 +4,7 @@
  */
 const storeys = [
   ["cli"],
-  ["fleet", "emulator"],
+  ["fleet", "emulator", "plugin"],
   ["handshake-responder"],
   ["server"],
   ["workspace-list"],
@@ -48,7 +48,7 @@ export default {
       comment: "What a Pulumi program or the engine's provider process loads needs none of these.",
       severity: "error",
       from: { path: "^provider/(?:index|dynamic)\\.ts$" },
-      to: { path: "^provider/(?:cli|fleet|emulator|server)/" },
+      to: { path: "^provider/(?:cli|fleet|emulator|plugin|server)/" },
     },
     {
       name: "product-to-workshop",

@@ -2,7 +2,6 @@ import { Command, InvalidArgumentError } from "commander";
 import { deadLettersCommand, deliveriesCommand, replayCommand, retryCommand } from "./kept-deliveries.js";
 import { EXIT } from "./output.js";
 import { reportError } from "./report-error.js";
-import type { RunningServer } from "../server/server.js";
 import { UsageError } from "./usage-error.js";
 
 interface ResponderOptions {
@@ -11,7 +10,7 @@ interface ResponderOptions {
 }
 
 /** Loaded only to serve: `--help` needs neither node:sqlite nor zod. */
-const loadServer = () => import("../server/server.js");
+const loadServer = () => import("../server/serve.js");
 
 /**
  * The command `apichat responder`: the responder as a server, until SIGTERM or SIGINT. Its subcommands list what it keeps
@@ -87,50 +86,6 @@ function parseInstance(text: string): string {
 
 async function serve({ config, instance }: ResponderOptions): Promise<void> {
   if (config === undefined) throw new UsageError("give the configuration with --config <file>; see --help");
-  // What SQLite and others make is for the owner only.
-  process.umask(0o077);
-  // A log that is read by nobody any more must not end the responder.
-  process.stderr.on("error", () => undefined);
-  const { startServer } = await loadServer();
-  const log = instance === undefined ? "stderr" : "file";
-  const started = startServer({ configFile: config, instance, log });
-  obeySignals(started);
-  const server = await started;
-  process.on("uncaughtException", (error) => {
-    // Node itself would print the error as it is, and with it a key that it may hold.
-    server.log.error("crashed", { error: error.stack ?? error.message });
-    process.exit(EXIT.failed);
-  });
-  await server.stopped;
+  const { serveUntilSignal } = await loadServer();
+  await serveUntilSignal({ configFile: config, instance });
 }
-
-/** A signal that comes during the start is obeyed after it. */
-function obeySignals(started: Promise<RunningServer>): void {
-  // A start or a reload that fails is reported elsewhere.
-  const obey = (act: (server: RunningServer) => unknown) => () =>
-    void started.then(act).catch(() => undefined);
-  process.on(
-    "SIGHUP",
-    obey((server) => server.reload()),
-  );
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, endInAnyCase(obey((server) => server.stop())));
-  }
-}
-
-/** How long a graceful stop may take, in milliseconds: what it waits for takes ten seconds at most. */
-const STOP_MS = 12_000;
-
-/** The first call stops gracefully, the second ends the process at once. */
-function endInAnyCase(stop: () => void): () => void {
-  let calls = 0;
-  return () => {
-    calls++;
-    if (calls > 1) kill();
-    setTimeout(kill, STOP_MS).unref();
-    stop();
-  };
-}
-
-/** Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
-const kill = (): void => void process.kill(process.pid, "SIGKILL");

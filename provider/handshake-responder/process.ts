@@ -30,8 +30,19 @@ export const LIMITS = {
 /** How long to wait between two inspections, in milliseconds. */
 const INSPECT_EVERY_MS = 50;
 
-/** The package's own bin, run by the Node that runs this, without a shell and without PATH. */
-const PROGRAM = fileURLToPath(new URL("../cli/main.js", import.meta.url));
+/** Default: the package's own bin, run by the Node that runs this, without a shell and without PATH. */
+let programWords = (): readonly string[] => [
+  process.execPath,
+  fileURLToPath(new URL("../cli/main.js", import.meta.url)),
+];
+
+/**
+ * Starts responders with other words from now on, before `responder --config …`: a bundle has no bin of the package beside it,
+ * so it runs itself.
+ */
+export function startRespondersWith(words: readonly string[]): void {
+  programWords = () => words;
+}
 
 /** What the process may know of the provider's environment, which holds the config passphrase and cloud credentials. */
 const ENVIRONMENT = [
@@ -113,8 +124,9 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   const errors = await open(errorsPathOf(dataDir), "w", 0o600);
   const environment = ENVIRONMENT.map((name) => [name, process.env[name]] as const);
   try {
-    const parameters = [PROGRAM, "responder", "--config", configPathOf(dataDir), "--instance", instance];
-    const child = spawn(process.execPath, parameters, {
+    const [command = "", ...words] = programWords();
+    const parameters = [...words, "responder", "--config", configPathOf(dataDir), "--instance", instance];
+    const child = spawn(command, parameters, {
       cwd: dataDir,
       env: Object.fromEntries(environment.filter(([, value]) => value !== undefined)),
       detached: true,

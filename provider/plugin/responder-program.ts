@@ -1,0 +1,26 @@
+import { parseArgs } from "node:util";
+import { ApiChatError, renderFailure } from "../errors/index.js";
+import { serveUntilSignal } from "../server/serve.js";
+
+/**
+ * Runs a responder as `apichat responder` does, from the words behind `responder`: `--config <file> --instance <id>`. Ends the
+ * process: 0 stopped, 1 could not start, with the reason on stderr.
+ */
+export async function runResponder(words: readonly string[]): Promise<never> {
+  process.exit(await serve(words).then(() => 0, reportFailure));
+}
+
+async function serve(words: readonly string[]): Promise<void> {
+  const options = { config: { type: "string" }, instance: { type: "string" } } as const;
+  const { config, instance } = parseArgs({ args: [...words], options }).values;
+  if (config === undefined) throw new Error("responder needs --config <file>");
+  await serveUntilSignal({ configFile: config, instance });
+}
+
+/** The plugin reads it, and quotes it without the keys. */
+function reportFailure(error: unknown): number {
+  const isOurs = error instanceof ApiChatError;
+  const text = isOurs ? renderFailure(error, "command_line") : (error as Error).message;
+  process.stderr.write(`error: ${text}\n`);
+  return 1;
+}

@@ -1,0 +1,60 @@
+import { startServer, type RunningServer } from "./server.js";
+
+interface ServeOptions {
+  /** The configuration file; SIGHUP reads it again. */
+  configFile: string;
+  /** Name of this start. The log then goes to `responder.log` in the data folder, else to stderr. */
+  instance?: string | undefined;
+}
+
+/**
+ * Runs a responder as all that this process does, until SIGTERM or SIGINT has stopped it; a second one ends it at once. Throws
+ * what `startServer` throws. A crash ends the process with exit code 1.
+ */
+export async function serveUntilSignal({ configFile, instance }: ServeOptions): Promise<void> {
+  // What SQLite and others make is for the owner only.
+  process.umask(0o077);
+  // A log that is read by nobody any more must not end the responder.
+  process.stderr.on("error", () => undefined);
+  const log = instance === undefined ? "stderr" : "file";
+  const started = startServer({ configFile, instance, log });
+  obeySignals(started);
+  const server = await started;
+  process.on("uncaughtException", (error) => {
+    // Node itself would print the error as it is, and with it a key that it may hold.
+    server.log.error("crashed", { error: error.stack ?? error.message });
+    process.exit(1);
+  });
+  await server.stopped;
+}
+
+/** A signal that comes during the start is obeyed after it. */
+function obeySignals(started: Promise<RunningServer>): void {
+  // A start or a reload that fails is reported elsewhere.
+  const obey = (act: (server: RunningServer) => unknown) => () =>
+    void started.then(act).catch(() => undefined);
+  process.on(
+    "SIGHUP",
+    obey((server) => server.reload()),
+  );
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, endInAnyCase(obey((server) => server.stop())));
+  }
+}
+
+/** How long a graceful stop may take, in milliseconds: what it waits for takes ten seconds at most. */
+const STOP_MS = 12_000;
+
+/** The first call stops gracefully, the second ends the process at once. */
+function endInAnyCase(stop: () => void): () => void {
+  let calls = 0;
+  return () => {
+    calls++;
+    if (calls > 1) kill();
+    setTimeout(kill, STOP_MS).unref();
+    stop();
+  };
+}
+
+/** Loses nothing that was acknowledged. `process.exit` would wait for a file that cannot be read, such as a key's pipe. */
+const kill = (): void => void process.kill(process.pid, "SIGKILL");
