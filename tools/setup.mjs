@@ -1,5 +1,6 @@
 /**
- * Gets a clone ready: dependencies, `dist/`, and with `--engine` a Pulumi engine. Does nothing when all is there.
+ * Gets a clone ready: dependencies, `dist/`, and with `--engine` a Pulumi engine; what follows that are options of
+ * tools/engine/main.ts, such as `--languages yaml`. Does nothing when all is there.
  * Runs on Node 20 and without dependencies, because it is what installs them.
  */
 import { existsSync } from "node:fs";
@@ -43,7 +44,8 @@ await runTool(async () => {
       await runIfDue(build, compile);
     });
   }
-  if (process.argv.includes("--engine")) await prepareEngine();
+  const [engine, ...options] = process.argv.slice(2);
+  if (engine === "--engine") await prepareEngine(options);
 });
 process.exit();
 
@@ -90,12 +92,18 @@ async function compile() {
   }
 }
 
-/** The engine's tools print on stderr themselves, errors included. */
-async function prepareEngine() {
+/**
+ * The engine's tools print on stderr themselves, errors included.
+ *
+ * @param {readonly string[]} wanted
+ */
+async function prepareEngine(wanted) {
   // Longer than what it needs itself to end its own processes.
   const options = { cwd: root, env, signal, showStderr: true, graceMs: 10_000 };
-  await run(node, [join(root, "tools", "engine", "main.ts")], options).catch((error) => {
-    throw error instanceof CommandError ? new Error("The set-up stops here: it has no engine.") : error;
+  await run(node, [join(root, "tools", "engine", "main.ts"), ...wanted], options).catch((error) => {
+    throw error instanceof CommandError
+      ? new Error("The set-up stops here: it has no engine, or not the hosts of its languages.")
+      : error;
   });
 }
 

@@ -1,13 +1,43 @@
-/** `npm run engine`: prints the path of the engine's `pulumi` (with `--json` all that is known) and the line that puts it on PATH. */
+/** `npm run engine`: prints the path of the engine's `pulumi` and the line that puts it on PATH. */
 import process from "node:process";
+import { parseArgs } from "node:util";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { exportLine } from "./environment.ts";
+import { languages, prepareHosts, type Language } from "./languages.ts";
 import { resolveEngine } from "./resolve.ts";
 
+const usage = `npm run engine -- [--languages LIST] [--json]
+
+Finds a Pulumi engine, or builds one, and prints the path of its pulumi.
+
+  --languages LIST  also the hosts of these languages beside Node.js: ${languages.join(", ")}, with commas between them, or all
+  --json            print all that is known of the engine
+  --help            print this`;
+
+const { values } = parseArgs({
+  options: { languages: { type: "string" }, json: { type: "boolean" }, help: { type: "boolean" } },
+});
+
 await runTool(async () => {
-  const engine = await resolveEngine({ signal: abortOnSignals() });
-  console.log(process.argv.includes("--json") ? JSON.stringify(engine) : engine.command);
+  if (values.help) return console.log(usage);
+  const wanted = parseLanguages(values.languages ?? "");
+  const signal = abortOnSignals();
+  const engine = await resolveEngine({ signal });
+  await prepareHosts(engine, wanted, { signal });
+  console.log(values.json ? JSON.stringify(engine) : engine.command);
   // On stderr: scripts read the path.
   if (engine.source !== "path") console.error(exportLine(engine));
 });
 process.exit();
+
+function parseLanguages(list: string): Language[] {
+  if (list === "all") return languages;
+  return list
+    .split(",")
+    .filter(Boolean)
+    .map((name) => {
+      const language = languages.find((known) => known === name);
+      if (language) return language;
+      throw new Error(`--languages: "${name}" is not one of ${languages.join(", ")}, all`);
+    });
+}

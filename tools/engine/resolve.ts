@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { withLock } from "../setup/lock.mjs";
 import { withProgress } from "../setup/progress.mjs";
 import { CommandError } from "../setup/run.mjs";
+import { cacheEntry, fillEntry } from "./cache.ts";
 import { findEngine, findExecutable, inspectEngine, type Engine } from "./engine.ts";
 import { goBuild, moduleFiles, officialInstaller, type EngineMaker } from "./makers.ts";
 
@@ -39,40 +37,30 @@ export async function resolveEngine({
   const fill = async (): Promise<void> => {
     if (findExecutable("pulumi", [bin])) return;
     const refusals = [`pulumi 3.216 or newer on PATH: ${refusal}`];
-    await fillEntry(entry, { env, signal, makers, refusals });
+    await makeEngine(entry, { env, signal, makers, refusals });
   };
   if (!findExecutable("pulumi", [bin])) await withLock(`${entry}.lock`, signal, fill);
   return inspectEngine(join(bin, "pulumi"), "cache", env);
 }
 
-interface FillOptions extends Required<ResolveOptions> {
+interface MakeOptions extends Required<ResolveOptions> {
   /** What the ways before these came to. */
   refusals: string[];
 }
 
-/** Makes an engine in a folder beside the entry, which becomes the entry when it is whole. */
-async function fillEntry(entry: string, { env, signal, makers, refusals }: FillOptions): Promise<void> {
-  const folder = `${entry}.partial`;
-  try {
-    for (const { name, title, make } of makers) {
-      // It may be what a killed run left behind.
-      await rm(folder, { recursive: true, force: true });
-      for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
-      try {
+/** Makes an engine with the first of the makers that works. */
+async function makeEngine(entry: string, { env, signal, makers, refusals }: MakeOptions): Promise<void> {
+  for (const { name, title, make } of makers) {
+    try {
+      return await fillEntry(entry, async (folder) => {
         await withProgress(title, (update) => make(folder, { env, signal, update }));
         await inspectEngine(join(folder, "bin", "pulumi"), "cache", env);
-        await rm(join(folder, "tmp"), { recursive: true, force: true });
-        await rm(entry, { recursive: true, force: true });
-        await rename(folder, entry);
-        return;
-      } catch (error) {
-        signal.throwIfAborted();
-        console.error(`  that came to nothing: ${reasonOf(error)}`);
-        refusals.push(`${name}: ${reasonOf(error)}`);
-      }
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      console.error(`  that came to nothing: ${reasonOf(error)}`);
+      refusals.push(`${name}: ${reasonOf(error)}`);
     }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
   throw new Error(
     [
@@ -87,21 +75,4 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof CommandError) || !error.output) return error.message;
   return [`${error.reason}:`, ...error.output.split("\n").slice(-5)].join("\n     ");
-}
-
-/** Where the tools keep what is made once per machine, outside the clone: `pulumi-apichat` in `$XDG_CACHE_HOME` or `~/.cache`. */
-export function cacheFolder(env: NodeJS.ProcessEnv): string {
-  const given = env.XDG_CACHE_HOME ?? "";
-  return join(isAbsolute(given) ? given : join(env.HOME ?? homedir(), ".cache"), "pulumi-apichat");
-}
-
-/** A folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
-export async function cacheEntry(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  files: readonly URL[],
-): Promise<string> {
-  const hash = createHash("sha256");
-  for (const file of files) hash.update(await readFile(file)).update("\0");
-  return join(cacheFolder(env), name, hash.digest("hex").slice(0, 16));
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheFolder } from "../engine/resolve.ts";
+import { cacheFolder } from "../engine/cache.ts";
 import { compareVersions } from "../engine/engine.ts";
 import { withLock } from "../setup/lock.mjs";
 import { CommandError, run } from "../setup/run.mjs";

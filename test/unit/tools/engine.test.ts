@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { findEngine } from "../../../tools/engine/engine.ts";
 import { engineEnvironment, exportLine } from "../../../tools/engine/environment.ts";
 import type { EngineMaker } from "../../../tools/engine/makers.ts";
-import { cacheEntry, resolveEngine } from "../../../tools/engine/resolve.ts";
+import { cacheEntry } from "../../../tools/engine/cache.ts";
+import { resolveEngine } from "../../../tools/engine/resolve.ts";
 import { makeFolder, writeFakeEngine, writeScript } from "./fixtures/fakes.ts";
 
 function fakeMaker(name: string, make: EngineMaker["make"]): EngineMaker {
