@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -7,13 +7,16 @@ import { homedir } from "node:os";
 import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
+import { dynamicProgram } from "./init/typescript.js";
+import { LANGUAGES, type Language } from "./init/languages.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { type Interruption, runToExit } from "./run-command.js";
 import { isLoopback, printUrl } from "../lib/url.js";
 import { UsageError } from "./usage-error.js";
-import { LEAST_NODE, LEAST_PULUMI, VERSION } from "../lib/version.js";
+import { VERSION } from "../lib/version.js";
 
 interface InitOptions extends CredentialOptions {
+  language?: Language;
   webhookUrl?: string;
   json?: boolean;
 }
@@ -24,6 +27,9 @@ export function initCommand(): Command {
     .description("write a Pulumi program that registers a webhook, and print what to do next")
     .argument("[folder]", "where; it is made if need be", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
+    .addOption(
+      new Option("--language <name>", "of a program on the resource plugin").choices(Object.keys(LANGUAGES)),
+    )
     .option("--json", 'print { "folder", "files", "next": [commands] }');
   return addCredentialOptions(command, ["baseUrl"])
     .addHelpText("after", HELP)
@@ -31,18 +37,28 @@ export function initCommand(): Command {
 }
 
 const HELP = `
-It writes package.json, tsconfig.json, Pulumi.yaml, index.ts and .gitignore. If one of them is there already, it writes
-none. Without a base URL the program is for the emulator on this machine, without --webhook-url it starts a responder of its
-own, which only a service on this machine reaches. Nothing is asked, sent or installed.
+Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json, Pulumi.yaml, index.ts
+and .gitignore. With --language the program is on the resource plugin, which lies in this package too: Pulumi.yaml names its
+folder, so each of these programs has a package.json for npm install.
+
+If one of the files is there already, it writes none. Without a base URL the program is for the emulator on this machine,
+without --webhook-url it starts a responder of its own, which only a service on this machine reaches. Nothing is asked, sent
+or installed.
 
 Examples:
   $ apichat init my-webhooks
+  $ apichat init my-webhooks --language python
   $ apichat init . --base-url https://platform.example/acme/apichat --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
 async function init(folder: string, options: InitOptions, { interrupt }: Interruption): Promise<number> {
   const baseUrl = await openCredentials(options, interrupt).findAddress("baseUrl");
-  const written = await writeProgram({ folder, baseUrl, webhookUrl: options.webhookUrl });
+  const written = await writeProgram({
+    folder,
+    baseUrl,
+    webhookUrl: options.webhookUrl,
+    language: options.language,
+  });
   if (options.json) printJson(written);
   else print(formatNext(written));
   return EXIT.done;
@@ -53,6 +69,8 @@ interface InitRequest {
   /** Default: that of the emulator. */
   baseUrl: string | undefined;
   webhookUrl: string | undefined;
+  /** Default: a TypeScript program on the dynamic provider. */
+  language: Language | undefined;
 }
 
 interface WrittenProgram {
@@ -68,7 +86,7 @@ interface WrittenProgram {
  * is there already, if a URL has a query, or if the service could not reach the responder of the program.
  */
 async function writeProgram({ folder: given, ...request }: InitRequest): Promise<WrittenProgram> {
-  const { baseUrl = EMULATOR_URL, webhookUrl } = request;
+  const { baseUrl = EMULATOR_URL, webhookUrl, language } = request;
   refuseQueries({ "--base-url": baseUrl, "--webhook-url": webhookUrl });
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname.replaceAll(/[[\]]/g, ""))) {
     throw new UsageError(
@@ -77,7 +95,8 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   }
   const folder = resolve(given);
   const name = toProjectName(basename(folder));
-  const files = programFiles({ name, source: await packageSource(), baseUrl, webhookUrl });
+  const makeProgram = language === undefined ? dynamicProgram : LANGUAGES[language];
+  const { files, install } = makeProgram({ name, source: await packageSource(), baseUrl, webhookUrl });
   const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
@@ -86,7 +105,7 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   }
   await mkdir(folder, { recursive: true });
   await writeAll(folder, files);
-  return { folder, files: Object.keys(files), next: nextCommands({ folder, baseUrl, webhookUrl }) };
+  return { folder, files: Object.keys(files), next: nextCommands({ folder, baseUrl, webhookUrl, install }) };
 }
 
 /** What was written, and the commands to paste, for people. */
@@ -151,13 +170,15 @@ function nextCommands(program: {
   folder: string;
   baseUrl: string;
   webhookUrl: string | undefined;
+  install: readonly string[];
 }): string[] {
   const enter = `cd ${quote(program.folder)}`;
+  const prepare = [enter, ...program.install];
   const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
   if (program.baseUrl !== EMULATOR_URL) {
     const login = hasBackend() ? [] : ["pulumi login"];
     const asked = ["pulumi config set --secret apichat:apiKey", ...key];
-    return [chain([enter, "npm install", ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
+    return [chain([...prepare, ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
   }
   // Its keys are test data, so the state may be in this folder, under a known passphrase.
   const backend = hasBackend()
@@ -165,7 +186,7 @@ function nextCommands(program: {
     : [`export PULUMI_BACKEND_URL=${quote(`file://${program.folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
-    chain([enter, "npm install"]),
+    chain(prepare),
     `# In another terminal, where it stays:\n${chain([enter, "npx apichat emulator"])}`,
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
@@ -184,82 +205,3 @@ function hasBackend(): boolean {
 /** One word of a POSIX shell. */
 const quote = (text: string): string =>
   /^[\w\-+=:,./@%]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-
-interface ProgramOptions {
-  /** Of the project and of its package. */
-  name: string;
-  /** What package.json names this package by. */
-  source: string;
-  baseUrl: string;
-  /** The user's endpoint. Without one the program starts a responder. */
-  webhookUrl: string | undefined;
-}
-
-/** The files of a Pulumi program with one webhook, by their names. */
-const programFiles = (options: ProgramOptions): Record<string, string> => ({
-  "package.json": toJson(packageOf(options)),
-  "tsconfig.json": toJson({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts"] }),
-  "Pulumi.yaml": projectOf(options),
-  "index.ts": options.webhookUrl === undefined ? WITH_RESPONDER : withEndpoint(options.webhookUrl),
-  ".gitignore": "node_modules/\n.pulumi/\n",
-});
-
-const toJson = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
-
-const packageOf = ({ name, source }: ProgramOptions): object => ({
-  name,
-  private: true,
-  engines: { node: `>=${LEAST_NODE}` },
-  dependencies: { "@pulumi/pulumi": `^${LEAST_PULUMI}`, "pulumi-apichat": source },
-  devDependencies: { "@types/node": "^24.0.0", typescript: "^6.0.0" },
-});
-
-const COMPILER_OPTIONS = {
-  target: "es2023",
-  module: "nodenext",
-  types: ["node"],
-  strict: true,
-  skipLibCheck: true,
-  noEmit: true,
-};
-
-const projectOf = ({ name, baseUrl }: ProgramOptions): string => `name: ${JSON.stringify(name)}
-description: A webhook of the API Channel service
-runtime: nodejs
-config:
-  apichat:baseUrl:
-    value: ${JSON.stringify(baseUrl)}
-`;
-
-const EXPORTS = `
-export const bot_url = webhook.botUrl; // where messages of your contacts are posted
-export const status = webhook.status; // "verified"
-`;
-
-const WITH_RESPONDER = `import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
-
-// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
-const key = new VerificationKey("key");
-
-// For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it forwardTo, the URL
-// of your own program; or register an endpoint of your own, which answers with pulumi-apichat/responder, in its place.
-const responder = new HandshakeResponder("responder", { verificationKeys: key.keys });
-
-// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
-const webhook = new ApiChatWebhook("webhook", {
-  webhookUrl: responder.url,
-  webhookVerificationKey: key.current,
-});
-${EXPORTS}`;
-
-const withEndpoint = (webhookUrl: string): string => `import * as pulumi from "@pulumi/pulumi";
-import { ApiChatWebhook } from "pulumi-apichat";
-
-const config = new pulumi.Config();
-
-// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
-const webhook = new ApiChatWebhook("webhook", {
-  webhookUrl: ${JSON.stringify(webhookUrl)},
-  webhookVerificationKey: config.requireSecret("verificationKey"), // the key that your endpoint has
-});
-${EXPORTS}`;
