@@ -86,6 +86,7 @@ describe("apichat init", () => {
       /got https:\/\/chat.example\/\?token=\*\*\*/,
     ],
     [["--base-url=http://127.0.0.1:4000/?token=secret"], /^--base-url: must have no query/],
+    [["--language=cobol"], /cobol.*yaml, python, /],
   ])("refuses %j, and writes nothing", async (parameters, reason) => {
     expect(await runCli(["init", folder, "--json", ...parameters])).toMatchObject(wrongUse(reason));
     expect(await readdir(folder)).toEqual([]);

@@ -10,7 +10,10 @@ import { blocksOf, readPage, readPages, root, type Page } from "../support/pages
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
-const examples = ["aws", "cloudflare", "consumer", "fleet", "quickstart", "rotation", "workspaces"];
+const examples = [
+  ...["aws", "cloudflare", "consumer", "fleet", "quickstart", "rotation", "workspaces"],
+  ...["python", "yaml"],
+];
 const all = [
   ...pages,
   ...["CONTRIBUTING.md", ...examples.map((name) => `examples/${name}/README.md`)].map(readPage),

@@ -1,0 +1,19 @@
+import pulumi
+import pulumi_apichat as apichat
+
+# The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+key = apichat.VerificationKey("key")
+
+# For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
+# program to forward to, or register an endpoint of your own in its place.
+responder = apichat.Responder("responder", workspaces={"acme": {"verification_keys": key.keys}})
+
+# The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+webhook = apichat.ApiChatWebhook(
+    "webhook",
+    webhook_url=responder.urls["acme"],
+    webhook_verification_key=key.current,
+)
+
+pulumi.export("bot_url", webhook.bot_url)  # where messages of your contacts are posted
+pulumi.export("status", webhook.status)  # "verified"

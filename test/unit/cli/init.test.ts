@@ -1,0 +1,52 @@
+import { fileURLToPath } from "node:url";
+import { parse } from "yaml";
+import { describe, expect, test } from "vitest";
+import { LANGUAGES, type Language } from "../../../provider/cli/init/languages.js";
+import type { ProgramOptions } from "../../../provider/cli/init/program.js";
+
+const languages = Object.keys(LANGUAGES) as Language[];
+const EMULATOR = "http://127.0.0.1:4000/acme/apichat";
+const WEBHOOK_URL = "https://chat.example/webhooks/apichat";
+
+const write = (language: Language, options: Partial<ProgramOptions> = {}) =>
+  LANGUAGES[language]({
+    name: `apichat-${language}-quickstart`,
+    source: "^0.1.0",
+    baseUrl: EMULATOR,
+    webhookUrl: undefined,
+    ...options,
+  });
+
+const examples = languages.filter((language) => language !== "typescript");
+
+test.each(examples)("examples/%s/quickstart is what apichat init writes", async (language) => {
+  const folder = new URL(`../../../examples/${language}/quickstart/`, import.meta.url);
+  // The clone has one .gitignore for all. Has a program changed on purpose? `vitest -u` writes the example.
+  const { ".gitignore": _, ...files } = write(language).files;
+  for (const [name, text] of Object.entries(files)) {
+    await expect(text).toMatchFileSnapshot(fileURLToPath(new URL(name, folder)));
+  }
+});
+
+describe.each(languages)("a program in %s", (language) => {
+  const program = write(language, { webhookUrl: WEBHOOK_URL });
+  const source = Object.values(program.files).join("\n");
+
+  test("finds the plugin in the package that npm installs", () => {
+    expect(JSON.parse(program.files["package.json"] ?? "")).toMatchObject({
+      engines: { node: ">=22.19" },
+      dependencies: { "pulumi-apichat": "^0.1.0" },
+    });
+    expect(parse(program.files["Pulumi.yaml"] ?? "")).toMatchObject({
+      packages: { apichat: "./node_modules/pulumi-apichat/plugin" },
+      config: { "apichat:baseUrl": { value: EMULATOR } },
+    });
+    expect(program.install[0]).toBe("npm install");
+  });
+
+  test("registers the endpoint that it is given, with a key from the configuration, and starts no responder", () => {
+    expect(source).toContain(JSON.stringify(WEBHOOK_URL));
+    expect(source).toMatch(/verificationKey\b/);
+    expect(source).not.toMatch(/Responder\b/);
+  });
+});
