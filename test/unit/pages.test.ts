@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
@@ -10,10 +10,7 @@ import { blocksOf, readPage, readPages, root, type Page } from "../support/pages
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
-const examples = [
-  ...["aws", "cloudflare", "consumer", "fleet", "quickstart", "rotation", "workspaces"],
-  ...["python", "yaml"],
-];
+const examples = readdirSync(`${root}examples`);
 const all = [
   ...pages,
   ...["CONTRIBUTING.md", ...examples.map((name) => `examples/${name}/README.md`)].map(readPage),
