@@ -102,20 +102,21 @@ export async function report<T>(name: string, work: () => Promise<T>): Promise<T
 /** The SDK's script that the engine starts. Every other process that loads this module is somebody's own. */
 const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;
 
+/** As {@link endWithStdin}, in the SDK's provider process. */
+export function endWithEngine(): void {
+  if (PROVIDER_SCRIPT.test(process.argv[1] ?? "")) endWithStdin();
+}
+
 /**
- * Ends the provider process when its stdin ends, which is a pipe of the engine. Without this it outlives an engine that is
+ * Ends this provider process when its stdin ends, which is a pipe of the engine. Without this it outlives an engine that is
  * killed: its calls reach the service beside those of the next run, and each line that it prints fails with EPIPE, which the
  * SDK's script prints, without end.
  */
-export function endWithEngine(): void {
-  if (!PROVIDER_SCRIPT.test(process.argv[1] ?? "") || !isPipe(0)) return;
+export function endWithStdin(): void {
+  const stdin = fstatSync(0);
+  if (!stdin.isFIFO() && !stdin.isSocket()) return;
   process.stdin
     .once("close", () => process.exit())
     .resume()
     .unref();
-}
-
-function isPipe(fd: number): boolean {
-  const stats = fstatSync(fd);
-  return stats.isFIFO() || stats.isSocket();
 }
