@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ApiChatError } from "../errors/index.js";
 import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
+import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addresses.js";
 
@@ -278,7 +279,7 @@ class ResponderProcess extends pulumi.CustomResource {
     };
     super("pulumi-nodejs:dynamic/apichat:ResponderProcess", name, properties, {
       ...opts,
-      additionalSecretOutputs: ["verificationKeys", "derivedFrom"],
+      additionalSecretOutputs: [...SECRET_PROPERTIES.HandshakeResponder],
       deleteBeforeReplace: true,
     });
   }

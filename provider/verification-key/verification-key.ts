@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
+import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 
 export interface VerificationKeyArgs {
   /**
@@ -75,10 +76,7 @@ export class VerificationKey extends pulumi.CustomResource {
       ...opts,
       additionalSecretOutputs: [
         ...(opts.additionalSecretOutputs ?? []),
-        "initial",
-        "derivedFrom",
-        "current",
-        "keys",
+        ...SECRET_PROPERTIES.VerificationKey,
       ],
     });
   }

@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { SETTINGS, findApiKey, findBaseUrl, type OnExisting, type Preflight } from "./contract.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { keepQuerySecret, providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
+import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 
 export interface ApiChatWebhookArgs {
   /**
@@ -28,6 +29,7 @@ export interface ApiChatWebhookArgs {
    * failure is only printed, for an endpoint that this machine cannot reach. "off": not tried.
    */
   preflight?: pulumi.Input<Preflight | undefined>;
+  /** The time limits of the provider's calls. */
   timeouts?: pulumi.Input<
     | {
         /** The time limit of one call to the service with its retries, in seconds. Default 30. */
@@ -112,8 +114,7 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
 /** The state's own record of what was set repeats the webhook URL. */
 function secretOutputsOf({ webhookUrl, baseUrl }: ApiChatWebhookArgs): string[] {
   return [
-    "webhookVerificationKey",
-    "apiKey",
+    ...SECRET_PROPERTIES.ApiChatWebhook,
     ...(mayHoldQuery(webhookUrl) ? ["applied"] : []),
     ...(baseUrl === undefined || !mayHoldQuery(baseUrl) ? [] : ["baseUrl"]),
   ];
@@ -138,8 +139,11 @@ export interface GetApiChatWebhookArgs {
 
 /** A registration as the service shows it, less the key and the values of a query. All empty strings if nothing is registered. */
 export interface GetApiChatWebhookResult {
+  /** The registered webhook URL. */
   webhookUrl: string;
+  /** The `webhook_status` of the service (section 3). */
   status: string;
+  /** Where messages of the workspace's contacts are posted (section 4.2). */
   botUrl: string;
 }
 

@@ -1,27 +1,34 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { generateJsonSchemas } from "./json-schema.ts";
 import { generateOpenApi } from "./openapi.ts";
+import { generatePulumiSchema } from "./pulumi.ts";
 
-/** Writes schema/*.schema.json and schema/openapi.json; with `--check` it writes nothing and exits 1 if a file is not what it would write. */
-const schemaFolder = new URL("../../schema/", import.meta.url);
+/**
+ * Writes schema/*.schema.json, schema/openapi.json and provider/plugin/schema.json; with `--check` it writes nothing and exits 1
+ * if a file is not what it would write.
+ */
+const root = new URL("../../", import.meta.url);
 
 const readIfThere = (file: URL): string | undefined =>
   existsSync(file) ? readFileSync(file, "utf8") : undefined;
 
 const jsonSchemas = generateJsonSchemas();
-const stale = [...jsonSchemas, ["openapi.json", generateOpenApi(jsonSchemas)] as const].filter(
-  ([file, text]) => readIfThere(new URL(file, schemaFolder)) !== text,
-);
+const files = [
+  ...[...jsonSchemas].map(([file, text]) => [`schema/${file}`, text] as const),
+  ["schema/openapi.json", generateOpenApi(jsonSchemas)] as const,
+  ["provider/plugin/schema.json", generatePulumiSchema()] as const,
+];
+const stale = files.filter(([file, text]) => readIfThere(new URL(file, root)) !== text);
 
 if (stale.length === 0) {
-  console.log("schema/*.json are up to date");
+  console.log("the generated schemas are up to date");
 } else if (process.argv.includes("--check")) {
-  const names = stale.map(([file]) => `schema/${file}`).join(", ");
-  console.error(`${names}: not what the zod schemas say; run: node tools/schema/generate.ts`);
+  const names = stale.map(([file]) => file).join(", ");
+  console.error(`${names}: not what the sources say; run: node tools/schema/generate.ts`);
   process.exitCode = 1;
 } else {
   for (const [file, text] of stale) {
-    writeFileSync(new URL(file, schemaFolder), text);
-    console.log(`wrote schema/${file}`);
+    writeFileSync(new URL(file, root), text);
+    console.log(`wrote ${file}`);
   }
 }

@@ -1,0 +1,61 @@
+import { readFileSync } from "node:fs";
+import ts from "typescript";
+
+/** A property of an interface, a class or a type literal. */
+export interface Member {
+  name: string;
+  type: ts.TypeNode;
+  isOptional: boolean;
+  /** The doc comment, as it is broken into lines. */
+  comment: string;
+}
+
+/**
+ * Gives what TypeScript files declare, by name; throws for another name. The files are only parsed: that takes less than a second, and
+ * needs no build.
+ */
+export function readDeclarations(files: readonly URL[]): (name: string) => ts.DeclarationStatement {
+  const statements = files.flatMap((file) => [
+    ...ts.createSourceFile(file.pathname, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true)
+      .statements,
+  ]);
+  const declared = statements.filter(
+    (one): one is ts.DeclarationStatement => "name" in one && one.name !== undefined,
+  );
+  const byName = new Map(declared.map((one) => [one.name?.getText(), one]));
+  return (name) => {
+    const found = byName.get(name);
+    if (found === undefined) throw new Error(`nothing is declared as ${name} in the files that are read`);
+    return found;
+  };
+}
+
+/** The properties of an interface or class itself, without those that it inherits. */
+export const membersOf = (node: ts.Node): Member[] => {
+  const isMember =
+    ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node) || ts.isTypeLiteralNode(node);
+  if (!isMember) throw new Error(`${node.getText()} has no properties`);
+  return [...node.members]
+    .filter((one) => ts.isPropertySignature(one) || ts.isPropertyDeclaration(one))
+    .map((one) => {
+      if (one.type === undefined) throw new Error(`${one.getText()} names no type`);
+      return {
+        name: one.name.getText(),
+        type: one.type,
+        isOptional: one.questionToken !== undefined,
+        comment: commentOf(one),
+      };
+    });
+};
+
+/** The text of a doc comment, without its tags. Empty if there is none. */
+export function commentOf(node: ts.Node): string {
+  const [doc] = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
+  return ts.getTextOfJSDocComment(doc?.comment) ?? "";
+}
+
+/** The code of the doc comment's example, without the fence. Empty if there is none. */
+export function exampleOf(node: ts.Node): string {
+  const tag = ts.getJSDocTags(node).find((one) => one.tagName.text === "example");
+  return /```ts\n(.*)```/s.exec(ts.getTextOfJSDocComment(tag?.comment) ?? "")?.[1] ?? "";
+}

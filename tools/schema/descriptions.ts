@@ -1,0 +1,37 @@
+/** Words of the doc comments, each with what it is for people of every language. */
+export type Wording = readonly (readonly [from: string, to: string])[];
+
+/** Doc comments of TypeScript as the descriptions of a schema. */
+export interface Reworded {
+  /** In the words of every language. */
+  reword: (text: string) => string;
+  /** The same, with each paragraph in one line. */
+  describe: (comment: string) => string;
+  /** Throws if there are words that no text had: the comment has changed, and what it says now is not reworded. */
+  finish: () => void;
+}
+
+export function createRewording(wording: Wording): Reworded {
+  const unused = new Set(wording.map(([from]) => from));
+  const reword = (text: string): string =>
+    wording.reduce((before, [from, to]) => {
+      if (before.includes(from)) unused.delete(from);
+      return before.replaceAll(from, to);
+    }, text);
+  return {
+    reword,
+    describe: (comment) => reword(comment).replaceAll(/(?<!\n)\n(?!\n)/g, " "),
+    finish: () => {
+      if (unused.size > 0) throw new Error(`no doc comment has these words: ${[...unused].join("; ")}`);
+    },
+  };
+}
+
+/** Code by language, in the form of which each SDK takes its own. */
+export function writeExamples(examples: Record<string, string>): string {
+  const blocks = Object.entries(examples).map(
+    ([language, code]) => `\`\`\`${language}\n${code.trimEnd()}\n\`\`\``,
+  );
+  const text = ["## Example Usage", "{{% example %}}", ...blocks, "{{% /example %}}"].join("\n");
+  return `{{% examples %}}\n${text}\n{{% /examples %}}`;
+}

@@ -1,0 +1,199 @@
+import { readFileSync } from "node:fs";
+import ts from "typescript";
+import { parse } from "yaml";
+import { SECRET_PROPERTIES } from "../../provider/lib/secret-properties.ts";
+import { VERSION } from "../../provider/lib/version.ts";
+import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
+import { createRewording, writeExamples, type Wording } from "./descriptions.ts";
+
+/** A part of the schema. */
+interface Spec {
+  [keyword: string]: unknown;
+}
+
+/** What pulumi.yaml says; the comments are there. */
+interface Source {
+  package: Spec;
+  resources: Record<string, ResourceSource>;
+  functions: Record<string, { args: string; result: string; secrets: string[] }>;
+  types: Record<string, string>;
+  config: Record<string, string>;
+  integers: string[];
+  wording: Wording;
+}
+
+interface ResourceSource {
+  class: keyof typeof SECRET_PROPERTIES;
+  args: string[];
+  alias?: boolean;
+  noneRequired?: boolean;
+  sometimesOut?: string[];
+  neverOut?: string[];
+  example: Record<string, string>;
+}
+
+/** How properties are written. */
+interface Context {
+  /** Gets the types that the properties name. */
+  types: Record<string, Spec>;
+  secrets: readonly string[];
+  /** What comes out has the plain type where what goes in may be an enum. */
+  isOutput?: boolean;
+}
+
+const source = parse(readFileSync(new URL("pulumi.yaml", import.meta.url), "utf8")) as Source;
+const { reword, describe, finish } = createRewording(source.wording);
+
+const declared = readDeclarations(
+  [
+    "webhook/contract.ts",
+    "webhook/webhook.ts",
+    "verification-key/verification-key.ts",
+    "handshake-responder/handshake-responder.ts",
+  ].map((file) => new URL(`../../provider/${file}`, import.meta.url)),
+);
+
+/**
+ * The text of provider/plugin/schema.json, the Pulumi package schema of the resource plugin, made from pulumi.yaml and the
+ * TypeScript classes. It has no defaults: an SDK would send them as inputs, so they would be in every state, and a stack
+ * that comes from the dynamic provider would show changes. Nor has it environment variables: an SDK would put the API key
+ * into the state.
+ */
+export function generatePulumiSchema(): string {
+  const types: Record<string, Spec> = {};
+  const { config, functions, resources } = source;
+  const secrets: readonly string[] = SECRET_PROPERTIES.ApiChatWebhook;
+  const variables = Object.fromEntries(
+    Object.entries(config).map(([name, description]) => [
+      name,
+      { type: "string", description, ...(secrets.includes(name) && { secret: true }) },
+    ]),
+  );
+  const schema = {
+    ...source.package,
+    version: VERSION,
+    config: { variables },
+    provider: {
+      description: "The settings of every resource that does not give its own.",
+      properties: variables,
+      inputProperties: variables,
+    },
+    resources: mapToTokens(resources, (one) => toResource(one, types)),
+    functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
+    types: mapToTokens(types, (type) => type),
+  };
+  finish();
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+const toToken = (name: string): string => `${String(source.package["name"])}:index:${name}`;
+
+const mapToTokens = <T>(values: Record<string, T>, map: (value: T, name: string) => Spec): Spec =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [toToken(name), map(value, name)]));
+
+function toResource(given: ResourceSource, types: Context["types"]): Spec {
+  const { neverOut = [], sometimesOut = [], noneRequired = false } = given;
+  const node = declared(given.class);
+  const context = { types, secrets: SECRET_PROPERTIES[given.class] };
+  const inputs = given.args.flatMap((name) => membersOf(declared(name)));
+  const own = membersOf(node).map((output) => {
+    const { comment = "" } = inputs.find(({ name }) => name === output.name) ?? {};
+    return { ...output, comment: output.comment || comment };
+  });
+  const typescript = reword(exampleOf(node)).replaceAll(/new (?=[A-Z])/g, "new apichat.");
+  const ownNames = own.map(({ name }) => name);
+  const others = inputs.filter(({ name }) => !ownNames.includes(name) && !neverOut.includes(name));
+  return {
+    description: [describe(commentOf(node)), writeExamples({ typescript, ...given.example })].join("\n\n"),
+    properties: toProperties([...others, ...own], { ...context, isOutput: true }),
+    required: ownNames.filter((name) => !sometimesOut.includes(name)),
+    inputProperties: toProperties(inputs, context),
+    ...(!noneRequired && nonEmpty("requiredInputs", requiredOf(inputs))),
+    ...(given.alias && { aliases: [{ type: `pulumi-nodejs:dynamic/apichat:${given.class}` }] }),
+  };
+}
+
+const requiredOf = (members: readonly Member[]): string[] =>
+  members.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
+
+const nonEmpty = (keyword: string, list: readonly string[]): Spec =>
+  list.length === 0 ? {} : { [keyword]: list };
+
+function toFunction(given: Source["functions"][string], name: string, types: Context["types"]): Spec {
+  const context = { types, secrets: given.secrets };
+  return {
+    description: describe(commentOf(declared(name))),
+    inputs: toObject(membersOf(declared(given.args)), context),
+    outputs: toObject(membersOf(declared(given.result)), context),
+  };
+}
+
+function toObject(members: readonly Member[], context: Context): Spec {
+  const properties = toProperties(members, context);
+  return { type: "object", properties, ...nonEmpty("required", requiredOf(members)) };
+}
+
+function toProperties(members: readonly Member[], context: Context): Spec {
+  return Object.fromEntries(
+    members.map((member) => [
+      member.name,
+      {
+        ...toType(member.type, member.name, context),
+        description: describe(member.comment),
+        ...(context.secrets.includes(member.name) && { secret: true }),
+      },
+    ]),
+  );
+}
+
+/** The type of a property. */
+function toType(node: ts.TypeNode, property: string, context: Context): Spec {
+  const convert = (inner: ts.TypeNode): Spec => toType(inner, property, context);
+  if (ts.isTypeReferenceNode(node)) {
+    const inner = node.typeArguments?.at(-1);
+    if (inner === undefined) return toNamedType(node.typeName.getText(), context);
+    const isMap = node.typeName.getText() === "Record";
+    return isMap ? { type: "object", additionalProperties: convert(inner) } : convert(inner);
+  }
+  if (ts.isTypeOperatorNode(node) || ts.isParenthesizedTypeNode(node)) return convert(node.type);
+  if (ts.isArrayTypeNode(node)) return { type: "array", items: convert(node.elementType) };
+  if (ts.isTypeLiteralNode(node)) return addObject(node, property, context);
+  if (ts.isUnionTypeNode(node)) {
+    const [only, ...others] = node.types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword);
+    return only !== undefined && others.length === 0
+      ? convert(only)
+      : { oneOf: [only, ...others].flatMap((one) => (one === undefined ? [] : [convert(one)])) };
+  }
+  if (node.kind === ts.SyntaxKind.StringKeyword) return { type: "string" };
+  if (node.kind !== ts.SyntaxKind.NumberKeyword)
+    throw new Error(`${property}: ${node.getText()} is new here`);
+  return { type: source.integers.includes(property) ? "integer" : "number" };
+}
+
+function toNamedType(name: string, context: Context): Spec {
+  const node = declared(name);
+  if (!ts.isTypeAliasDeclaration(node)) return addObject(node, name, context);
+  if (context.isOutput) return { type: "string" };
+  const values = node.type.getText().split("|");
+  context.types[name] = {
+    type: "string",
+    description: describe(commentOf(node)),
+    enum: values.map((value) => ({ value: JSON.parse(value) as string })),
+  };
+  // Either: a plain string passes in every language.
+  return { oneOf: [{ type: "string" }, refTo(name)] };
+}
+
+function addObject(node: ts.Node, sourceName: string, { types, secrets }: Context): Spec {
+  const name = source.types[sourceName];
+  if (name === undefined) throw new Error(`${sourceName} has no name under types in pulumi.yaml`);
+  // A type literal is described where it stands.
+  const commented = ts.isTypeLiteralNode(node) ? ts.findAncestor(node, ts.isPropertySignature) : node;
+  types[name] = {
+    description: describe(commentOf(commented ?? node)),
+    ...toObject(membersOf(node), { types, secrets }),
+  };
+  return refTo(name);
+}
+
+const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
