@@ -4,7 +4,7 @@
  */
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
-import { endWithEngine, printLine, report, toFailures } from "./lib/provider-process.js";
+import { endWithEngine, printWarning, report, toFailures } from "./lib/provider-process.js";
 import { checkWebhook, diffWebhook } from "./webhook/check.js";
 import {
   compactState,
@@ -29,7 +29,7 @@ export const ApiChatWebhook = {
   check: (_olds: unknown, news: RawInputs) =>
     report(news.name, async () => {
       const { inputs, problems, warnings } = checkWebhook(news);
-      for (const { field, text } of warnings) printLine(news.name, `warning: ${field} ${text}`);
+      for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
       return { inputs, failures: toFailures(problems, SECRET_INPUTS) };
     }),
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
-import { EXIT, note } from "./output.js";
+import { EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
@@ -58,4 +58,5 @@ export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): P
   noticeIfSlow(() => note(describe()), work);
 
 /** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
-export const divertLinesToStderr = (): void => printLinesWith((_name, line) => note(line));
+export const divertLinesToStderr = (): void =>
+  printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));

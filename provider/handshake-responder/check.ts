@@ -6,6 +6,8 @@ import {
   isUnknown,
   onlyKnown,
   kindOf,
+  missingSource,
+  toDiff,
   type CheckFailure,
   type CheckResult,
   type DiffResult,
@@ -16,7 +18,7 @@ import {
 } from "../lib/checks.js";
 import { renderProblem, type FieldProblem } from "../errors/index.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { printLine } from "../lib/provider-process.js";
+import { printLine, printWarning } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
 import { isWithin, stateFolder } from "./data-folder.js";
@@ -58,7 +60,7 @@ export async function check(
   if (failures.length > 0) return { inputs: checked, failures };
   for (const [field, key] of keys) {
     const warning = warningOfKey(key as string);
-    if (warning !== undefined) printLine(checked.name, `warning: ${field} ${warning}`);
+    if (warning !== undefined) printWarning(checked.name, `${field} ${warning}`);
   }
   return { inputs: checked, failures: checkDuplicate(checked) };
 }
@@ -215,7 +217,7 @@ export function diff(id: string, state: ProcessState, inputs: ProcessInputs): Di
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   if (changed.includes("verificationKeys")) printChangedKeys(state, inputs);
   const hasMoved = choosePort(inputs.port, portOfId(id)) !== state.port;
-  return { changes: changed.length > 0 || hasMoved, replaces: [], deleteBeforeReplace: true };
+  return toDiff([...changed, ...(hasMoved ? ["port"] : []), ...missingSource(state, inputs)]);
 }
 
 /** A preview shows a changed secret as `[secret]` on both sides. */

@@ -122,7 +122,7 @@ export async function leaveDataDir(state: ProcessState): Promise<string | undefi
   const { dataDir } = state;
   if (!existsSync(dataDir)) return undefined;
   if (readOwner(dataDir) !== ownerOf(state))
-    return `warning: ${dataDir} belongs to another responder and is unchanged`;
+    return `${dataDir} belongs to another responder and is unchanged`;
   // undefined: they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
@@ -143,7 +143,7 @@ function describeKept(dataDir: string, count: number | undefined): string {
         ? "1 delivery was not forwarded and stays"
         : `${count} deliveries were not forwarded and stay`;
   return (
-    `warning: ${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
+    `${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
     "A responder of this dataDir forwards what waits; remove the folder if they may go"
   );
 }

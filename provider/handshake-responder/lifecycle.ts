@@ -1,6 +1,6 @@
 import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
-import { printLine, report } from "../lib/provider-process.js";
+import { printLine, printWarning, report } from "../lib/provider-process.js";
 import { readInstance, requestReload, type ServerStatus } from "../server/control-client.js";
 import { authorityOf, choosePort, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
@@ -63,9 +63,9 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
  */
 async function readProcess(state: ProcessState): Promise<ProcessState | undefined> {
   if (state.machine !== thisMachine()) {
-    printLine(
+    printWarning(
       state.name,
-      "warning: the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
+      "the responder was started on another machine, so whether it runs cannot be seen from here; the state stays as it is",
     );
     return state;
   }
@@ -90,7 +90,7 @@ async function updateProcess(
   if (state.machine !== thisMachine()) {
     const { status } = await applyInputs(inputs, () => port, state);
     const left = `the one there runs on until it is ended there (pid ${state.pid}, ${state.dataDir})`;
-    printLine(name, `warning: the responder was started on another machine, and now on this one; ${left}`);
+    printWarning(name, `the responder was started on another machine, and now on this one; ${left}`);
     return { outs: toState(inputs, status) };
   }
   if (state.dataDir !== inputs.dataDir) {
@@ -110,9 +110,9 @@ async function updateProcess(
 async function deleteProcess(state: ProcessState): Promise<void> {
   const { name, dataDir, machine, pid, instance } = state;
   if (machine !== thisMachine()) {
-    return printLine(
+    return printWarning(
       name,
-      `warning: the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
+      `the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
     );
   }
   const other = otherNameOf(dataDir, name);
@@ -127,7 +127,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
     const running = await findRunning(dataDir);
     if (running !== undefined) {
       const whose = `another responder runs on ${dataDir} now (pid ${running.status.pid})`;
-      return printLine(name, `warning: ${whose}; it is left alone`);
+      return printWarning(name, `${whose}; it is left alone`);
     }
   }
   await leave(state);
@@ -135,7 +135,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
 
 async function leave(state: ProcessState): Promise<void> {
   const warning = await leaveDataDir(state);
-  if (warning !== undefined) printLine(state.name, warning);
+  if (warning !== undefined) printWarning(state.name, warning);
 }
 
 const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState => ({

@@ -25,9 +25,28 @@ export interface CheckResult<Inputs> {
 /** What `diff` gives back: whether update has something to do. Updates are always in place. */
 export interface DiffResult {
   changes: boolean;
+  /** The inputs and outputs that update brings to something else, secrets too. */
+  changed: readonly string[];
   replaces: string[];
   deleteBeforeReplace: boolean;
 }
+
+/** The source of the dynamic provider, in what its class and no other program gives. */
+interface Sourced {
+  __provider?: string;
+}
+
+/** A state that the plugin has written has no source, and without one the engine cannot refresh or destroy it. */
+export const missingSource = (state: Sourced, inputs: Sourced): "__provider"[] =>
+  state.__provider === undefined && inputs.__provider !== undefined ? ["__provider"] : [];
+
+/** There are changes if anything is named. */
+export const toDiff = (changed: readonly string[], { deleteBeforeReplace = true } = {}): DiffResult => ({
+  changes: changed.length > 0,
+  changed: [...new Set(changed)],
+  replaces: [],
+  deleteBeforeReplace,
+});
 
 /** Inputs as the engine hands them over: anything. */
 export type RawInputs = Record<string, unknown> & { name: string };

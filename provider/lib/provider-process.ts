@@ -43,20 +43,31 @@ function parse(json: string): Wire | undefined {
 /** What takes longer than this is worth a line, in milliseconds. */
 const WORTH_A_LINE_MS = 2_000;
 
-let print = (name: string, text: string): void =>
-  console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
+/** `info`: what was done. `warning`: what works and should be fixed nevertheless. `progress`: what is being waited for. */
+export type LineKind = "info" | "warning" | "progress";
 
-/** Prints one line of the run, starting with the resource's name: the engine shows it under no resource. */
-export const printLine = (name: string, text: string): void => print(name, text);
+type Printer = (kind: LineKind, name: string, text: string) => void;
+
+/** Starts with the resource's name: the engine shows it under no resource. */
+let print: Printer = (kind, name, line) => {
+  const text = kind === "warning" ? `warning: ${line}` : line;
+  console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
+};
+
+/** Prints one line of the run, for a resource. */
+export const printLine = (name: string, text: string): void => print("info", name, text);
+
+/** As {@link printLine}, what works and should be fixed nevertheless. */
+export const printWarning = (name: string, text: string): void => print("warning", name, text);
 
 /** Prints the lines of the run in another way from now on: stdout of a command is for its result. */
-export function printLinesWith(printer: (name: string, text: string) => void): void {
+export function printLinesWith(printer: Printer): void {
   print = printer;
 }
 
 /** Runs `work`, and prints once what is in progress if it takes longer than two seconds. */
 export const printIfSlow = <T>(name: string, describe: () => string, work: () => Promise<T>): Promise<T> =>
-  noticeIfSlow(() => printLine(name, describe()), work);
+  noticeIfSlow(() => print("progress", name, describe()), work);
 
 /** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
 export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {

@@ -1,8 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import {
   isUnknown,
+  missingSource,
   onlyKnown,
+  toDiff,
   UNKNOWN,
   warningOfKey,
   type CheckResult,
@@ -11,7 +14,7 @@ import {
 } from "../lib/checks.js";
 import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { printLine, report, toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning, report, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
@@ -113,7 +116,7 @@ async function checkKey(
   if (failures.length > 0) return { inputs, failures };
   if (derivedFrom !== undefined) return { inputs: await derive(inputs, derivedFrom as string), failures };
   const warning = inputs.initial === undefined ? undefined : warningOfKey(inputs.initial);
-  if (warning !== undefined) printLine(inputs.name, `warning: initial ${warning}`);
+  if (warning !== undefined) printWarning(inputs.name, `initial ${warning}`);
   const isCreate = olds["name"] === undefined;
   return { inputs: isCreate ? foresee(inputs) : inputs, failures };
 }
@@ -145,21 +148,33 @@ async function derive(
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
   const lines = describeChange(state, inputs);
-  if (!Object.values(inputs).flat().includes(UNKNOWN)) lines.forEach((line) => printLine(inputs.name, line));
-  return { changes: lines.length > 0, replaces: [], deleteBeforeReplace: false };
+  const warning = warningOfLostKey(state, inputs);
+  if (!Object.values(inputs).flat().includes(UNKNOWN)) {
+    lines.forEach((line) => printLine(inputs.name, line));
+    if (warning !== undefined) printWarning(inputs.name, warning);
+  }
+  const changed = lines.length > 0 ? changedNames(state, inputs) : [];
+  return toDiff([...changed, ...missingSource(state, inputs)], { deleteBeforeReplace: false });
 }
+
+/** What an update records in another way than before. */
+function changedNames(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
+  const { current = UNKNOWN, others } = decideNextKeys(state, inputs);
+  const next = toState(inputs, { current, keys: [current, ...others] }, state);
+  return SHOWN.filter((name) => !isDeepStrictEqual(next[name], state[name]));
+}
+
+const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "current", "keys"] as const;
 
 /** The service signs with the replaced key until set-webhook has handed it the new one. */
 const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
-const KEEPS_NONE = `warning: keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
-const DERIVES_IT_NO_MORE = `warning: the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; keep its seed, subject and rotation behind the new ones until then`;
+const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
+const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; keep its seed, subject and rotation behind the new ones until then`;
 
 /** A preview shows a secret that changes as [secret] on both sides, or not at all. */
 function describeChange(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
-  const { from, others } = decideNextKeys(state, inputs);
+  const { from } = decideNextKeys(state, inputs);
   const dropped = countDropped(state, inputs);
-  const losesCurrent = from !== "state" && !others.includes(state.current);
-  const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
   const added = (derivedOf(inputs) ?? []).some((key) => !state.keys.includes(key));
   return [
     ...(from === "random" ? ["a new key becomes the current one"] : []),
@@ -169,8 +184,14 @@ function describeChange(state: VerificationKeyState, inputs: VerificationKeyInpu
       : []),
     ...(from === "state" && added ? ["the list of derived keys changes"] : []),
     ...(dropped > 0 ? [describeDropped(dropped)] : []),
-    ...(losesCurrent ? [wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE] : []),
   ];
+}
+
+function warningOfLostKey(state: VerificationKeyState, inputs: VerificationKeyInputs): string | undefined {
+  const { from, others } = decideNextKeys(state, inputs);
+  if (from === "state" || others.includes(state.current)) return undefined;
+  const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
+  return wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE;
 }
 
 const describeDropped = (dropped: number): string =>

@@ -4,7 +4,9 @@ import {
   UNKNOWN,
   problemOfSecret,
   problemOfUrl,
+  missingSource,
   showUrl,
+  toDiff,
   warningOfKey,
   warningOfUrl,
   type DiffResult,
@@ -128,14 +130,16 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
   const hasNewApiKey = isNewApiKey(state, inputs);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
-  const isUnfinished =
-    state.status !== VERIFIED || isKeyDrifted(state) || state.applied.attempted !== undefined;
-  const hasMovedBot = state.botUrl !== state.applied.botUrl;
-  return {
-    changes: changed.length > 0 || hasNewApiKey || isUnfinished || hasMovedBot,
-    replaces: [],
-    deleteBeforeReplace: true,
-  };
+  return toDiff([
+    ...changed,
+    ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
+    ...(hasNewApiKey ? ["apiKey"] : []),
+    // One that may be registered, though nobody saw it.
+    ...(state.applied.attempted === undefined ? [] : ["webhookUrl"]),
+    ...(state.status === VERIFIED ? [] : ["status"]),
+    ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
+    ...missingSource(state, inputs),
+  ]);
 }
 
 /** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */

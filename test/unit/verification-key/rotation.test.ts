@@ -49,6 +49,16 @@ describe("a new key is made, and the earlier ones follow it,", () => {
   });
 });
 
+test.each<[string, Args, Args, string[]]>([
+  ["a rotation", { rotation: "1" }, { rotation: "2" }, ["rotation", "current", "keys"]],
+  ["an initial", {}, { initial: LIVE_KEY }, ["initial", "current", "keys"]],
+  ["a keep that drops keys", { rotation: "1" }, { keep: 0 }, ["keep", "keys"]],
+])("%s names what update changes, keys too", async (_, before, after, names) => {
+  const old = await up(await create({ rotation: "0" }), before);
+  const { changed } = await VerificationKey.diff("id", old, await checked(after, { name: "acme" }));
+  expect(changed).toEqual(names);
+});
+
 describe("nothing changes", () => {
   test.each<[string, Args, Args]>([
     ["when nothing did", { rotation: "1", keep: 1 }, { rotation: "1", keep: 1 }],
@@ -60,7 +70,7 @@ describe("nothing changes", () => {
     ["when initial is set to a key that is held", { initial: LIVE_KEY }, { initial: LIVE_KEY }],
   ])("%s", async (_, before, after) => {
     const inputs = await checked(after, { name: "acme" });
-    const none = { changes: false, replaces: [], deleteBeforeReplace: false };
+    const none = { changes: false, changed: [], replaces: [], deleteBeforeReplace: false };
     expect(await VerificationKey.diff("id", await create(before), inputs)).toEqual(none);
     expect(lines).toEqual([]);
   });

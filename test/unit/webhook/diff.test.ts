@@ -1,5 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { providerSource } from "../../../provider/lib/resource-class.js";
@@ -44,6 +44,7 @@ describe("diff", () => {
   test("finds nothing to do where nothing changed but the provider's source, or an object that is equal", () => {
     expect(diff({ __provider: "of another version" })).toEqual({
       changes: false,
+      changed: [],
       replaces: [],
       deleteBeforeReplace: true,
     });
@@ -64,19 +65,31 @@ describe("diff", () => {
     { timeouts: { readySeconds: 1 } },
     { webhookUrl: UNKNOWN },
     { webhookVerificationKey: UNKNOWN },
-  ])("takes a change to %j for an update, and never for a replacement", (change) =>
-    expect(diff(change)).toMatchObject({ changes: true, replaces: [] }),
+  ])("takes a change to %j for an update of what it names, and never for a replacement", (change) =>
+    expect(diff(change)).toMatchObject({ changes: true, changed: Object.keys(change), replaces: [] }),
   );
 
-  test.each<Partial<WebhookState>>([
-    { status: "failed" },
-    { drift: [DRIFTED_KEY] },
-    { botUrl: "https://new-bots.example/api/apichat/f1" },
-    { webhookUrl: "https://drifted.example/" },
-    { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } },
-  ])("sees what a refresh has recorded: %j", (recorded) =>
-    expect(diff({}, { ...STATE, ...recorded }).changes).toBe(true),
+  test.each<[string, Partial<WebhookState>]>([
+    ["status", { status: "failed" }],
+    ["webhookVerificationKey", { drift: [DRIFTED_KEY] }],
+    ["botUrl", { botUrl: "https://new-bots.example/api/apichat/f1" }],
+    ["webhookUrl", { webhookUrl: "https://drifted.example/" }],
+    ["webhookUrl", { applied: { ...STATE.applied, attempted: ["https://attempted.example/"] } }],
+  ])("sees what was recorded of %s: %j", (name, recorded) =>
+    expect(diff({}, { ...STATE, ...recorded }).changed).toEqual([name]),
   );
+
+  test("names an API key of the environment that is not the one last used", () => {
+    vi.stubEnv("APICHAT_API_KEY", "ak-rotated-0123456789");
+    expect(diff({}).changed).toEqual(["apiKey"]);
+  });
+
+  test("gives the state of a plugin the source without which the engine could not destroy it", () => {
+    const { __provider: _, ...ofPlugin } = STATE;
+    expect(diff({}, ofPlugin).changed).toEqual(["__provider"]);
+    const { __provider: _source, ...inputs } = INPUTS;
+    expect(diffWebhook(STATE, inputs).changed).toEqual([]);
+  });
 
   test("names what a preview hides in a line of its own: keys, and URLs that have a query", () => {
     diff({ webhookVerificationKey: "another-key-0123456" });
