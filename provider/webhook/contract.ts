@@ -151,6 +151,27 @@ export function inputsOf(state: WebhookInputs): WebhookInputs {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as WebhookInputs;
 }
 
+/** What ends an operation, beside the time limits of its inputs. */
+export interface OperationLimits {
+  /** Ends it at once. Its reason is the ApiChatError to report. */
+  signal?: AbortSignal | undefined;
+  /** How long the engine waits for it (`customTimeouts`), in seconds. */
+  limitSeconds?: number | undefined;
+}
+
+/**
+ * The inputs to work with where the engine gives an operation its time: that is the limit named here, unless the program gives
+ * one. Such a limit is of this operation alone, so it is in no state.
+ */
+export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
+  inputs: T,
+  limit: keyof Timeouts,
+  { limitSeconds }: OperationLimits,
+): T {
+  if (limitSeconds === undefined) return inputs;
+  return { ...inputs, timeouts: { [limit]: limitSeconds, ...inputs.timeouts } };
+}
+
 export const readySecondsOf = (inputs: WebhookInputs): number =>
   inputs.timeouts?.readySeconds ?? DEFAULT_READY_SECONDS;
 

@@ -1,7 +1,8 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
-import { UNKNOWN } from "../lib/checks.js";
-import { describeFailure, printLine } from "../lib/provider-process.js";
+import { anySignal } from "../lib/abort.js";
+import { isUnknown, UNKNOWN } from "../lib/checks.js";
+import { describeFailure, printLine, printWarning } from "../lib/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
 import {
   VERIFIED,
@@ -12,6 +13,8 @@ import {
   isOurs,
   showsOurKey,
   toState,
+  withTimeLimit,
+  type OperationLimits,
   type StoredState,
   type WebhookInputs,
   type WebhookState,
@@ -39,16 +42,25 @@ import { apiKeyFor, claimBot, declaredFor, handOver, isHandedOver, managerOf, na
  * Registers the webhook, or adopts a registration of the same URL: of an earlier run whose answer was lost, or of an import.
  * Another URL is a conflict unless `onExisting` is "replace".
  */
-export async function createWebhook(inputs: WebhookInputs): Promise<WebhookState> {
+export async function createWebhook(
+  inputs: WebhookInputs,
+  limits: OperationLimits = {},
+): Promise<WebhookState> {
   const { name } = inputs;
+  const { signal } = limits;
   const apiKey = apiKeyFor(inputs.apiKey);
-  const client = createClient(inputs, apiKey);
+  const client = createClient(inputs, apiKey, limits);
   const claimId = createClaimId();
   const seen = await observeBeforeSet(client, inputs);
   if (seen && seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId });
   if (seen && !isHandedOver(seen)) refuseForeign(seen, inputs);
   try {
-    const { registration, wasSet } = await registerIfNeeded({ inputs, client, seen });
+    const { registration, wasSet } = await registerIfNeeded({
+      inputs: withTimeLimit(inputs, "readySeconds", limits),
+      client,
+      seen,
+      signal,
+    });
     claimBot(registration.botUrl, { name, claimId });
     printWhatWasThere(seen, inputs, wasSet);
     return toState(inputs, registration, { apiKey, claimId });
@@ -58,6 +70,49 @@ export async function createWebhook(inputs: WebhookInputs): Promise<WebhookState
     throw new UnfinishedError(left.botUrl, toState(inputs, left, { apiKey, claimId }), error);
   }
 }
+
+/** How long the look of a preview may take, in milliseconds. */
+const LOOK_MS = 5_000;
+
+/**
+ * Looks, in a preview, what {@link createWebhook} would meet, and writes nothing. Gives the registration that it would adopt;
+ * throws the same `conflict`. Whatever else is wrong is a warning: a preview may run where the service cannot be reached.
+ */
+export async function previewCreate(
+  inputs: WebhookInputs,
+  { signal }: OperationLimits = {},
+): Promise<Registration | undefined> {
+  const { name, baseUrl, webhookUrl } = inputs;
+  const apiKey = apiKeyFor(inputs.apiKey);
+  if (baseUrl === UNKNOWN || apiKey === UNKNOWN) return undefined;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), LOOK_MS);
+  try {
+    const client = createClient({ name, baseUrl }, apiKey, { signal: anySignal(signal, late.signal) });
+    const seen = await observeBeforeSet(client, inputs);
+    if (!seen) return undefined;
+    if (seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId: createClaimId() });
+    if (isUnknown([webhookUrl, inputs.onExisting])) {
+      const registered = `${printUrl(baseUrl)} has the webhook ${printUrl(seen.webhookUrl)} already`;
+      printLine(name, `${registered}, and whether pulumi up may go on is not known yet`);
+      return undefined;
+    }
+    if (!isHandedOver(seen)) refuseForeign(seen, inputs);
+    return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    printWarning(name, `${error.summary}; what pulumi up would adopt is not known`);
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooLate = (baseUrl: string): ApiChatError =>
+  new ApiChatError("timeout", `${printUrl(baseUrl)} did not answer within ${LOOK_MS / 1000} s`, {
+    operation: "get-webhook",
+  });
 
 /** Of a workspace that had a webhook the bot is known, so the state can keep what may be registered there by now. */
 const mayBeRegistered = (seen: Registration | undefined, inputs: WebhookInputs): Registration | undefined =>
@@ -87,10 +142,12 @@ export async function updateWebhook(
   id: string,
   state: WebhookState,
   inputs: WebhookInputs,
+  limits: OperationLimits = {},
 ): Promise<WebhookState> {
   const { claimId } = state.applied;
+  const { signal } = limits;
   const apiKey = apiKeyFor(inputs.apiKey);
-  const client = createClient(inputs, apiKey);
+  const client = createClient(inputs, apiKey, limits);
   const toOuts = (registered: Registration): WebhookState => toState(inputs, registered, { apiKey, claimId });
   const seen = await client.getWebhook();
   requireSameWorkspace({ seen, apiKey }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
@@ -99,7 +156,12 @@ export async function updateWebhook(
   if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
   if (seen && isStillAsWanted(seen, state, inputs)) return toOuts(seen);
   try {
-    const registration = await register({ inputs, client, before: rememberBefore(seen, state) });
+    const registration = await register({
+      inputs: withTimeLimit(inputs, "readySeconds", limits),
+      client,
+      before: rememberBefore(seen, state),
+      signal,
+    });
     if (isTakenOver) printReplaced(inputs.name, seen);
     return toOuts(registration);
   } catch (error) {
@@ -158,27 +220,27 @@ function isStillAsWanted(seen: Registration, state: WebhookState, inputs: Webhoo
  * that the program still manages under another name stays too. Each repetition reads it again first. Where the program replaces
  * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
  */
-export async function deleteWebhook(state: WebhookState): Promise<void> {
+export async function deleteWebhook(state: WebhookState, limits: OperationLimits = {}): Promise<void> {
   const manager = managerOf(state);
   if (manager) {
-    if (manager.toCreate) await tryReplacement(manager.toCreate);
+    if (manager.toCreate) await tryReplacement(manager.toCreate, limits);
     handOver(state);
     printLine(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager.name}"`);
     return;
   }
   const replacement = declaredFor(state)?.inputs;
-  const observed = await observe(state);
+  const observed = await observe(state, limits);
   if (!isOursToDelete(observed, state, replacement)) return;
-  if (replacement) await tryReplacement(replacement);
+  if (replacement) await tryReplacement(replacement, limits);
   await removeRegistration(observed.client, state.baseUrl, (seen) =>
     isOursToDelete({ ...observed, seen }, state, replacement),
   );
 }
 
 /** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
-async function tryReplacement(inputs: WebhookInputs): Promise<void> {
+async function tryReplacement(inputs: WebhookInputs, { signal }: OperationLimits): Promise<void> {
   const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
-  if (isKnown) await preflight(inputs);
+  if (isKnown) await preflight(inputs, { signal });
 }
 
 function isOursToDelete(
@@ -190,9 +252,9 @@ function isOursToDelete(
   requireOurWorkspace(observed, state, replacement);
   if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
-  printLine(
+  printWarning(
     nameOf(state),
-    `warning: ${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it stays`,
+    `${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it stays`,
   );
   return false;
 }
@@ -209,9 +271,9 @@ function requireOurWorkspace(
   if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
   const at = printUrl(state.baseUrl);
   if (!seen && replacement) {
-    return printLine(
+    return printWarning(
       nameOf(state),
-      `warning: ${at} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,
+      `${at} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,
     );
   }
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";

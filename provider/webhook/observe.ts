@@ -22,7 +22,9 @@ import {
   settingMissing,
   showsOurKey,
   toState,
+  withTimeLimit,
   type DriftedProperty,
+  type OperationLimits,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
@@ -32,7 +34,11 @@ type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
 
 /** A client for one workspace that prints what it waits for. set-webhook is announced where it is repeated: register.ts. */
-export function createClient(settings: ClientSettings, apiKey: string): RegistrationClient {
+export function createClient(
+  settings: ClientSettings,
+  apiKey: string,
+  { signal }: Pick<OperationLimits, "signal"> = {},
+): RegistrationClient {
   const { name, baseUrl, timeouts, apiKeyAs } = settings;
   const { requestSeconds } = timeouts ?? {};
   return new AnnouncedClient(name, {
@@ -40,6 +46,7 @@ export function createClient(settings: ClientSettings, apiKey: string): Registra
     apiKey,
     ...(apiKeyAs === undefined ? {} : { apiKeyAs }),
     ...(requestSeconds === undefined ? {} : { requestSeconds }),
+    ...(signal === undefined ? {} : { signal }),
   });
 }
 
@@ -152,10 +159,11 @@ export interface Observed {
 }
 
 /** Reads a resource's workspace with the first API key that the service accepts: after a rotation that is not the recorded one. */
-export async function observe(state: WebhookState): Promise<Observed> {
+export async function observe(state: WebhookState, limits: OperationLimits = {}): Promise<Observed> {
+  const settings = withTimeLimit(state, "requestSeconds", limits);
   let refusal: ApiChatError | undefined;
   for (const apiKey of apiKeyCandidates(state)) {
-    const client = createClient(state, apiKey);
+    const client = createClient(settings, apiKey, limits);
     try {
       return { seen: await client.getWebhook(), client, apiKey };
     } catch (error) {
@@ -203,8 +211,9 @@ export function requireSameWorkspace(
  */
 export async function readWebhook(
   state: WebhookState,
+  limits: OperationLimits = {},
 ): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const observed = await observe(state);
+  const observed = await observe(state, limits);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
   if (!seen) return undefined;
@@ -226,12 +235,13 @@ export async function readWebhook(
  * The state of a registration that exists already; undefined if nothing is registered. The key stays with the service:
  * {@link IMPORTED_KEY} stands for it until the program gives it.
  */
-export async function importWebhook({
-  name,
-  baseUrl,
-}: Pick<WebhookInputs, "name" | "baseUrl">): Promise<WebhookState | undefined> {
+export async function importWebhook(
+  { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
+  limits: OperationLimits = {},
+): Promise<WebhookState | undefined> {
   const apiKey = apiKeyFor(undefined);
-  const seen = await createClient({ name, baseUrl }, apiKey).getWebhook();
+  const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", limits);
+  const seen = await createClient(settings, apiKey, limits).getWebhook();
   if (!seen) return undefined;
   const inputs = {
     name,

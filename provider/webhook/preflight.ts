@@ -7,8 +7,8 @@ import {
 } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
-import { sleep } from "../lib/abort.js";
-import { printIfSlow, printLine } from "../lib/provider-process.js";
+import { NEVER, sleep } from "../lib/abort.js";
+import { printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { backOffMs } from "../lib/retry.js";
 import { isLoopback, printUrl } from "../lib/url.js";
 import { DEFAULT_PREFLIGHT, readySecondsOf, type WebhookInputs } from "./contract.js";
@@ -18,6 +18,8 @@ export interface PreflightOptions {
   deadline?: number;
   /** So many rounds in a row with the same refusal of the token end the waiting. Default: none do. */
   refusedRounds?: number | undefined;
+  /** Ends it at once: it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
 }
 
 /** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
@@ -42,13 +44,13 @@ export async function preflight(inputs: WebhookInputs, options: PreflightOptions
   for (const { text } of diagnosis.warnings) printLine(name, text);
   if (diagnosis.passed) return;
   const error = handshakeFailed(diagnosis, mode === "warn");
-  if (mode === "warn") return printLine(name, `warning: ${error.message}`);
+  if (mode === "warn") return printWarning(name, error.message);
   throw error;
 }
 
 async function waitForHandshake(
   inputs: WebhookInputs,
-  { deadline = deadlineOf(inputs), refusedRounds = Infinity }: PreflightOptions,
+  { deadline = deadlineOf(inputs), refusedRounds = Infinity, signal = NEVER }: PreflightOptions,
 ): Promise<HandshakeDiagnosis> {
   const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = inputs;
   const isOneRound = inputs.preflight === "warn";
@@ -64,7 +66,7 @@ async function waitForHandshake(
     for (; ; rounds += 1) {
       const longestMs = Math.max(LEAST_ANSWER_MS, deadline - performance.now());
       const limitMs = Math.min(LONGEST_ANSWER_MS, longestMs);
-      const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs });
+      const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
       if (diagnosis.passed) return diagnosis;
       const { transcript } = diagnosis;
       // None if nothing was sent.
@@ -74,7 +76,7 @@ async function waitForHandshake(
       const isRefusedForGood = countRefusals(diagnosis) >= refusedRounds;
       if (isOneRound || leftMs <= 0 || isRefusedForGood || !isWorthWaiting(transcript)) return diagnosis;
       seen = `; so far ${diagnosis.reason}`;
-      await sleep(Math.min(backOffMs(rounds), leftMs));
+      await sleep(Math.min(backOffMs(rounds), leftMs), signal);
     }
   });
 }

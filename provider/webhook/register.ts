@@ -1,6 +1,6 @@
 import type { Registration, RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { sleep } from "../lib/abort.js";
+import { NEVER, sleep } from "../lib/abort.js";
 import { looksMasked } from "../lib/checks.js";
 import { printIfSlow } from "../lib/provider-process.js";
 import { backOffMs, withRetries } from "../lib/retry.js";
@@ -25,7 +25,7 @@ export interface Before {
   key: string | undefined;
 }
 
-export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds"> {
+export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" | "signal"> {
   inputs: WebhookInputs;
   client: RegistrationClient;
   before: Before | undefined;
@@ -44,10 +44,10 @@ export class UnconfirmedError extends ApiChatError {
 
 /** Registers the webhook; gives what is registered then. Throws `UnconfirmedError` where it may be registered nevertheless. */
 export async function register(options: RegisterOptions): Promise<Registration> {
-  const { inputs, refusedRounds } = options;
+  const { inputs, refusedRounds, signal } = options;
   requireKey(inputs);
   const deadline = deadlineOf(inputs);
-  await preflight(inputs, { deadline, refusedRounds });
+  await preflight(inputs, { deadline, refusedRounds, signal });
   const answer = await setUntilAccepted(options, deadline);
   return confirmUntilVerified(options, answer, deadline);
 }
@@ -105,7 +105,7 @@ async function setUntilAccepted(
   options: RegisterOptions,
   deadline: number,
 ): Promise<Registration | undefined> {
-  const { client, inputs } = options;
+  const { client, inputs, signal = NEVER } = options;
   let attempt = 1;
   const describeWait = (): string =>
     `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
@@ -115,12 +115,14 @@ async function setUntilAccepted(
   };
   const retrying = {
     limitMs: deadline - performance.now(),
+    signal,
     judge: (error: unknown) => ({ retry: mayBeAccepted(error) }),
   };
   try {
     return await printIfSlow(inputs.name, describeWait, () => withRetries(setOnce, retrying));
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
+    if (error === signal.reason) throw unconfirmed(error);
     if (mayHaveTakenEffect(error)) return observeEffect(options, error);
     throw mayBeAccepted(error) ? await undo(options, error, attempt) : error;
   }
@@ -137,10 +139,19 @@ async function observeEffect(options: RegisterOptions, lost: ApiChatError): Prom
     return undefined;
   });
   if (now && showsEffect(now, options)) return now;
-  const soFar = now ? `, although ${describe(now)} is registered so far` : "";
-  const summary = `${lost.summary}. The change may have been made nevertheless${soFar}`;
-  throw new UnconfirmedError(lost.with({ summary, hints: [...lost.hints, RUN_AGAIN] }));
+  throw unconfirmed(lost, now ? `, although ${describe(now)} is registered so far` : "");
 }
+
+function unconfirmed(lost: ApiChatError, soFar = ""): UnconfirmedError {
+  const summary = `${lost.summary}. The change may have been made nevertheless${soFar}`;
+  return new UnconfirmedError(lost.with({ summary, hints: withRunAgain(lost) }));
+}
+
+/** Who ends an operation may have said so already. */
+const withRunAgain = ({ hints }: ApiChatError): Hint[] => [
+  ...hints.filter(({ id }) => id !== RUN_AGAIN.id),
+  RUN_AGAIN,
+];
 
 const RUN_AGAIN: Hint = { id: "run_again" };
 
@@ -199,8 +210,8 @@ async function confirmUntilVerified(
   const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
   await printIfSlow(inputs.name, describeWait, async () => {
     for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
-      await sleep(Math.min(backOffMs(attempt), Math.max(0, deadline - performance.now())));
-      seen = await confirm(options, seen);
+      const pauseMs = Math.min(backOffMs(attempt), Math.max(0, deadline - performance.now()));
+      seen = await confirm(options, seen, pauseMs);
     }
   });
   if (seen.status === VERIFIED) return seen;
@@ -209,18 +220,20 @@ async function confirmUntilVerified(
   throw new UnconfirmedError(new ApiChatError("timeout", summary, { operation: "get-webhook", hints }), seen);
 }
 
-/** Reads the registration once. Where that fails, what the service showed last is what there is to keep. */
+/** Reads the registration once, after a pause. Where that fails, what the service showed last is what there is to keep. */
 async function confirm(
-  { client, inputs }: RegisterOptions,
+  { client, inputs, signal }: RegisterOptions,
   shown: Registration | undefined,
+  pauseMs = 0,
 ): Promise<Registration> {
   try {
+    if (pauseMs > 0) await sleep(pauseMs, signal);
     return requireOurs(await client.getWebhook(), shown, inputs);
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
     const summary = `set-webhook succeeded, and could not be confirmed: ${error.summary}`;
-    const failure = error.with({ summary, hints: [...error.hints, RUN_AGAIN] });
+    const failure = error.with({ summary, hints: withRunAgain(error) });
     throw new UnconfirmedError(failure, isKnown ? shown : undefined);
   }
 }
