@@ -31,14 +31,12 @@ export interface DiffResult {
   deleteBeforeReplace: boolean;
 }
 
-/** The source of the dynamic provider, in what its class and no other program gives. */
-interface Sourced {
-  __provider?: string;
-}
+/** The input of the dynamic provider's classes that holds its source. */
+const SOURCE = "__provider";
 
 /** A state that the plugin has written has no source, and without one the engine cannot refresh or destroy it. */
-export const missingSource = (state: Sourced, inputs: Sourced): "__provider"[] =>
-  state.__provider === undefined && inputs.__provider !== undefined ? ["__provider"] : [];
+export const missingSource = (state: object, inputs: object): string[] =>
+  SOURCE in inputs && !(SOURCE in state) ? [SOURCE] : [];
 
 /** There are changes if anything is named. */
 export const toDiff = (changed: readonly string[], { deleteBeforeReplace = true } = {}): DiffResult => ({
