@@ -1,0 +1,21 @@
+package main
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+		workspaces, err := pulumi.NewStackReference(ctx, config.Require(ctx, "workspacesStack"), nil)
+		if err != nil {
+			return err
+		}
+		botUrls := workspaces.GetOutput(pulumi.String("bot_url"))
+
+		ctx.Export("bot_url", botUrls)
+		// What a service that posts messages takes in its environment: give it to your container or function.
+		ctx.Export("environment", pulumi.Map{"APICHAT_BOT_URLS": pulumi.JSONMarshal(botUrls)})
+		return nil
+	})
+}

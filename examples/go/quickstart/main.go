@@ -1,0 +1,40 @@
+package main
+
+import (
+	"example.com/pulumi-apichat/sdk/go/apichat"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+		// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+		key, err := apichat.NewVerificationKey(ctx, "key", nil)
+		if err != nil {
+			return err
+		}
+
+		// For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
+		// program to forward to, or register an endpoint of your own in its place.
+		responder, err := apichat.NewResponder(ctx, "responder", &apichat.ResponderArgs{
+			Workspaces: apichat.ResponderWorkspaceMap{
+				"acme": apichat.ResponderWorkspaceArgs{VerificationKeys: key.Keys},
+			},
+		})
+		if err != nil {
+			return err
+		}
+
+		// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+		webhook, err := apichat.NewApiChatWebhook(ctx, "webhook", &apichat.ApiChatWebhookArgs{
+			WebhookUrl:             responder.Urls.MapIndex(pulumi.String("acme")),
+			WebhookVerificationKey: key.Current,
+		})
+		if err != nil {
+			return err
+		}
+
+		ctx.Export("bot_url", webhook.BotUrl) // where messages of your contacts are posted
+		ctx.Export("status", webhook.Status)  // "verified"
+		return nil
+	})
+}

@@ -1,0 +1,38 @@
+package example;
+
+import com.pulumi.Pulumi;
+import com.pulumi.apichat.ApiChatWebhook;
+import com.pulumi.apichat.ApiChatWebhookArgs;
+import com.pulumi.apichat.Responder;
+import com.pulumi.apichat.ResponderArgs;
+import com.pulumi.apichat.VerificationKey;
+import com.pulumi.apichat.inputs.ResponderWorkspaceArgs;
+import com.pulumi.core.Either;
+import java.util.Map;
+
+public class App {
+    public static void main(String[] args) {
+        Pulumi.run(ctx -> {
+            // The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+            var key = new VerificationKey("key");
+
+            // For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your
+            // own program to forward to, or register an endpoint of your own in its place.
+            var accepted = ResponderWorkspaceArgs.builder()
+                .verificationKeys(key.keys().applyValue(Either::ofRight))
+                .build();
+            var responder = new Responder("responder", ResponderArgs.builder()
+                .workspaces(Map.of("acme", accepted))
+                .build());
+
+            // The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+            var webhook = new ApiChatWebhook("webhook", ApiChatWebhookArgs.builder()
+                .webhookUrl(responder.urls().applyValue(urls -> urls.get("acme")))
+                .webhookVerificationKey(key.current())
+                .build());
+
+            ctx.export("bot_url", webhook.botUrl()); // where messages of your contacts are posted
+            ctx.export("status", webhook.status()); // "verified"
+        });
+    }
+}
