@@ -19,6 +19,7 @@ const ROOMS: Record<string, readonly [lines: number, files: number]> = {
   "provider/workspace-list/": [500, 5],
   "provider/emulator/": [4600, 36],
   "provider/emulator/page/": [4200, 48],
+  "provider/plugin/": [900, 13],
   "provider/fleet/": [2500, 18],
   "provider/cli/": [4400, 42],
   "provider/": [0, 0],

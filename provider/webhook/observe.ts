@@ -232,25 +232,20 @@ export async function readWebhook(
 }
 
 /**
- * The state of a registration that exists already; undefined if nothing is registered. The key stays with the service:
+ * As {@link readWebhook}, of a registration that no state knows: an import. The key stays with the service, and
  * {@link IMPORTED_KEY} stands for it until the program gives it.
  */
 export async function importWebhook(
   { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
   limits: OperationLimits = {},
-): Promise<WebhookState | undefined> {
+): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
   const apiKey = apiKeyFor(undefined);
   const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", limits);
   const seen = await createClient(settings, apiKey, limits).getWebhook();
   if (!seen) return undefined;
-  const inputs = {
-    name,
-    baseUrl,
-    webhookUrl: seen.webhookUrl,
-    webhookVerificationKey: IMPORTED_KEY,
-    status: VERIFIED,
-  };
-  return toState(inputs, seen, { apiKey, claimId: createClaimId() });
+  const { webhookUrl } = seen;
+  const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
+  return { props: toState(inputs, seen, { apiKey, claimId: createClaimId() }), inputs };
 }
 
 function findDrift(

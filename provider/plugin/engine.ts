@@ -1,0 +1,51 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { credentials } from "@grpc/grpc-js";
+import services from "@pulumi/pulumi/proto/engine_grpc_pb.js";
+import messages from "@pulumi/pulumi/proto/engine_pb.js";
+import type { LineKind } from "../lib/provider-process.js";
+
+const { INFO, WARNING } = messages.LogSeverity;
+
+/** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
+export class Engine {
+  #client: InstanceType<typeof services.EngineClient>;
+  readonly #urns = new AsyncLocalStorage<string>();
+  readonly #unsent = new Set<Promise<void>>();
+
+  constructor(address: string) {
+    this.#client = connect(address);
+  }
+
+  /** Goes on with another engine: a plugin that runs already is attached to each run. */
+  attach(address: string): void {
+    this.#client.close();
+    this.#client = connect(address);
+  }
+
+  /** Does what an engine asks for a resource. When it is done, the engine has all its lines. */
+  async serve<T>(urn: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#urns.run(urn, work);
+    } finally {
+      await Promise.all(this.#unsent);
+    }
+  }
+
+  /** Shows a line under the resource that is being served. Progress is shown only until the next line. */
+  log(kind: LineKind, text: string): void {
+    const request = new messages.LogRequest()
+      .setUrn(this.#urns.getStore() ?? "")
+      .setSeverity(kind === "warning" ? WARNING : INFO)
+      .setEphemeral(kind === "progress")
+      .setMessage(text);
+    const sent = new Promise<void>((resolve) => {
+      // An engine that has gone needs no line.
+      this.#client.log(request, () => resolve());
+    });
+    this.#unsent.add(sent);
+    void sent.then(() => this.#unsent.delete(sent));
+  }
+}
+
+const connect = (address: string): InstanceType<typeof services.EngineClient> =>
+  new services.EngineClient(address, credentials.createInsecure());

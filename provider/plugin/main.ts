@@ -1,0 +1,28 @@
+/**
+ * `pulumi-resource-apichat`, which the engine starts for programs in every language. With the address of the engine it serves
+ * until the engine ends, and prints its port; with `responder …` it runs a responder, because a bundle has no other program.
+ */
+import { startRespondersWith } from "../handshake-responder/process.js";
+import { endWithStdin, printLinesWith } from "../lib/provider-process.js";
+import { Engine } from "./engine.js";
+import { serve } from "./server.js";
+
+const [node = "", script = "", address = "", ...words] = process.argv;
+
+async function main(): Promise<void> {
+  if (address === "responder") {
+    const { runResponder } = await import("./responder-program.js");
+    return runResponder(words);
+  }
+  endWithStdin();
+  startRespondersWith([node, script]);
+  const engine = new Engine(address);
+  printLinesWith((kind, _name, text) => engine.log(kind, text));
+  // The engine reads this line, and nothing else.
+  console.log(await serve(engine));
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

@@ -1,0 +1,152 @@
+import { fail, isUnknown, UNKNOWN, type CheckFailure, type RawInputs } from "../lib/checks.js";
+import { defaultPath, HEALTH_PATH, mayHoldQuery, toWirePath } from "../lib/url.js";
+import { instanceKeyOf, joinUrl, originOf, portOfId } from "../handshake-responder/addresses.js";
+import type { ProcessInputs, ProcessState } from "../handshake-responder/inputs.js";
+import { ResponderProcess } from "../handshake-responder/lifecycle.js";
+import type { PluginResource, ResourceCall } from "./resource.js";
+import type { Values } from "./wire.js";
+
+/** `Responder`: the process of a responder. The npm package has it as the component `HandshakeResponder`. */
+export const responder: PluginResource = {
+  check: async (call, olds, news) => {
+    const mixed = checkForm(news);
+    if (mixed.length > 0) return { inputs: news, failures: mixed };
+    const { inputs, failures } = await ResponderProcess.check(olds, toProcess(call, news));
+    return { inputs: failures.length > 0 ? news : fromProcess(inputs, news), failures };
+  },
+
+  diff: async (call, id, state, news) =>
+    (await ResponderProcess.diff(id, toState(call, state), toInputs(call, news))).changed,
+
+  create: async (call, inputs) => {
+    const { id, outs } = await ResponderProcess.create(toInputs(call, inputs));
+    return { id, outs: toOuts(outs, inputs) };
+  },
+
+  update: async (call, id, state, news) => {
+    const { outs } = await ResponderProcess.update(id, toState(call, state), toInputs(call, news));
+    return toOuts(outs, news);
+  },
+
+  read: async (call, id, state) => {
+    if (state === undefined) throw new Error("a responder cannot be read by its id: declare it as a new one");
+    const seen = await ResponderProcess.read(id, toState(call, state));
+    return "id" in seen ? { id, outs: toOuts(seen.props, state) } : undefined;
+  },
+
+  delete: (call, id, state) => ResponderProcess.delete(id, toState(call, state)),
+
+  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf(inputs), pid: UNKNOWN }),
+
+  previewUpdate: async (_call, id, state, news) => ({
+    ...news,
+    ...addressesOf({ ...news, port: news["port"] ?? portOfId(id) }),
+    pid: state["pid"],
+  }),
+
+  secretsIn: ({ forwardTo, workspaces }) => [
+    ...(mayHoldQuery(forwardTo) ? [["forwardTo"]] : []),
+    ...entriesOf(workspaces)
+      .filter(([, workspace]) => mayHoldQuery(workspace["forwardTo"]))
+      .map(([name]) => ["workspaces", name, "forwardTo"]),
+  ],
+};
+
+/** The workspace of the short form. */
+const ONLY = "default";
+const OF_WORKSPACE = ["verificationKeys", "subject", "path", "forwardTo"];
+
+/** A workspace is described in one place. */
+const checkForm = (news: Values): CheckFailure[] =>
+  OF_WORKSPACE.filter((name) => !isShort(news) && name in news).map((name) =>
+    fail(`${name}: is for a responder of one workspace; with workspaces, write it into one of them`),
+  );
+
+const isShort = (inputs: Values): boolean => !("workspaces" in inputs);
+
+const entriesOf = (workspaces: unknown): [string, Values][] =>
+  typeof workspaces === "object" && workspaces !== null
+    ? (Object.entries(workspaces as Values) as [string, Values][])
+    : [];
+
+/** Both forms as one, with the default paths. */
+function workspacesOf(inputs: Values): [string, Values][] {
+  if (isShort(inputs)) return [[ONLY, { path: "/", ...pick(inputs, OF_WORKSPACE) }]];
+  return entriesOf(inputs["workspaces"]).map(([name, given]) => [
+    name,
+    { path: defaultPath(name), ...given },
+  ]);
+}
+
+const pick = (values: Values, names: readonly string[]): Values =>
+  Object.fromEntries(names.filter((name) => name in values).map((name) => [name, values[name]]));
+
+/** As the process has them: keys apart from the rest, so that they alone are secret. */
+function toProcess({ name, project, stack }: ResourceCall, inputs: Values): RawInputs {
+  const workspaces = workspacesOf(inputs);
+  const each = (read: (workspace: Values) => unknown): unknown =>
+    inputs["workspaces"] === UNKNOWN
+      ? UNKNOWN
+      : Object.fromEntries(workspaces.map(([workspace, given]) => [workspace, read(given)]));
+  return {
+    instanceKey: instanceKeyOf([project, stack, name]),
+    ...pick(inputs, ["instanceKey", "host", "port", "publicUrl", "dataDir", "derivedFrom", "rotations"]),
+    name,
+    workspaces: each((given) => pick(given, ["path", "forwardTo"])),
+    verificationKeys: each(({ verificationKeys: keys }) =>
+      typeof keys === "string" && keys !== UNKNOWN ? [keys] : keys,
+    ),
+    subjects: each(({ subject }) => subject),
+  };
+}
+
+/** The inputs in the form of the program, with what check resolves: keys stand in the place of a seed, which does not enter the state. */
+function fromProcess(
+  { instanceKey, dataDir, host, workspaces, verificationKeys }: ProcessInputs,
+  news: Values,
+): Values {
+  const { derivedFrom: _seed, rotations: _rotations, subject: _subject, ...rest } = news;
+  const resolved = { ...rest, instanceKey, dataDir, host };
+  if (news["workspaces"] === UNKNOWN) return resolved;
+  const both = Object.entries(workspaces).map(([name, workspace]) => [
+    name,
+    { ...workspace, verificationKeys: verificationKeys[name] },
+  ]);
+  const byName = Object.fromEntries(both) as Record<string, object>;
+  return isShort(news) ? { ...resolved, ...byName[ONLY] } : { ...resolved, workspaces: byName };
+}
+
+const toInputs = (call: ResourceCall, inputs: Values): ProcessInputs => {
+  const { subjects: _, ...known } = toProcess(call, inputs);
+  return known as unknown as ProcessInputs;
+};
+
+const OF_PROCESS = ["host", "port", "pid", "instance", "machine", "stateVersion"];
+
+const toState = (call: ResourceCall, state: Values): ProcessState =>
+  ({ ...toInputs(call, state), ...pick(state, OF_PROCESS) }) as ProcessState;
+
+/** The inputs, where the process listens, and what tells it apart. */
+function toOuts(state: ProcessState, inputs: Values): Values {
+  const running = pick({ ...state }, OF_PROCESS);
+  return { ...inputs, ...running, ...addressesOf({ ...inputs, ...running }) };
+}
+
+/** What to give to the webhooks, as far as host and port are known. */
+function addressesOf(values: Values): Values {
+  const { host, port, publicUrl } = values;
+  const isKnown = typeof port === "number" && port > 0 && !isUnknown(host);
+  const origin = isKnown ? originOf(String(host), port) : UNKNOWN;
+  const base = typeof publicUrl === "string" ? publicUrl : origin;
+  const urls = workspacesOf(values).map(([name, { path }]) => [name, urlOf(base, path)] as const);
+  const [only, ...others] = urls;
+  return {
+    urls: values["workspaces"] === UNKNOWN ? UNKNOWN : Object.fromEntries(urls),
+    ...(only && others.length === 0 && { url: only[1] }),
+    port: isKnown ? port : UNKNOWN,
+    healthUrl: urlOf(origin, HEALTH_PATH),
+  };
+}
+
+const urlOf = (root: string, path: unknown): string =>
+  [root, path].some(isUnknown) ? UNKNOWN : joinUrl(root, toWirePath(String(path)));

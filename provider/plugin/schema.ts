@@ -1,0 +1,51 @@
+import schema from "./schema.json" with { type: "json" };
+import { didYouMean, fail, type CheckFailure } from "../lib/checks.js";
+import type { Path, Values } from "./wire.js";
+
+/** What is read here of the shape of a Pulumi schema. */
+interface Property {
+  secret?: boolean;
+  $ref?: string;
+  additionalProperties?: Property;
+}
+
+type Properties = Record<string, Property>;
+
+interface Resource {
+  inputProperties: Properties;
+  properties: Properties;
+}
+
+const { resources, types } = schema as unknown as {
+  resources: Record<string, Resource>;
+  types: Record<string, { properties?: Properties }>;
+};
+
+/** The schema of the package, as the engine and the generators of SDKs take it. */
+export const SCHEMA_TEXT = JSON.stringify(schema);
+
+/** Where the schema says that a property of a resource is secret. */
+export function secretPathsOf(token: string): Path[] {
+  const { inputProperties = {}, properties = {} } = resources[token] ?? {};
+  return secretPathsIn({ ...properties, ...inputProperties });
+}
+
+const secretPathsIn = (properties: Properties): Path[] =>
+  Object.entries(properties).flatMap(([name, { secret, $ref, additionalProperties }]) => {
+    if (secret) return [[name]];
+    const inner = typeOf($ref).map((path) => [name, ...path]);
+    const ofEach = typeOf(additionalProperties?.$ref).map((path) => [name, "*", ...path]);
+    return [...inner, ...ofEach];
+  });
+
+const typeOf = (reference = ""): Path[] =>
+  secretPathsIn(types[reference.replace("#/types/", "")]?.properties ?? {});
+
+/** A misspelt input would be a setting that does nothing. What check itself has added before comes back in an import. */
+export function checkNames(token: string, olds: Values, news: Values): CheckFailure[] {
+  const names = Object.keys(resources[token]?.inputProperties ?? {});
+  const known = new Set([...names, ...Object.keys(olds)]);
+  const unknown = Object.keys(news).filter((name) => !known.has(name) && !name.startsWith("__"));
+  const accepted = `the inputs are ${names.join(", ")}`;
+  return unknown.map((name) => fail(`no such input: ${name}${didYouMean(name, names)}; ${accepted}`));
+}

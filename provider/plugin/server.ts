@@ -1,0 +1,271 @@
+import { Server, ServerCredentials, type handleUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
+import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
+import { anySignal, LONGEST_TIMER_MS } from "../lib/abort.js";
+import type { CheckFailure } from "../lib/checks.js";
+import { VERSION } from "../lib/version.js";
+import { configure } from "../webhook/run.js";
+import { changedConfig, checkConfig, SECRET_CONFIG, toStackConfig } from "./config.js";
+import type { Engine } from "./engine.js";
+import { toServiceError } from "./failure.js";
+import { getApiChatWebhook } from "./get-webhook.js";
+import type { PluginResource, ResourceCall } from "./resource.js";
+import { responder } from "./responder.js";
+import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
+import { verificationKey } from "./verification-key.js";
+import { webhook } from "./webhook.js";
+import { receive, send, type Path, type Values } from "./wire.js";
+
+const RESOURCES: Record<string, PluginResource> = {
+  "apichat:index:ApiChatWebhook": webhook,
+  "apichat:index:VerificationKey": verificationKey,
+  "apichat:index:Responder": responder,
+};
+
+/** What the engine can ask of the plugin. What is absent it does not need. */
+type Service = Pick<
+  IResourceProviderServer,
+  | "handshake"
+  | "attach"
+  | "getPluginInfo"
+  | "getSchema"
+  | "checkConfig"
+  | "diffConfig"
+  | "configure"
+  | "check"
+  | "diff"
+  | "create"
+  | "read"
+  | "update"
+  | "delete"
+  | "invoke"
+  | "cancel"
+>;
+
+/** The largest message, in bytes: as much as the engine takes. */
+const LARGEST_MESSAGE = 400 * 1024 * 1024;
+
+/** Serves an engine on a port of this machine, and gives the port. */
+export function serve(engine: Engine): Promise<number> {
+  const server = new Server({ "grpc.max_receive_message_length": LARGEST_MESSAGE });
+  server.addService(services.ResourceProviderService, { ...createService(engine) });
+  return new Promise((resolve, reject) => {
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+      error ? reject(error) : resolve(port),
+    );
+  });
+}
+
+/** Answers the engine: converts, and calls the lifecycle of the resource. */
+function createService(engine: Engine): Service {
+  const run = new AbortController();
+
+  /** A method that concerns a resource. A failure names the resource, and holds what is left of it. */
+  const ofResource = <Request extends ResourceRequest, Response>(
+    operation: ApiChatOperation,
+    work: (request: Request, target: Target) => Promise<Response>,
+  ): handleUnaryCall<Request, Response> =>
+    answer(async (request) => {
+      const limit = limitOf(request, operation);
+      const target = targetOf(request, anySignal(run.signal, limit.signal));
+      try {
+        return await engine.serve(target.call.urn, () => work(request, target));
+      } catch (error) {
+        throw toServiceError(error, target.call.name, (outs) => sendOuts(target, outs, []));
+      } finally {
+        limit.clear();
+      }
+    });
+
+  return {
+    handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
+    attach: answer(async (request: plugins.PluginAttach) => {
+      engine.attach(request.getAddress());
+      return new empty.Empty();
+    }),
+    getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),
+    getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
+
+    checkConfig: answer(async (request: messages.CheckRequest) => {
+      const { values, secrets } = receive(request.getNews());
+      return toCheckResponse(values, checkConfig(values), [...SECRET_CONFIG, ...secrets]);
+    }),
+    diffConfig: answer(async (request: messages.DiffRequest) => {
+      const olds = receive(request.getOldInputs() ?? request.getOlds()).values;
+      const news = receive(request.getNews()).values;
+      return toDiffResponse(changedConfig(olds, news), olds, news);
+    }),
+    configure: answer(async (request: messages.ConfigureRequest) => {
+      configure({ config: toStackConfig(receive(request.getArgs()).values) });
+      return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+    }),
+
+    check: ofResource("check", async (request: messages.CheckRequest, { token, resource, call }) => {
+      const olds = receive(request.getOlds()).values;
+      const { values, secrets } = receive(request.getNews());
+      const misspelt = checkNames(token, olds, values);
+      if (misspelt.length > 0) return toCheckResponse(values, misspelt, secrets);
+      const { inputs, failures } = await resource.check(call, olds, values);
+      return toCheckResponse(inputs, failures, secretsOf({ token, resource }, inputs, secrets));
+    }),
+    diff: ofResource("check", async (request: messages.DiffRequest, { resource, call }) => {
+      const olds = receive(request.getOlds()).values;
+      const news = receive(request.getNews()).values;
+      const changed = await resource.diff(call, request.getId(), olds, news);
+      const counted = changed.filter((name) => !request.getIgnorechangesList().includes(name));
+      return toDiffResponse(counted, receive(request.getOldInputs()).values, news);
+    }),
+    create: ofResource("set-webhook", async (request: messages.CreateRequest, target) => {
+      const { resource, call } = target;
+      const { values, secrets } = receive(request.getProperties());
+      const { id, outs } = request.getPreview()
+        ? { id: "", outs: await resource.previewCreate(call, values) }
+        : await resource.create(call, values);
+      return new messages.CreateResponse().setId(id).setProperties(sendOuts(target, outs, secrets));
+    }),
+    update: ofResource("set-webhook", async (request: messages.UpdateRequest, target) => {
+      const { resource, call } = target;
+      const { values: olds } = receive(request.getOlds());
+      const { values: news, secrets } = receive(request.getNews());
+      const outs = request.getPreview()
+        ? await resource.previewUpdate(call, request.getId(), olds, news)
+        : await resource.update(call, request.getId(), olds, news);
+      return new messages.UpdateResponse().setProperties(sendOuts(target, outs, secrets));
+    }),
+    read: ofResource("get-webhook", async (request: messages.ReadRequest, target) => {
+      const state = receive(request.getProperties());
+      const inputs = receive(request.getInputs());
+      const isKnown = Object.keys(state.values).length > 0;
+      const seen = await target.resource.read(
+        target.call,
+        request.getId(),
+        isKnown ? state.values : undefined,
+      );
+      if (!seen) return new messages.ReadResponse();
+      const secrets = [...state.secrets, ...inputs.secrets];
+      return new messages.ReadResponse()
+        .setId(seen.id)
+        .setProperties(sendOuts(target, seen.outs, secrets))
+        .setInputs(sendOuts(target, seen.inputs ?? inputs.values, secrets));
+    }),
+    delete: ofResource("delete-webhook", async (request: messages.DeleteRequest, { resource, call }) => {
+      await resource.delete(call, request.getId(), receive(request.getProperties()).values);
+      return new empty.Empty();
+    }),
+    invoke: answer(async (request: messages.InvokeRequest) => {
+      if (request.getTok() !== "apichat:index:getApiChatWebhook") {
+        throw new Error(`there is no function ${request.getTok()}`);
+      }
+      const result = await getApiChatWebhook(receive(request.getArgs()).values, run.signal);
+      return new messages.InvokeResponse().setReturn(send(result));
+    }),
+
+    cancel: answer(async () => {
+      run.abort(interrupted("the run was ended"));
+      return new empty.Empty();
+    }),
+  };
+}
+
+/** A method that concerns no resource. */
+const answer =
+  <Request, Response>(work: (request: Request) => Promise<Response>): handleUnaryCall<Request, Response> =>
+  ({ request }, callback) =>
+    void settle(work(request), callback);
+
+async function settle<Response>(work: Promise<Response>, callback: sendUnaryData<Response>): Promise<void> {
+  try {
+    callback(null, await work);
+  } catch (error) {
+    callback(toServiceError(error));
+  }
+}
+
+interface ResourceRequest {
+  getUrn(): string;
+  getTimeout?(): number;
+}
+
+/** The resource that a request concerns. */
+interface Target {
+  token: string;
+  resource: PluginResource;
+  call: ResourceCall;
+}
+
+/** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
+function targetOf(request: ResourceRequest, signal: AbortSignal): Target {
+  const urn = request.getUrn();
+  const [start = "", project = "", types = "", ...name] = urn.split("::");
+  const token = types.split("$").at(-1) ?? "";
+  const resource = RESOURCES[token];
+  if (resource === undefined) throw new Error(`there is no resource ${token}`);
+  const stack = start.split(":").at(-1) ?? "";
+  const limitSeconds = request.getTimeout?.() || undefined;
+  return { token, resource, call: { urn, project, stack, name: name.join("::"), signal, limitSeconds } };
+}
+
+/** Aborts at the time that `customTimeouts` gives, if it gives one. */
+function limitOf(
+  request: ResourceRequest,
+  operation: ApiChatOperation,
+): { signal?: AbortSignal; clear(): void } {
+  const seconds = request.getTimeout?.() ?? 0;
+  if (seconds === 0) return { clear: () => {} };
+  const controller = new AbortController();
+  const end = (): void =>
+    controller.abort(interrupted(`not done within the ${seconds} s of customTimeouts`, operation));
+  const timer = setTimeout(end, Math.min(seconds * 1000, LONGEST_TIMER_MS));
+  return { signal: controller.signal, clear: () => clearTimeout(timer) };
+}
+
+/** A call that was in progress may have taken effect. */
+const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
+  new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
+
+function secretsOf(
+  { token, resource }: Omit<Target, "call">,
+  values: object,
+  given: readonly Path[],
+): Path[] {
+  return [...secretPathsOf(token), ...resource.secretsIn(values as Values), ...given];
+}
+
+const sendOuts = (target: Target, outs: object, given: readonly Path[]): ReturnType<typeof send> =>
+  send(outs, secretsOf(target, outs, given));
+
+function toCheckResponse(
+  inputs: object,
+  failures: readonly CheckFailure[],
+  secrets: readonly Path[],
+): messages.CheckResponse {
+  const list = failures.map(({ property, reason }) =>
+    new messages.CheckFailure().setProperty(property).setReason(reason),
+  );
+  return new messages.CheckResponse().setInputs(send(inputs, secrets)).setFailuresList(list);
+}
+
+const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
+const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+
+/**
+ * Updates are always in place: nothing ever replaces. `--replace` deletes first. The engine shows an output that changes as one
+ * that goes, so only inputs are named.
+ */
+function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
+  const inputs = changed.filter((name) => name in olds || name in news);
+  const response = new messages.DiffResponse()
+    .setChanges(changed.length > 0 ? DIFF_SOME : DIFF_NONE)
+    .setDiffsList([...changed])
+    .setDeletebeforereplace(true)
+    .setHasdetaileddiff(inputs.length > 0);
+  for (const name of inputs) {
+    const kind = !(name in news) ? DELETE : name in olds ? UPDATE : ADD;
+    const difference = new messages.PropertyDiff().setKind(kind).setInputdiff(true);
+    response.getDetaileddiffMap().set(name, difference);
+  }
+  return response;
+}

@@ -1,0 +1,90 @@
+import { UNKNOWN } from "../lib/checks.js";
+import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { mayHoldQuery, printUrl } from "../lib/url.js";
+import { checkWebhook, diffWebhook } from "../webhook/check.js";
+import {
+  compactState,
+  expandState,
+  IMPORTED_KEY,
+  SECRET_INPUTS,
+  VERIFIED,
+  type StoredState,
+  type WebhookInputs,
+  type WebhookState,
+} from "../webhook/contract.js";
+import { createWebhook, deleteWebhook, previewCreate, updateWebhook } from "../webhook/lifecycle.js";
+import { importWebhook, readWebhook } from "../webhook/observe.js";
+import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
+import type { Path, Values } from "./wire.js";
+
+/** `ApiChatWebhook`. */
+export const webhook: PluginResource = {
+  check: async ({ name }, olds, news) => {
+    const isKeyMissing = isImportUnchanged(olds, news);
+    const given = isKeyMissing ? { ...news, webhookVerificationKey: UNKNOWN } : news;
+    const { inputs, problems, warnings } = checkWebhook({ ...given, name });
+    for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
+    if (isKeyMissing) printWarning(name, WRITE_KEY);
+    const key = news["webhookVerificationKey"];
+    const { name: _, ...checked } = { ...inputs, webhookVerificationKey: key };
+    return { inputs: checked, failures: toFailures(problems, SECRET_INPUTS) };
+  },
+
+  /** A state of the dynamic provider holds its source: update takes it out. */
+  diff: async (call, _id, state, news) => {
+    const { changed } = diffWebhook(toState(call, state), toInputs(call, news));
+    return [...changed, ...sourceOf(state)];
+  },
+
+  create: async (call, inputs) => {
+    const outs = await createWebhook(toInputs(call, inputs), call);
+    return { id: outs.botUrl, outs: toOuts(outs) };
+  },
+
+  update: async (call, id, state, news) =>
+    toOuts(await updateWebhook(id, toState(call, state), toInputs(call, news), call)),
+
+  read: async (call, id, state) => {
+    const seen =
+      state === undefined
+        ? await importWebhook({ name: call.name, baseUrl: id }, call)
+        : await readWebhook(toState(call, state), call);
+    return seen && { id: seen.props.botUrl, outs: toOuts(seen.props), inputs: toStored(seen.inputs) };
+  },
+
+  delete: (call, _id, state) => deleteWebhook(toState(call, state), call),
+
+  previewCreate: async (call, inputs) => {
+    const adopts = await previewCreate(toInputs(call, inputs), call);
+    if (adopts) printLine(call.name, `adopts ${printUrl(adopts.webhookUrl)}, which is registered already`);
+    return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
+  },
+
+  previewUpdate: async (_call, _id, state, news) => ({ ...news, status: VERIFIED, botUrl: state["botUrl"] }),
+
+  /** A query may hold a token, and the record of what was set repeats the URL. */
+  secretsIn: ({ webhookUrl, webhookVerificationKey, baseUrl }) => {
+    const isHidden = mayHoldQuery(webhookUrl) || webhookVerificationKey === IMPORTED_KEY;
+    return [
+      ...(mayHoldQuery(webhookUrl) ? [["webhookUrl"]] : []),
+      ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),
+      ...(isHidden ? [["applied"]] : []),
+    ] satisfies Path[];
+  },
+};
+
+const WRITE_KEY =
+  "webhookVerificationKey is not known, because an import takes no key out of an answer: write the key that is registered, before anything else is changed";
+
+/** An import leaves {@link IMPORTED_KEY} for the key. It passes while nothing else changes, because nothing is set then. */
+const isImportUnchanged = (olds: Values, news: Values): boolean =>
+  news["webhookVerificationKey"] === IMPORTED_KEY &&
+  ["webhookVerificationKey", "webhookUrl"].every((name) => (olds[name] ?? news[name]) === news[name]);
+
+const toInputs = ({ name }: ResourceCall, inputs: Values): WebhookInputs =>
+  ({ ...inputs, name }) as unknown as WebhookInputs;
+
+const toState = ({ name }: ResourceCall, state: Values): WebhookState =>
+  expandState({ ...state, name } as unknown as StoredState);
+
+const toOuts = (state: WebhookState): object => toStored(compactState(state));
