@@ -1,43 +1,57 @@
 import { realpath, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
-import { openScene } from "../support/scene.ts";
+import { pluginLanguages } from "../support/languages.ts";
+import { root } from "../support/pages.ts";
+import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
+const programs = [
+  { title: "without --language", parameters: [], environment: {}, install: async () => {} },
+  ...pluginLanguages.map((one) => ({
+    ...one,
+    title: `--language ${one.name}`,
+    parameters: [`--language=${one.name}`],
+  })),
+];
 
-test("what apichat init writes comes up with the commands that it prints, and goes", async () => {
-  const { emulator, backend } = await openScene(["acme"]);
-  const acme = emulator.workspace("acme");
-  const folder = join(await realpath(backend.folder), "it's mine");
-  const env = { ...backend.environment, XDG_STATE_HOME: backend.folder, CI: "" };
-  const options = { env, extendEnv: false } as const;
-  const cli = join(root, "dist/provider/cli/main.js");
-  const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json"];
-  const { stdout } = await execa(process.execPath, parameters, options);
-  const { next } = JSON.parse(stdout) as { next: string[] };
-  // In place of what the registry would give.
-  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-  const commands = next
-    .join("\n")
-    .replace("npm install &&\n", "")
-    .replace(/^pulumi up$/m, "pulumi up --yes --skip-preview");
+test.each(programs)(
+  "what apichat init writes $title comes up with the commands that it prints, and goes",
+  async (program) => {
+    const { emulator, backend } = await openScene(["acme"]);
+    const acme = emulator.workspace("acme");
+    const folder = join(await realpath(backend.folder), "it's mine");
+    const env = { ...backend.environment, XDG_STATE_HOME: backend.folder, CI: "", ...program.environment };
+    const options = { env, extendEnv: false } as const;
+    const cli = join(root, "dist/provider/cli/main.js");
+    const parameters = [cli, "init", folder, `--base-url=${acme.baseUrl}`, "--json", ...program.parameters];
+    const { stdout } = await execa(process.execPath, parameters, options);
+    const { next } = JSON.parse(stdout) as { next: string[] };
+    // In place of what the registry would give.
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    await program.install(folder);
+    const commands = next
+      .join("\n")
+      .replaceAll(/^(npm|pulumi) install &&\n/gm, "")
+      .replace(/^pulumi up$/m, "pulumi up --yes --skip-preview");
 
-  const up = await execa("sh", ["-ec", commands], { ...options, input: API_KEY, all: true, reject: false });
-  expect(up).toMatchObject({ exitCode: 0 });
-  expect(acme.registration).toMatchObject({ webhook_status: "verified" });
-  expect(up.all).toContain(`bot_url: "${acme.botUrl}"`);
-  expect(findSecrets(up.all, [API_KEY])).toEqual([]);
+    const up = await execa("sh", ["-ec", commands], { ...options, input: API_KEY, all: true, reject: false });
+    expect(up).toMatchObject({ exitCode: 0 });
+    expect(acme.registration).toMatchObject({ webhook_status: "verified" });
+    expect(up.all).toContain(`bot_url: "${acme.botUrl}"`);
+    const secrets = [API_KEY, acme.registration?.webhook_verification_key ?? ""];
 
-  const destroy = await execa("pulumi", ["destroy", "--yes", "--skip-preview"], {
-    ...options,
-    cwd: folder,
-    all: true,
-    reject: false,
-  });
-  expect(destroy).toMatchObject({ exitCode: 0 });
-  expect(acme.registration).toBeUndefined();
-});
+    const destroy = await execa("pulumi", ["destroy", "--yes", "--skip-preview"], {
+      ...options,
+      cwd: folder,
+      all: true,
+      reject: false,
+    });
+    expect(destroy).toMatchObject({ exitCode: 0 });
+    expect(acme.registration).toBeUndefined();
+    expect(findSecrets(up.all + destroy.all, secrets)).toEqual([]);
+    await expectCleanBackend(backend, secrets);
+  },
+);
