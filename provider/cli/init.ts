@@ -103,7 +103,6 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
       `${folder} has ${existing.join(", ")} already, so nothing was written; give another folder, such as apichat init my-webhooks`,
     );
   }
-  await mkdir(folder, { recursive: true });
   await writeAll(folder, files);
   return { folder, files: Object.keys(files), next: nextCommands({ folder, baseUrl, webhookUrl, install }) };
 }
@@ -135,12 +134,15 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
   const begun: string[] = [];
   try {
     for (const name of Object.keys(files)) {
-      await writeFile(join(folder, name), "", { flag: "wx" });
-      begun.push(name);
+      const path = join(folder, name);
+      const made = await mkdir(dirname(path), { recursive: true });
+      if (made !== undefined) begun.push(made);
+      await writeFile(path, "", { flag: "wx" });
+      begun.push(path);
     }
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   } catch (error) {
-    await Promise.all(begun.map((name) => rm(join(folder, name))));
+    await Promise.all(begun.map((path) => rm(path, { recursive: true, force: true })));
     throw error;
   }
 }

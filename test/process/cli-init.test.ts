@@ -75,7 +75,10 @@ describe("apichat init", () => {
   });
 
   test("leaves nothing of its own where it cannot write all", async () => {
-    expect(await runCli(["init", folder], { fileLimitKib: 0 })).toMatchObject({ exitCode: 1 });
+    for (const parameters of [[], ["--language=java"]]) {
+      const said = await runCli(["init", folder, ...parameters], { fileLimitKib: 0 });
+      expect(said).toMatchObject({ exitCode: 1 });
+    }
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -1,3 +1,5 @@
+import { goProgram } from "./go.js";
+import { javaProgram } from "./java.js";
 import type { Program, ProgramOptions } from "./program.js";
 import { pythonProgram } from "./python.js";
 import { typescriptProgram } from "./typescript.js";
@@ -7,7 +9,9 @@ import { yamlProgram } from "./yaml.js";
 export const LANGUAGES = {
   yaml: yamlProgram,
   python: pythonProgram,
+  go: goProgram,
   typescript: typescriptProgram,
+  java: javaProgram,
 } satisfies Record<string, (options: ProgramOptions) => Program>;
 
 export type Language = keyof typeof LANGUAGES;
