@@ -71,6 +71,23 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
+/** What an option lists, with commas between them, or `all`. Throws if one is not known. */
+export function parseLanguages<Name extends string>(
+  option: string,
+  list: string,
+  known: readonly Name[],
+): readonly Name[] {
+  if (list === "all") return known;
+  return list
+    .split(",")
+    .filter(Boolean)
+    .map((name) => {
+      const language = known.find((one) => one === name);
+      if (language) return language;
+      throw new Error(`${option}: "${name}" is not one of ${known.join(", ")}, all`);
+    });
+}
+
 /** True if this engine runs programs in this language: its host lies beside `pulumi`. */
 export const hasHost = (engine: Engine, language: Language): boolean =>
   findExecutable(hostName(language), [engine.directory, dirname(realpathSync(engine.command))]) !== undefined;

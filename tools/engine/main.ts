@@ -3,7 +3,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { exportLine } from "./environment.ts";
-import { languages, prepareHosts, type Language } from "./languages.ts";
+import { languages, parseLanguages, prepareHosts } from "./languages.ts";
 import { resolveEngine } from "./resolve.ts";
 
 const usage = `npm run engine -- [--languages LIST] [--json]
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 
 await runTool(async () => {
   if (values.help) return console.log(usage);
-  const wanted = parseLanguages(values.languages ?? "");
+  const wanted = parseLanguages("--languages", values.languages ?? "", languages);
   const signal = abortOnSignals();
   const engine = await resolveEngine({ signal });
   await prepareHosts(engine, wanted, { signal });
@@ -29,15 +29,3 @@ await runTool(async () => {
   if (engine.source !== "path") console.error(exportLine(engine));
 });
 process.exit();
-
-function parseLanguages(list: string): Language[] {
-  if (list === "all") return languages;
-  return list
-    .split(",")
-    .filter(Boolean)
-    .map((name) => {
-      const language = languages.find((known) => known === name);
-      if (language) return language;
-      throw new Error(`--languages: "${name}" is not one of ${languages.join(", ")}, all`);
-    });
-}

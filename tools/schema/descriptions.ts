@@ -32,6 +32,7 @@ export function writeExamples(examples: Record<string, string>): string {
   const blocks = Object.entries(examples).map(
     ([language, code]) => `\`\`\`${language}\n${code.trimEnd()}\n\`\`\``,
   );
-  const text = ["## Example Usage", "{{% example %}}", ...blocks, "{{% /example %}}"].join("\n");
-  return `{{% examples %}}\n${text}\n{{% /examples %}}`;
+  // The heading too is for one language: an SDK that has no example has none.
+  const lines = ["{{% examples %}}", "{{% example %}}", "## Example Usage", ...blocks, "{{% /example %}}"];
+  return [...lines, "{{% /examples %}}"].join("\n");
 }
