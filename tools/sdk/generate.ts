@@ -1,0 +1,104 @@
+import { mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startServer } from "../../test/support/http.ts";
+import type { Engine } from "../engine/engine.ts";
+import { engineEnvironment } from "../engine/environment.ts";
+import { resolveGoTools } from "../engine/go-tools.ts";
+import { prepareHosts } from "../engine/languages.ts";
+import { withLock } from "../setup/lock.mjs";
+import { run } from "../setup/run.mjs";
+
+/** A path of the clone. */
+export const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** Where the SDKs are, each in a folder of its language's name. */
+export const sdkFolder = inClone("sdk");
+
+const schemaFile = inClone("provider/plugin/schema.json");
+
+/** By the names that Pulumi gives them. `byHost`: the language's host generates it, also the one that the tools build. */
+export const sdks = {
+  python: { title: "Python", byHost: false },
+  go: { title: "Go", byHost: false },
+  nodejs: { title: "Node.js", byHost: false },
+  java: { title: "Java", byHost: true },
+  dotnet: { title: ".NET", byHost: true },
+} as const;
+
+export type SdkLanguage = keyof typeof sdks;
+
+export const sdkLanguages = Object.keys(sdks) as SdkLanguage[];
+
+interface GenerateOptions {
+  engine: Engine;
+  signal: AbortSignal;
+  /** Default: `sdk` in the clone. */
+  into?: string;
+}
+
+/** Writes `sdk/<language>` anew. A former one stays until the new one is whole, and goes with whatever was built in it. */
+export async function generateSdk(
+  language: SdkLanguage,
+  { engine, signal, into = sdkFolder }: GenerateOptions,
+): Promise<void> {
+  const byHost = sdks[language].byHost || engine.source === "path";
+  if (byHost && language !== "nodejs") await prepareHosts(engine, [language], { signal });
+  await mkdir(into, { recursive: true });
+  await withLock(join(into, ".lock"), signal, async () => {
+    await using temporary = await mkdtempDisposable(join(into, ".new-"));
+    const folder = temporary.path;
+    await (byHost ? runHost(engine, language, folder, signal) : runGenerator(language, folder, signal));
+    if (language === "java") await addJavaResources(join(folder, language));
+    await rm(join(into, language), { recursive: true, force: true });
+    await rename(join(folder, language), join(into, language));
+  });
+}
+
+/** With Pulumi's generators: of these languages the hosts that the tools can build have none. */
+async function runGenerator(language: SdkLanguage, folder: string, signal: AbortSignal): Promise<void> {
+  const bin = await resolveGoTools({
+    name: "sdk-generator",
+    title:
+      "Building the generator of SDKs with Go: some seconds after the engine's own build, else 1 to 3 minutes, once per machine",
+    tools: [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }],
+    signal,
+  });
+  await run(join(bin, "generate-sdk"), [schemaFile, folder, language], { signal });
+}
+
+/** One white dot. */
+const logo = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mP8/x8AAwMCAO+ip1sAAAAASUVORK5CYII=",
+  "base64",
+);
+
+/** With the language's host, through the engine. The one of .NET fetches the package's logo, else Pulumi's from the internet. */
+async function runHost(
+  engine: Engine,
+  language: SdkLanguage,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await using resources = new AsyncDisposableStack();
+  const server = startServer((_, response) => response.end(logo));
+  const { url } = resources.adopt(await server, (it) => it.close());
+  const file = join(folder, "schema.json");
+  const schema = JSON.parse(await readFile(schemaFile, "utf8")) as object;
+  await writeFile(file, JSON.stringify({ ...schema, logoUrl: `${url}/logo.png` }));
+  const env = engineEnvironment(engine, { home: join(folder, "home"), backend: folder, passphrase: "none" });
+  const args = ["package", "gen-sdk", file, "--language", language, "--out", folder];
+  await run(engine.command, args, { env, signal });
+}
+
+/** What a build of the SDK with Gradle would add: without its version the SDK does not start. */
+async function addJavaResources(folder: string): Promise<void> {
+  const { name = "", version = "" } = JSON.parse(await readFile(schemaFile, "utf8")) as Record<
+    string,
+    string
+  >;
+  const resources = join(folder, "src/main/resources/com/pulumi", name);
+  await mkdir(resources, { recursive: true });
+  await writeFile(join(resources, "version.txt"), version);
+  await writeFile(join(resources, "plugin.json"), JSON.stringify({ resource: true, name, version }));
+}

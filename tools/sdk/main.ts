@@ -1,0 +1,56 @@
+/** `npm run sdk`: see its usage. Exit code 1 if one of the languages failed. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import type { Engine } from "../engine/engine.ts";
+import { parseLanguages } from "../engine/languages.ts";
+import { resolveEngine } from "../engine/resolve.ts";
+import { withProgress } from "../setup/progress.mjs";
+import { abortOnSignals, runTool } from "../setup/run.mjs";
+import { checks } from "./check.ts";
+import { generateSdk, sdkFolder, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
+
+const usage = `npm run sdk -- [--language LIST] [--check]
+
+Generates the SDKs of the resource plugin, each into sdk/<language>, from provider/plugin/schema.json.
+
+  --language LIST  only these: ${sdkLanguages.join(", ")}, with commas between them; default: all
+  --check          build them too, and the examples with them; wheel and tarball are in sdk/packages then.
+                   The one for .NET is generated and not compiled
+  --help           print this`;
+
+const { values } = parseArgs({
+  options: { language: { type: "string" }, check: { type: "boolean" }, help: { type: "boolean" } },
+});
+
+await runTool(async () => {
+  if (values.help) return console.log(usage);
+  const wanted = parseLanguages("--language", values.language ?? "all", sdkLanguages);
+  const signal = abortOnSignals();
+  const engine = await resolveEngine({ signal });
+  if (values.check) await rm(join(sdkFolder, "packages"), { recursive: true, force: true });
+  let failures = 0;
+  for (const language of wanted) {
+    try {
+      await makeSdk(engine, language, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // The others may do.
+      failures += 1;
+      console.error(`${sdks[language].title}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return failures === 0 ? 0 : 1;
+});
+process.exit();
+
+async function makeSdk(engine: Engine, language: SdkLanguage, signal: AbortSignal): Promise<void> {
+  await withProgress("", () => generateSdk(language, { engine, signal }));
+  console.log(`${sdks[language].title}: generated in sdk/${language}`);
+  if (!values.check) return;
+  if (language === "dotnet") return console.log(`${sdks[language].title}: not compiled here`);
+  const { title, run } = checks[language];
+  const seen = await withProgress(title, (onLine) => run({ signal, onLine }));
+  console.log(`${sdks[language].title}: ${seen}`);
+}
