@@ -159,10 +159,13 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   if (ts.isArrayTypeNode(node)) return { type: "array", items: convert(node.elementType) };
   if (ts.isTypeLiteralNode(node)) return addObject(node, property, context);
   if (ts.isUnionTypeNode(node)) {
-    const [only, ...others] = node.types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword);
-    return only !== undefined && others.length === 0
-      ? convert(only)
-      : { oneOf: [only, ...others].flatMap((one) => (one === undefined ? [] : [convert(one)])) };
+    const converted = node.types
+      .filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword)
+      .map((one) => convert(one));
+    const [only, ...others] = converted;
+    if (only !== undefined && others.length === 0) return only;
+    // One or a list of them is a list: Python's SDK fails on a list that could be a string too.
+    return converted.find(({ type }) => type === "array") ?? { oneOf: converted };
   }
   if (node.kind === ts.SyntaxKind.StringKeyword) return { type: "string" };
   if (node.kind !== ts.SyntaxKind.NumberKeyword)

@@ -106,7 +106,6 @@ const WITH_RESPONDER = toApp(
       (name) => `${SDK}.${name}`,
     ),
     `${SDK}.inputs.ResponderWorkspaceArgs`,
-    "com.pulumi.core.Either",
     "java.util.Map",
   ],
   `${comment("            //", NOTES.key)}
@@ -114,7 +113,7 @@ const WITH_RESPONDER = toApp(
 
 ${comment("            //", NOTES.responder)}
             var accepted = ResponderWorkspaceArgs.builder()
-                .verificationKeys(key.keys().applyValue(Either::ofRight))
+                .verificationKeys(key.keys())
                 .build();
             var responder = new Responder("responder", ResponderArgs.builder()
                 .workspaces(Map.of("${WORKSPACE}", accepted))

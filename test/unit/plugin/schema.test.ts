@@ -193,7 +193,7 @@ it("has the alias of each dynamic resource that the plugin can take over", () =>
   });
 });
 
-it("takes a plain string for an enum, a list for a string, and whole numbers as such", () => {
+it("takes a plain string for an enum, a list where a class takes one or a list, and whole numbers as such", () => {
   const webhook = resource("ApiChatWebhook");
   expect(webhook.inputProperties["onExisting"]?.oneOf).toEqual([
     { type: "string" },
@@ -202,9 +202,9 @@ it("takes a plain string for an enum, a list for a string, and whole numbers as 
   expect(webhook.properties?.["onExisting"]?.type).toBe("string");
   expect(type("OnExisting").enum).toEqual([{ value: "fail" }, { value: "replace" }]);
   expect(type("Preflight").enum?.map(({ value }) => value)).toEqual(["require", "warn", "off"]);
-  const list = [{ type: "string" }, { type: "array", items: { type: "string" } }];
-  expect(resource("VerificationKey").inputProperties["derivedFrom"]?.oneOf).toEqual(list);
-  expect(type("ResponderWorkspace").properties?.["verificationKeys"]?.oneOf).toEqual(list);
+  const list = { type: "array", items: { type: "string" } };
+  expect(resource("VerificationKey").inputProperties["derivedFrom"]).toMatchObject(list);
+  expect(type("ResponderWorkspace").properties?.["verificationKeys"]).toMatchObject(list);
   const kinds = walk(schema).flatMap(([name, { type: kind }]) =>
     kind === "integer" || kind === "number" ? [`${name} ${kind}`] : [],
   );

@@ -7,7 +7,6 @@ import com.pulumi.apichat.Responder;
 import com.pulumi.apichat.ResponderArgs;
 import com.pulumi.apichat.VerificationKey;
 import com.pulumi.apichat.inputs.ResponderWorkspaceArgs;
-import com.pulumi.core.Either;
 import java.util.Map;
 
 public class App {
@@ -19,7 +18,7 @@ public class App {
             // For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
             // program to forward to, or register an endpoint of your own in its place.
             var accepted = ResponderWorkspaceArgs.builder()
-                .verificationKeys(key.keys().applyValue(Either::ofRight))
+                .verificationKeys(key.keys())
                 .build();
             var responder = new Responder("responder", ResponderArgs.builder()
                 .workspaces(Map.of("acme", accepted))

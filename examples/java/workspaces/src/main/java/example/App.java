@@ -7,7 +7,6 @@ import com.pulumi.apichat.Responder;
 import com.pulumi.apichat.ResponderArgs;
 import com.pulumi.apichat.VerificationKey;
 import com.pulumi.apichat.inputs.ResponderWorkspaceArgs;
-import com.pulumi.core.Either;
 import com.pulumi.core.Output;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -25,7 +24,7 @@ public class App {
                 var key = new VerificationKey(name);
                 keys.put(name, key);
                 accepted.put(name, ResponderWorkspaceArgs.builder()
-                    .verificationKeys(key.keys().applyValue(Either::ofRight))
+                    .verificationKeys(key.keys())
                     .build());
             }
 
