@@ -1,14 +1,12 @@
 /** The inbox page of the emulator: `node tools/bundle-page.ts` bundles it into dist/. */
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Metafile } from "esbuild";
+import { licencesOf } from "./licences.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
-
-/** What the script holds of others: their licences go with it. */
-const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core", "@knadh/oat"];
 
 /**
  * Writes the inbox page into a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of what is bundled. The
@@ -16,15 +14,16 @@ const BUNDLED = ["preact", "@preact/signals", "@preact/signals-core", "@knadh/oa
  */
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
+  const bundle = await buildScriptAndStyle(outFolder);
   await Promise.all([
-    buildScriptAndStyle(outFolder),
     ...["index.html", "favicon.svg"].map((name) => copyFile(join(sources, name), join(outFolder, name))),
-    writeFile(join(outFolder, "licenses.txt"), await readLicences()),
+    writeFile(join(outFolder, "licenses.txt"), await licencesOf(bundle, root)),
   ]);
 }
 
-async function buildScriptAndStyle(outFolder: string): Promise<void> {
-  await build({
+async function buildScriptAndStyle(outFolder: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
     entryPoints: [
       { in: join(sources, "main.tsx"), out: "app" },
       { in: join(sources, "page.css"), out: "app" },
@@ -39,17 +38,9 @@ async function buildScriptAndStyle(outFolder: string): Promise<void> {
     charset: "utf8",
     legalComments: "none",
     logLevel: "warning",
+    metafile: true,
   });
-}
-
-async function readLicences(): Promise<string> {
-  const texts = await Promise.all(
-    BUNDLED.map(async (name) => {
-      const text = await readFile(join(root, "node_modules", name, "LICENSE"), "utf8");
-      return `${name}\n\n${text.trim()}\n`;
-    }),
-  );
-  return texts.join(`\n${"-".repeat(80)}\n\n`);
+  return metafile;
 }
 
 if (import.meta.main) await bundlePage(join(root, "dist", "provider", "emulator", "page"));

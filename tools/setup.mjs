@@ -1,5 +1,5 @@
 /**
- * Gets a clone ready: dependencies, `dist/`, and with `--engine` a Pulumi engine; what follows that are options of
+ * Gets a clone ready: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; what follows that are options of
  * tools/engine/main.ts, such as `--languages yaml`. Does nothing when all is there.
  * Runs on Node 20 and without dependencies, because it is what installs them.
  */
@@ -27,10 +27,15 @@ const dependencies = {
 };
 const build = {
   stamp: join(stamps, "built"),
-  inputs: ["provider", "schema", "tools/bundle-page.ts", "tsconfig.json", "package.json"].map((name) =>
-    join(root, name),
-  ),
-  outputs: [join(root, "dist", "provider", "emulator", "page", "app.js"), join(binaries, "apichat")],
+  inputs: [
+    ...["provider", "schema", "provider/plugin/schema.json", "tsconfig.json", "package.json"],
+    ...["tools/bundle-page.ts", "tools/bundle-plugin.ts", "tools/licences.ts"],
+  ].map((name) => join(root, name)),
+  outputs: [
+    join(root, "dist", "provider", "emulator", "page", "app.js"),
+    join(root, "plugin", "pulumi-resource-apichat"),
+    join(binaries, "apichat"),
+  ],
 };
 
 /** Is there while npm runs. */
@@ -76,9 +81,11 @@ async function removeDependencies() {
 /** Over the old files, because something may be running from them; what tsc did not write again goes away afterwards. */
 async function compile() {
   const begunMs = Date.now();
-  await withProgress("Compiling dist/: some seconds", async () => {
+  await withProgress("Compiling dist/ and plugin/: some seconds", async () => {
     await execute(join(binaries, "tsc"), ["-p", "tsconfig.json"]);
-    await execute(node, [join(root, "tools", "bundle-page.ts")]);
+    await Promise.all(
+      ["bundle-page.ts", "bundle-plugin.ts"].map((tool) => execute(node, [join(root, "tools", tool)])),
+    );
     // npm links a command only if its file is there, and it was not when npm installed.
     if (!existsSync(join(binaries, "apichat"))) {
       await execute("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);

@@ -7,16 +7,17 @@ import { endWithStdin, printLinesWith } from "../lib/provider-process.js";
 import { Engine } from "./engine.js";
 import { serve } from "./server.js";
 
-const [node = "", script = "", address = "", ...words] = process.argv;
+const [node = "", script = "", first = "", ...words] = process.argv;
 
 async function main(): Promise<void> {
-  if (address === "responder") {
+  if (first === "responder") {
     const { runResponder } = await import("./responder-program.js");
     return runResponder(words);
   }
   endWithStdin();
   startRespondersWith([node, script]);
-  const engine = new Engine(address);
+  // Its own options, such as -v=9, come before the address.
+  const engine = new Engine(words.at(-1) ?? first);
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   // The engine reads this line, and nothing else.
   console.log(await serve(engine));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -115,8 +115,28 @@ describe("The command apichat of the packed tarball", () => {
 
   test("has the licences of what the page's script holds", async () => {
     const folder = join(project, "node_modules", packageJson.name, "dist/provider/emulator/page");
-    expect(await readFile(join(folder, "licenses.txt"), "utf8")).toMatch(/^preact$[^]*^@preact\/signals$/m);
+    expect(await readFile(join(folder, "licenses.txt"), "utf8")).toMatch(/^@preact\/signals$[^]*^preact$/m);
   });
+});
+
+test("the packed tarball has the resource plugin as a folder that the engine can start", async () => {
+  const folder = join(project, "node_modules", packageJson.name);
+  // It needs nothing of the package: not its dependencies either.
+  const alone = join(packed.folder, "plugin");
+  await cp(join(folder, "plugin"), alone, { recursive: true });
+  expect((await readdir(alone)).toSorted()).toEqual([
+    "licenses.txt",
+    "main.js",
+    "package.json",
+    "pulumi-resource-apichat",
+    "pulumi-resource-apichat.cmd",
+  ]);
+  const { stdout, stderr, exitCode } = await execa(join(alone, "pulumi-resource-apichat"), ["127.0.0.1:1"], {
+    input: "",
+    reject: false,
+  });
+  expect([stdout, stderr, exitCode]).toEqual([expect.stringMatching(/^\d+$/), "", 0]);
+  expect(await readdir(join(folder, "dist/provider"))).not.toContain("plugin");
 });
 
 describe("What a Pulumi program loads with the package", () => {

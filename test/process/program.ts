@@ -33,6 +33,8 @@ export interface Program {
 }
 
 export interface ProgramOptions {
+  /** The script to run. Default: that of `apichat`. */
+  script?: string;
   environment?: Record<string, string>;
   /** No file of the process may grow beyond this: a write fails as it does on a full disk. */
   fileLimitKib?: number;
@@ -44,11 +46,11 @@ export interface ProgramOptions {
 /** Starts the program; ended after the tests if it still runs. */
 export function startProgram(
   parameters: readonly string[],
-  { environment = {}, fileLimitKib, stdin, cwd }: ProgramOptions = {},
+  { script = PROGRAM, environment = {}, fileLimitKib, stdin, cwd }: ProgramOptions = {},
 ): Program {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
   const limit = fileLimitKib === undefined ? [] : ["bash", "-c", `ulimit -f ${fileLimitKib}; exec "$0" "$@"`];
-  const [command = "", ...words] = [...limit, process.execPath, PROGRAM, ...parameters];
+  const [command = "", ...words] = [...limit, process.execPath, script, ...parameters];
   const child = spawn(command, words, { env, cwd, stdio: ["pipe", "pipe", "pipe"] });
   child.stdin.end(stdin);
   const closed = new Promise<Pick<Said, "exitCode" | "signal">>((resolve) =>

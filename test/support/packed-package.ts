@@ -12,6 +12,7 @@ const typescriptOfTemplates = "~5.9.0";
 
 /** Fresh projects outside the repository that have the packed tarball. */
 export interface PackedPackage {
+  folder: string;
   /** Installs the tarball, with what a TypeScript program on Pulumi has, and returns the project's folder. */
   install(manager: PackageManager): Promise<string>;
   remove(): Promise<void>;
@@ -30,6 +31,7 @@ export async function packPackage(): Promise<PackedPackage> {
   await execa("npm", ["pack", "--pack-destination", folder], { cwd: repository });
   const tarball = `file:${join(folder, `${packageJson.name}-${packageJson.version}.tgz`)}`;
   return {
+    folder,
     install: async (manager) => {
       const project = join(folder, manager);
       await mkdir(project);

@@ -1,0 +1,41 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { deliverTo } from "../support/responder.ts";
+import { makeWriter } from "./cli-harness.ts";
+import { KEY, makeHome, startProgram, startResponder } from "./program.ts";
+
+/** The bundle, as the engine finds it in the npm package. */
+const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
+
+test("prints its port and nothing else, and ends with the engine, also behind the engine's own options", async () => {
+  const parameters = ["--logtostderr", "-v=9", "127.0.0.1:1"];
+  const said = await startProgram(parameters, { script }).ended;
+  expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
+});
+
+test("runs the responder too, until SIGTERM", async () => {
+  const home = await makeHome();
+  const { child, ended, origin } = await startResponder(home, ["--instance", "one"], { script });
+  expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
+  child.kill("SIGTERM");
+  expect(await ended).toEqual({ exitCode: 0, signal: null, stdout: "", stderr: "" });
+});
+
+test("says why a responder does not start, without its key", async () => {
+  const { configFile } = await makeHome({ port: "none" });
+  const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^error: \S+config\.json: port: /);
+  expect(stderr).not.toContain(KEY);
+});
+
+test("on a Node that is too old it only says so, before it loads the bundle", async () => {
+  const writeFile = await makeWriter();
+  const pretend = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
+  const NODE_OPTIONS = `--import=${await writeFile("pretend.mjs", pretend)}`;
+  const said = await startProgram(["127.0.0.1:1"], { script, environment: { NODE_OPTIONS } }).ended;
+  expect(said).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(said.stderr).toMatch(
+    /^error: pulumi-resource-apichat needs Node \d+\.\d+ or newer, this is 20\.20\.2;.*\n$/,
+  );
+});

@@ -1,0 +1,57 @@
+/** The resource plugin as a folder that needs Node only: `node tools/bundle-plugin.ts` bundles dist/ into plugin/. */
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, type BuildOptions } from "esbuild";
+import { licencesOf } from "./licences.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const sources = join(root, "dist", "provider", "plugin");
+
+/** What the engine looks for in the folder of a plugin; on Windows with ".cmd" behind it. */
+const EXECUTABLE = "pulumi-resource-apichat";
+
+const OPTIONS = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: true,
+  // Errors are known by their names.
+  keepNames: true,
+  // Not a module: an executable without an extension must run on every Node.
+  format: "cjs",
+  platform: "node",
+  legalComments: "none",
+  logLevel: "warning",
+  // Where the package's own files lie; the plugin asks for none of them.
+  logOverride: { "empty-import-meta": "silent" },
+} satisfies BuildOptions;
+
+/** Writes the plugin into a folder. */
+async function bundlePlugin(outFolder: string): Promise<void> {
+  await mkdir(outFolder, { recursive: true });
+  const [{ metafile }] = await Promise.all([
+    build({
+      ...OPTIONS,
+      entryPoints: [join(sources, "main.js")],
+      outfile: join(outFolder, "main.js"),
+      target: "node22.19",
+      metafile: true,
+    }),
+    // An old Node must be able to read the file that says that it is too old.
+    build({
+      ...OPTIONS,
+      entryPoints: [join(sources, "launch.js")],
+      outfile: join(outFolder, EXECUTABLE),
+      external: ["./main.js"],
+      target: "node10",
+    }),
+  ]);
+  await Promise.all([
+    chmod(join(outFolder, EXECUTABLE), 0o755),
+    writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
+    writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),
+    writeFile(join(outFolder, "licenses.txt"), await licencesOf(metafile, root)),
+  ]);
+}
+
+if (import.meta.main) await bundlePlugin(join(root, "plugin"));

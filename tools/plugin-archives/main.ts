@@ -1,0 +1,62 @@
+/** `npm run plugin:pack`: archives of the resource plugin that need no Node. */
+import { stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { withProgress } from "../setup/progress.mjs";
+import { abortOnSignals, runTool } from "../setup/run.mjs";
+import { writeArchive, writeSums } from "./archives.ts";
+import { NoSuchPackage } from "./node-package.ts";
+import { PLATFORMS, platforms, type Platform } from "./platforms.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+const usage = `npm run plugin:pack -- [--platform NAME ...] [--out FOLDER]
+
+Writes the resource plugin for programs on machines without Node: one archive for each platform, as the engine
+downloads it (pluginDownloadURL) or pulumi plugin install --file takes it, and SHA256SUMS. Node's binaries come
+from the npm registry once, about 50 MB each.
+
+  --platform NAME  only this one: ${platforms.join(", ")}
+  --out FOLDER     default: plugin-archives
+  --help           print this`;
+
+const { values } = parseArgs({
+  options: {
+    platform: { type: "string", multiple: true },
+    out: { type: "string", default: join(root, "plugin-archives") },
+    help: { type: "boolean" },
+  },
+});
+
+await runTool(async () => {
+  if (values.help) return console.log(usage);
+  const options = { outFolder: values.out, signal: abortOnSignals() };
+  for (const platform of parsePlatforms(values.platform)) await packFor(platform, options);
+  await writeSums(values.out);
+});
+process.exit();
+
+function parsePlatforms(names: readonly string[] | undefined): Platform[] {
+  const unknown = names?.find((name) => !(name in PLATFORMS));
+  if (unknown === undefined) return (names as Platform[] | undefined) ?? platforms;
+  throw new Error(`--platform: "${unknown}" is not one of ${platforms.join(", ")}`);
+}
+
+/** A platform for which the registry has no Node is skipped, unless it was asked for. */
+async function packFor(
+  platform: Platform,
+  options: { outFolder: string; signal: AbortSignal },
+): Promise<void> {
+  const { name, version } = PLATFORMS[platform];
+  const title = `Packing ${platform}, with Node ${version} (${name})`;
+  try {
+    const path = await withProgress(title, () => writeArchive(platform, options));
+    const { size } = await stat(path);
+    console.log(`${relative(process.cwd(), path)} ${(size / 1e6).toFixed(1)} MB`);
+  } catch (error) {
+    if (!(error instanceof NoSuchPackage) || values.platform) throw error;
+    console.error(`skipped ${platform}: ${error.message}`);
+  }
+}
