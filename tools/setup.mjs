@@ -28,8 +28,14 @@ const dependencies = {
 const build = {
   stamp: join(stamps, "built"),
   inputs: [
-    ...["provider", "schema", "provider/plugin/schema.json", "tsconfig.json", "package.json"],
-    ...["tools/bundle-page.ts", "tools/bundle-plugin.ts", "tools/licences.ts"],
+    "provider",
+    "schema",
+    "provider/plugin/schema.json",
+    "tools/bundle-page.ts",
+    "tools/bundle-plugin.ts",
+    "tools/licences.ts",
+    "tsconfig.json",
+    "package.json",
   ].map((name) => join(root, name)),
   outputs: [
     join(root, "dist", "provider", "emulator", "page", "app.js"),
