@@ -59,4 +59,4 @@ export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): P
 
 /** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
 export const divertLinesToStderr = (): void =>
-  printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));
+  void printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));

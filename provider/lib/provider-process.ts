@@ -60,9 +60,11 @@ export const printLine = (name: string, text: string): void => print("info", nam
 /** As {@link printLine}, what works and should be fixed nevertheless. */
 export const printWarning = (name: string, text: string): void => print("warning", name, text);
 
-/** Prints the lines of the run in another way from now on: stdout of a command is for its result. */
-export function printLinesWith(printer: Printer): void {
+/** Prints the lines of the run in another way from now on: stdout of a command is for its result. Gives the former way. */
+export function printLinesWith(printer: Printer): Printer {
+  const former = print;
   print = printer;
+  return former;
 }
 
 /** Runs `work`, and prints once what is in progress if it takes longer than two seconds. */

@@ -1,16 +1,31 @@
 import { checkSecret, checkUrl, type CheckFailure } from "../lib/checks.js";
-import type { Path, Values } from "./wire.js";
+import { mayHoldQuery } from "../lib/url.js";
+import { configure } from "../webhook/run.js";
+import type { Path, Received, Values } from "./wire.js";
 
 // The configuration of the provider: what resources take that give no `baseUrl` or `apiKey` of their own.
 
 const NAMES = ["baseUrl", "apiKey"];
 
-export const SECRET_CONFIG: readonly Path[] = [["apiKey"]];
+/** The values that are given: an empty text counts as not given. */
+const givenOf = (values: Values): Values =>
+  Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : values[name]]));
 
 /** Finds everything that is wrong. What is not given, a resource may give. */
-export const checkConfig = ({ baseUrl, apiKey }: Values): CheckFailure[] => [
-  ...(baseUrl === undefined ? [] : checkUrl("baseUrl", baseUrl, "https://platform.example/acme/apichat")),
-  ...(apiKey === undefined ? [] : checkSecret("apiKey", apiKey, "copy it again from the platform's support")),
+export function checkConfig(values: Values): CheckFailure[] {
+  const { baseUrl, apiKey } = givenOf(values);
+  return [
+    ...(baseUrl === undefined ? [] : checkUrl("baseUrl", baseUrl, "https://platform.example/acme/apichat")),
+    ...(apiKey === undefined
+      ? []
+      : checkSecret("apiKey", apiKey, "copy it again from the platform's support")),
+  ];
+}
+
+/** What is secret beside what the engine has marked. */
+export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
+  ["apiKey"],
+  ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),
 ];
 
 /**
@@ -20,10 +35,22 @@ export const checkConfig = ({ baseUrl, apiKey }: Values): CheckFailure[] => [
 export const changedConfig = (olds: Values, news: Values): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
-/** The configuration by the names of a stack's configuration. An empty text counts as not given. */
-export const toStackConfig = (values: Values): { get(key: string): string | undefined } => ({
-  get: (key) => {
-    const value = values[key.replace(/^apichat:/, "")];
-    return typeof value === "string" ? value : undefined;
-  },
-});
+let secretBaseUrl: unknown;
+
+/** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
+const DEFAULT_PROVIDER = /^default(_|$)/;
+
+/** Takes the configuration of a provider. */
+export function configureProvider({ values, secrets }: Received, name: string): void {
+  const { baseUrl, apiKey } = givenOf(values);
+  secretBaseUrl = secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined;
+  const config = { "apichat:baseUrl": baseUrl, "apichat:apiKey": apiKey } as Record<
+    string,
+    string | undefined
+  >;
+  configure({ config: { get: (key) => config[key] }, isExplicit: !DEFAULT_PROVIDER.test(name) });
+}
+
+/** Whether a base URL is to be hidden: check takes the one of the configuration over, into what is stored. */
+export const isSecretBaseUrl = (baseUrl: unknown): boolean =>
+  mayHoldQuery(baseUrl) || baseUrl === secretBaseUrl;

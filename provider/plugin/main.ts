@@ -19,8 +19,9 @@ async function main(): Promise<void> {
   // Its own options, such as -v=9, come before the address.
   const engine = new Engine(words.at(-1) ?? first);
   printLinesWith((kind, _name, text) => engine.log(kind, text));
+  const { port } = await serve(engine);
   // The engine reads this line, and nothing else.
-  console.log(await serve(engine));
+  console.log(port);
 }
 
 main().catch((error: unknown) => {

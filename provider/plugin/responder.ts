@@ -1,80 +1,124 @@
-import { fail, isUnknown, UNKNOWN, type CheckFailure, type RawInputs } from "../lib/checks.js";
+import { isDeepStrictEqual } from "node:util";
+import { ApiChatError } from "../errors/index.js";
+import { orAborted } from "../lib/abort.js";
+import {
+  fail,
+  isUnknown,
+  kindOf,
+  UNKNOWN,
+  WORKSPACE_NAME,
+  type CheckFailure,
+  type RawInputs,
+} from "../lib/checks.js";
 import { defaultPath, HEALTH_PATH, mayHoldQuery, toWirePath } from "../lib/url.js";
-import { instanceKeyOf, joinUrl, originOf, portOfId } from "../handshake-responder/addresses.js";
+import { choosePort, instanceKeyOf, joinUrl, originOf, portOfId } from "../handshake-responder/addresses.js";
 import type { ProcessInputs, ProcessState } from "../handshake-responder/inputs.js";
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
+import { refuseOthers } from "./schema.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. The npm package has it as the component `HandshakeResponder`. */
 export const responder: PluginResource = {
   check: async (call, olds, news) => {
-    const mixed = checkForm(news);
-    if (mixed.length > 0) return { inputs: news, failures: mixed };
-    const { inputs, failures } = await ResponderProcess.check(olds, toProcess(call, news));
-    return { inputs: failures.length > 0 ? news : fromProcess(inputs, news), failures };
+    const failures = checkForm(news);
+    if (failures.length > 0) return { inputs: news, failures };
+    const checked = await ResponderProcess.check(olds, toProcess(call, news));
+    return checked.failures.length > 0
+      ? { inputs: news, failures: checked.failures }
+      : { inputs: fromProcess(checked.inputs, news), failures };
   },
 
-  diff: async (call, id, state, news) =>
-    (await ResponderProcess.diff(id, toState(call, state), toInputs(call, news))).changed,
+  diff: async (call, id, state, news) => {
+    const { changed } = await ResponderProcess.diff(id, toState(call, state), toInputs(call, news));
+    const isOfWorkspace = (name: string): boolean => OF_WORKSPACES.includes(name);
+    if (!changed.some(isOfWorkspace)) return changed;
+    const inThisForm = OF_WORKSPACES.filter((name) => !isDeepStrictEqual(state[name], news[name]));
+    return [...changed.filter((name) => !isOfWorkspace(name)), ...inThisForm];
+  },
 
+  // At the end of the run nobody waits: a process that starts or ends meanwhile is found by the next `up`.
   create: async (call, inputs) => {
-    const { id, outs } = await ResponderProcess.create(toInputs(call, inputs));
+    const { id, outs } = await orAborted(ResponderProcess.create(toInputs(call, inputs)), call.signal);
     return { id, outs: toOuts(outs, inputs) };
   },
 
   update: async (call, id, state, news) => {
-    const { outs } = await ResponderProcess.update(id, toState(call, state), toInputs(call, news));
-    return toOuts(outs, news);
+    const updated = ResponderProcess.update(id, toState(call, state), toInputs(call, news));
+    return toOuts((await orAborted(updated, call.signal)).outs, news);
   },
 
   read: async (call, id, state) => {
-    if (state === undefined) throw new Error("a responder cannot be read by its id: declare it as a new one");
-    const seen = await ResponderProcess.read(id, toState(call, state));
+    if (state === undefined) throw unreadable();
+    const seen = await orAborted(ResponderProcess.read(id, toState(call, state)), call.signal);
     return "id" in seen ? { id, outs: toOuts(seen.props, state) } : undefined;
   },
 
-  delete: (call, id, state) => ResponderProcess.delete(id, toState(call, state)),
+  delete: (call, id, state) => orAborted(ResponderProcess.delete(id, toState(call, state)), call.signal),
 
   previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf(inputs), pid: UNKNOWN }),
 
   previewUpdate: async (_call, id, state, news) => ({
     ...news,
-    ...addressesOf({ ...news, port: news["port"] ?? portOfId(id) }),
+    ...addressesOf({ ...news, port: choosePort(news["port"] as number | undefined, portOfId(id)) }),
     pid: state["pid"],
   }),
 
   secretsIn: ({ forwardTo, workspaces }) => [
     ...(mayHoldQuery(forwardTo) ? [["forwardTo"]] : []),
     ...entriesOf(workspaces)
-      .filter(([, workspace]) => mayHoldQuery(workspace["forwardTo"]))
+      .filter(([, workspace]) => isObject(workspace) && mayHoldQuery(workspace["forwardTo"]))
       .map(([name]) => ["workspaces", name, "forwardTo"]),
   ],
 };
 
+const unreadable = (): ApiChatError =>
+  new ApiChatError("invalid_config", "a responder cannot be read by its id: declare it as a new one", {
+    operation: "responder",
+  });
+
 /** The workspace of the short form. */
 const ONLY = "default";
 const OF_WORKSPACE = ["verificationKeys", "subject", "path", "forwardTo"];
+/** Where both forms describe workspaces. */
+const OF_WORKSPACES = ["workspaces", ...OF_WORKSPACE];
 
-/** A workspace is described in one place. */
-const checkForm = (news: Values): CheckFailure[] =>
-  OF_WORKSPACE.filter((name) => !isShort(news) && name in news).map((name) =>
+/** A workspace is described in one place, as an object. What its values may be, the lifecycle checks. */
+function checkForm(news: Values): CheckFailure[] {
+  if (isShort(news)) return [];
+  const mixed = OF_WORKSPACE.filter((name) => name in news).map((name) =>
     fail(`${name}: is for a responder of one workspace; with workspaces, write it into one of them`),
   );
+  return [...mixed, ...checkObject("workspaces", news["workspaces"]), ...checkWorkspaces(news["workspaces"])];
+}
+
+const checkWorkspaces = (workspaces: unknown): CheckFailure[] =>
+  entriesOf(workspaces).flatMap(([name, workspace]) => {
+    // What is no name may be a key in the wrong place.
+    const field = `workspaces.${WORKSPACE_NAME.test(name) ? name : "*"}`;
+    const given = isObject(workspace) ? Object.keys(workspace) : [];
+    return [...checkObject(field, workspace), ...refuseOthers(given, OF_WORKSPACE, `${field}: `)];
+  });
+
+const checkObject = (field: string, value: unknown): CheckFailure[] =>
+  isObject(value) || value === UNKNOWN
+    ? []
+    : [fail(`${field}: must be an object, got ${kindOf(value)}; write { acme: { verificationKeys } }`)];
+
+const isObject = (value: unknown): value is Values =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isShort = (inputs: Values): boolean => !("workspaces" in inputs);
 
-const entriesOf = (workspaces: unknown): [string, Values][] =>
-  typeof workspaces === "object" && workspaces !== null
-    ? (Object.entries(workspaces as Values) as [string, Values][])
-    : [];
+const entriesOf = (workspaces: unknown): [string, unknown][] =>
+  isObject(workspaces) ? Object.entries(workspaces) : [];
 
 /** Both forms as one, with the default paths. */
 function workspacesOf(inputs: Values): [string, Values][] {
   if (isShort(inputs)) return [[ONLY, { path: "/", ...pick(inputs, OF_WORKSPACE) }]];
   return entriesOf(inputs["workspaces"]).map(([name, given]) => [
     name,
-    { path: defaultPath(name), ...given },
+    isObject(given) ? { path: defaultPath(name), ...given } : { path: UNKNOWN, verificationKeys: UNKNOWN },
   ]);
 }
 

@@ -1,5 +1,6 @@
 import schema from "./schema.json" with { type: "json" };
 import { didYouMean, fail, type CheckFailure } from "../lib/checks.js";
+import { isPlainName } from "../lib/validate.js";
 import type { Path, Values } from "./wire.js";
 
 /** What is read here of the shape of a Pulumi schema. */
@@ -44,8 +45,19 @@ const typeOf = (reference = ""): Path[] =>
 /** A misspelt input would be a setting that does nothing. What check itself has added before comes back in an import. */
 export function checkNames(token: string, olds: Values, news: Values): CheckFailure[] {
   const names = Object.keys(resources[token]?.inputProperties ?? {});
-  const known = new Set([...names, ...Object.keys(olds)]);
-  const unknown = Object.keys(news).filter((name) => !known.has(name) && !name.startsWith("__"));
-  const accepted = `the inputs are ${names.join(", ")}`;
-  return unknown.map((name) => fail(`no such input: ${name}${didYouMean(name, names)}; ${accepted}`));
+  const given = Object.keys(news).filter((name) => !(name in olds) && !name.startsWith("__"));
+  return refuseOthers(given, names);
 }
+
+/** What is no plain name may be a value in the wrong place, and is not shown. */
+export const refuseOthers = (
+  given: readonly string[],
+  accepted: readonly string[],
+  where = "",
+): CheckFailure[] =>
+  given
+    .filter((name) => !accepted.includes(name))
+    .map((name) => {
+      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
+      return fail(`${where}no such input${shown}; the inputs are ${accepted.join(", ")}`);
+    });

@@ -4,11 +4,11 @@ import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
-import { anySignal, LONGEST_TIMER_MS } from "../lib/abort.js";
-import type { CheckFailure } from "../lib/checks.js";
+import { anySignal, LONGEST_TIMER_MS, NEVER } from "../lib/abort.js";
+import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
-import { configure } from "../webhook/run.js";
-import { changedConfig, checkConfig, SECRET_CONFIG, toStackConfig } from "./config.js";
+import { createRedactor } from "../lib/redact.js";
+import { changedConfig, checkConfig, configureProvider, secretsOfConfig } from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import { getApiChatWebhook } from "./get-webhook.js";
@@ -17,7 +17,7 @@ import { responder } from "./responder.js";
 import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
 import { verificationKey } from "./verification-key.js";
 import { webhook } from "./webhook.js";
-import { receive, send, type Path, type Values } from "./wire.js";
+import { receive, send, type Path, type Received, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:ApiChatWebhook": webhook,
@@ -48,13 +48,13 @@ type Service = Pick<
 /** The largest message, in bytes: as much as the engine takes. */
 const LARGEST_MESSAGE = 400 * 1024 * 1024;
 
-/** Serves an engine on a port of this machine, and gives the port. */
-export function serve(engine: Engine): Promise<number> {
+/** Serves an engine on a port of this machine. */
+export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": LARGEST_MESSAGE });
   server.addService(services.ResourceProviderService, { ...createService(engine) });
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
-      error ? reject(error) : resolve(port),
+      error ? reject(error) : resolve({ port, stop: () => server.forceShutdown() }),
     );
   });
 }
@@ -69,12 +69,13 @@ function createService(engine: Engine): Service {
     work: (request: Request, target: Target) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
     answer(async (request) => {
+      const target = targetOf(request);
       const limit = limitOf(request, operation);
-      const target = targetOf(request, anySignal(run.signal, limit.signal));
+      target.call.signal = anySignal(run.signal, limit.signal);
       try {
         return await engine.serve(target.call.urn, () => work(request, target));
       } catch (error) {
-        throw toServiceError(error, target.call.name, (outs) => sendOuts(target, outs, []));
+        throw toServiceError(error, target.call.name, (outs) => sendOuts(target, outs, givenIn(request)));
       } finally {
         limit.clear();
       }
@@ -90,8 +91,9 @@ function createService(engine: Engine): Service {
     getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
 
     checkConfig: answer(async (request: messages.CheckRequest) => {
-      const { values, secrets } = receive(request.getNews());
-      return toCheckResponse(values, checkConfig(values), [...SECRET_CONFIG, ...secrets]);
+      const given = receive(request.getNews());
+      const secrets = [...secretsOfConfig(given.values), ...given.secrets];
+      return toCheckResponse(given, { inputs: given.values, failures: checkConfig(given.values), secrets });
     }),
     diffConfig: answer(async (request: messages.DiffRequest) => {
       const olds = receive(request.getOldInputs() ?? request.getOlds()).values;
@@ -99,23 +101,23 @@ function createService(engine: Engine): Service {
       return toDiffResponse(changedConfig(olds, news), olds, news);
     }),
     configure: answer(async (request: messages.ConfigureRequest) => {
-      configure({ config: toStackConfig(receive(request.getArgs()).values) });
+      configureProvider(receive(request.getArgs()), request.getName() ?? "default");
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
 
-    check: ofResource("check", async (request: messages.CheckRequest, { token, resource, call }) => {
+    check: ofResource("check", async (request: messages.CheckRequest, target) => {
       const olds = receive(request.getOlds()).values;
-      const { values, secrets } = receive(request.getNews());
-      const misspelt = checkNames(token, olds, values);
-      if (misspelt.length > 0) return toCheckResponse(values, misspelt, secrets);
-      const { inputs, failures } = await resource.check(call, olds, values);
-      return toCheckResponse(inputs, failures, secretsOf({ token, resource }, inputs, secrets));
+      const given = receive(request.getNews());
+      const misspelt = checkNames(target.token, olds, given.values);
+      const { inputs, failures } = await target.resource.check(target.call, olds, given.values);
+      const secrets = secretsOf(target, inputs, given.secrets);
+      return toCheckResponse(given, { inputs, failures: [...misspelt, ...failures], secrets });
     }),
     diff: ofResource("check", async (request: messages.DiffRequest, { resource, call }) => {
       const olds = receive(request.getOlds()).values;
       const news = receive(request.getNews()).values;
       const changed = await resource.diff(call, request.getId(), olds, news);
-      const counted = changed.filter((name) => !request.getIgnorechangesList().includes(name));
+      const counted = [...new Set(changed)].filter((name) => !request.getIgnorechangesList().includes(name));
       return toDiffResponse(counted, receive(request.getOldInputs()).values, news);
     }),
     create: ofResource("set-webhook", async (request: messages.CreateRequest, target) => {
@@ -187,7 +189,11 @@ async function settle<Response>(work: Promise<Response>, callback: sendUnaryData
 interface ResourceRequest {
   getUrn(): string;
   getTimeout?(): number;
+  getProperties?(): Struct | undefined;
+  getNews?(): Struct | undefined;
 }
+
+type Struct = ReturnType<typeof send>;
 
 /** The resource that a request concerns. */
 interface Target {
@@ -197,7 +203,7 @@ interface Target {
 }
 
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
-function targetOf(request: ResourceRequest, signal: AbortSignal): Target {
+function targetOf(request: ResourceRequest): Target {
   const urn = request.getUrn();
   const [start = "", project = "", types = "", ...name] = urn.split("::");
   const token = types.split("$").at(-1) ?? "";
@@ -205,7 +211,8 @@ function targetOf(request: ResourceRequest, signal: AbortSignal): Target {
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
   const stack = start.split(":").at(-1) ?? "";
   const limitSeconds = request.getTimeout?.() || undefined;
-  return { token, resource, call: { urn, project, stack, name: name.join("::"), signal, limitSeconds } };
+  const call = { urn, project, stack, name: name.join("::"), signal: NEVER, limitSeconds };
+  return { token, resource, call };
 }
 
 /** Aborts at the time that `customTimeouts` gives, if it gives one. */
@@ -226,25 +233,29 @@ function limitOf(
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
-function secretsOf(
-  { token, resource }: Omit<Target, "call">,
-  values: object,
-  given: readonly Path[],
-): Path[] {
-  return [...secretPathsOf(token), ...resource.secretsIn(values as Values), ...given];
-}
+const secretsOf = ({ token, resource }: Target, values: object, given: readonly Path[]): Path[] => [
+  ...secretPathsOf(token),
+  ...resource.secretsIn(values as Values),
+  ...given,
+];
 
-const sendOuts = (target: Target, outs: object, given: readonly Path[]): ReturnType<typeof send> =>
+const sendOuts = (target: Target, outs: object, given: readonly Path[]): Struct =>
   send(outs, secretsOf(target, outs, given));
 
+/** What the program has marked as secret in the request of a create or an update. */
+const givenIn = (request: ResourceRequest): Path[] =>
+  receive(request.getNews?.() ?? request.getProperties?.()).secrets;
+
+/** No failure shows what the program has marked as secret, whichever property it is: two may be mixed up. */
 function toCheckResponse(
-  inputs: object,
-  failures: readonly CheckFailure[],
-  secrets: readonly Path[],
+  given: Received,
+  { inputs, failures, secrets }: CheckResult<object> & { secrets: readonly Path[] },
 ): messages.CheckResponse {
-  const list = failures.map(({ property, reason }) =>
-    new messages.CheckFailure().setProperty(property).setReason(reason),
-  );
+  const redact = failures.length > 0 ? createRedactor(given.secretTexts) : String;
+  const list = failures.map(({ property, reason }) => {
+    const isSecret = secrets.some(([name]) => name === property);
+    return new messages.CheckFailure().setProperty(isSecret ? "" : property).setReason(redact(reason));
+  });
   return new messages.CheckResponse().setInputs(send(inputs, secrets)).setFailuresList(list);
 }
 

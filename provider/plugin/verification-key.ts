@@ -41,7 +41,8 @@ export const verificationKey: PluginResource = {
 
   previewUpdate: async (call, _id, state, news) => {
     const { current = UNKNOWN, others } = decideNextKeys(toState(call, state), toInputs(call, news));
-    return { ...news, current, keys: current === UNKNOWN ? UNKNOWN : [current, ...others] };
+    const isKnown = current !== UNKNOWN && news["keep"] !== UNKNOWN;
+    return { ...news, current, keys: isKnown ? [current, ...others] : UNKNOWN };
   },
 
   secretsIn: () => [],

@@ -14,6 +14,7 @@ import {
 } from "../webhook/contract.js";
 import { createWebhook, deleteWebhook, previewCreate, updateWebhook } from "../webhook/lifecycle.js";
 import { importWebhook, readWebhook } from "../webhook/observe.js";
+import { isSecretBaseUrl } from "./config.js";
 import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
 import type { Path, Values } from "./wire.js";
 
@@ -25,9 +26,8 @@ export const webhook: PluginResource = {
     const { inputs, problems, warnings } = checkWebhook({ ...given, name });
     for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
     if (isKeyMissing) printWarning(name, WRITE_KEY);
-    const key = news["webhookVerificationKey"];
-    const { name: _, ...checked } = { ...inputs, webhookVerificationKey: key };
-    return { inputs: checked, failures: toFailures(problems, SECRET_INPUTS) };
+    const checked = isKeyMissing ? { ...inputs, webhookVerificationKey: IMPORTED_KEY } : inputs;
+    return { inputs: toStored(checked), failures: toFailures(problems, SECRET_INPUTS) };
   },
 
   /** A state of the dynamic provider holds its source: update takes it out. */
@@ -67,7 +67,7 @@ export const webhook: PluginResource = {
     const isHidden = mayHoldQuery(webhookUrl) || webhookVerificationKey === IMPORTED_KEY;
     return [
       ...(mayHoldQuery(webhookUrl) ? [["webhookUrl"]] : []),
-      ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),
+      ...(isSecretBaseUrl(baseUrl) ? [["baseUrl"]] : []),
       ...(isHidden ? [["applied"]] : []),
     ] satisfies Path[];
   },
@@ -76,10 +76,10 @@ export const webhook: PluginResource = {
 const WRITE_KEY =
   "webhookVerificationKey is not known, because an import takes no key out of an answer: write the key that is registered, before anything else is changed";
 
-/** An import leaves {@link IMPORTED_KEY} for the key. It passes while nothing else changes, because nothing is set then. */
+/** An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook stays as it is, because nothing is set then. */
 const isImportUnchanged = (olds: Values, news: Values): boolean =>
   news["webhookVerificationKey"] === IMPORTED_KEY &&
-  ["webhookVerificationKey", "webhookUrl"].every((name) => (olds[name] ?? news[name]) === news[name]);
+  ["webhookVerificationKey", "webhookUrl"].every((name) => olds[name] === news[name]);
 
 const toInputs = ({ name }: ResourceCall, inputs: Values): WebhookInputs =>
   ({ ...inputs, name }) as unknown as WebhookInputs;

@@ -1,5 +1,5 @@
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
-import { isUnknown, UNKNOWN } from "../lib/checks.js";
+import { UNKNOWN } from "../lib/checks.js";
 
 // How the engine writes property values: protobuf structs, in which a secret and an unknown value are marked.
 
@@ -27,49 +27,61 @@ export interface Received {
   values: Values;
   /** Where the engine marked a secret. */
   secrets: Path[];
+  /** The texts in those. */
+  secretTexts: string[];
 }
 
 /** Takes the marks off. A property that is null counts as not given. */
 export function receive(struct: protobuf.Struct | undefined): Received {
-  const secrets: Path[] = [];
-  const values = (takeMarks(struct?.toJavaScript() ?? {}, [], secrets) ?? {}) as Values;
-  return { values, secrets };
+  const received: Received = { values: {}, secrets: [], secretTexts: [] };
+  received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as Values;
+  return received;
 }
 
-function takeMarks(value: unknown, path: Path, secrets: Path[]): unknown {
+function takeMarks(value: unknown, path: Path, received: Received): unknown {
   if (typeof value === "string") return UNKNOWNS.has(value) ? UNKNOWN : value;
   if (value === null) return undefined;
-  if (Array.isArray(value)) return value.map((one) => takeMarks(one, path, secrets));
+  // An item stays in its place.
+  if (Array.isArray(value)) return value.map((item) => takeMarks(item, path, received) ?? null);
   if (typeof value !== "object") return value;
   if (SIGNATURE in value && value[SIGNATURE] === SECRET) {
-    secrets.push(path);
-    return takeMarks((value as Values)["value"], path, secrets);
+    const secret = takeMarks((value as Values)["value"], path, received);
+    received.secrets.push(path);
+    received.secretTexts.push(...textsIn(secret));
+    return secret;
   }
-  const entries = Object.entries(value).map(([name, one]) => [
+  const entries = Object.entries(value).map(([name, inner]) => [
     name,
-    takeMarks(one, [...path, name], secrets),
+    takeMarks(inner, [...path, name], received),
   ]);
-  return Object.fromEntries(entries.filter(([, one]) => one !== undefined));
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-/** Marks what is secret: whatever lies at one of these paths. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** Marks what is secret: whatever lies at one of these paths. Items of a list have the path of the list. */
 export function send(values: object, secrets: readonly Path[] = []): protobuf.Struct {
-  return protobuf.Struct.fromJavaScript(putMarks(values, [], secrets) as never);
+  return protobuf.Struct.fromJavaScript(putMarks(values, secrets) as never);
 }
 
-function putMarks(value: unknown, path: Path, secrets: readonly Path[]): unknown {
-  if (path.length > 0 && secrets.some((secret) => matches(secret, path))) {
-    return { [SIGNATURE]: SECRET, value: putMarks(value, [], []) };
-  }
-  if (Array.isArray(value)) return value.map((one) => putMarks(one, path, secrets));
+/** The paths begin at the value. */
+function putMarks(value: unknown, secrets: readonly Path[]): unknown {
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
-  return Object.fromEntries(entries.map(([name, one]) => [name, putMarks(one, [...path, name], secrets)]));
+  if (Array.isArray(value)) return value.map((item) => putMarks(item, secrets));
+  const byName = Map.groupBy(
+    secrets.filter((path) => path.length > 0),
+    ([name]) => name,
+  );
+  const ofAny = byName.get("*") ?? [];
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(
+    entries.map(([name, inner]) => {
+      const paths = [...(byName.get(name) ?? []), ...ofAny].map((path) => path.slice(1));
+      const isSecret = paths.some((path) => path.length === 0);
+      return [name, isSecret ? { [SIGNATURE]: SECRET, value: putMarks(inner, []) } : putMarks(inner, paths)];
+    }),
+  );
 }
-
-const matches = (pattern: Path, path: Path): boolean =>
-  pattern.length === path.length && pattern.every((name, index) => name === "*" || name === path[index]);
-
-/** Whether a preview does not know a value, or anything in it. */
-export const holdsUnknown = (value: unknown): boolean =>
-  typeof value === "object" && value !== null ? Object.values(value).some(holdsUnknown) : isUnknown(value);

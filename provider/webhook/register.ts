@@ -8,6 +8,7 @@ import { isSameUrl, printUrl } from "../lib/url.js";
 import {
   DEFAULT_PREFLIGHT,
   IMPORTED_KEY,
+  KEY_DRIFTED,
   VERIFIED,
   expectedUrl,
   readySecondsOf,
@@ -52,10 +53,13 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   return confirmUntilVerified(options, answer, deadline);
 }
 
-/** An import leaves no key that could be set. */
-function requireKey({ webhookVerificationKey }: WebhookInputs): void {
-  if (webhookVerificationKey !== IMPORTED_KEY) return;
-  const text = "is not known after an import; write the key that is registered, or a new one";
+/** An import leaves no key that could be set, and a refresh that saw another key neither, if ignoreChanges holds on to it. */
+function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
+  if (key !== IMPORTED_KEY && key !== KEY_DRIFTED) return;
+  const text =
+    key === IMPORTED_KEY
+      ? "is not known after an import; write the key that is registered, or a new one"
+      : "is not known, because the service holds another key; take it out of ignoreChanges, and the program's is set";
   throw new ApiChatError("invalid_config", "", {
     operation: "set-webhook",
     problems: [{ field: "webhookVerificationKey", text }],

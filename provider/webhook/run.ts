@@ -3,7 +3,6 @@ import { ApiChatError } from "../errors/index.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
 import {
   SETTINGS,
-  findApiKey,
   findBaseUrl,
   isOurs,
   settingMissing,
@@ -121,25 +120,33 @@ export function forgetManaged(): void {
 /** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
 export interface ConfigureRequest {
   config: { get(key: string): string | undefined };
+  /** It is that of a provider which the program declares, so it counts as an argument: the environment comes after it. */
+  isExplicit?: boolean;
 }
 
-let config: ConfigureRequest["config"] | undefined;
+let configured: ConfigureRequest | undefined;
 
 /**
  * Takes the stack's configuration. One assignment, because the SDK hands out the provider before it waits for this, and a
  * read may come first.
  */
 export function configure(request: ConfigureRequest): void {
-  config = request.config;
+  configured = request;
 }
 
-const readConfig = (key: string): string | undefined => config?.get(key);
+const readConfig = (key: string): string | undefined => configured?.config.get(key);
 
 /** As {@link findBaseUrl}, of this run. */
 export const defaultBaseUrl = (): string | undefined => findBaseUrl(readConfig);
 
-/** As {@link findApiKey}, of this run. */
-export const defaultApiKey = (): string | undefined => findApiKey(readConfig);
+/** The API keys of who names none, the one to take first. */
+function defaultApiKeys(): (string | undefined)[] {
+  const keys = [process.env[SETTINGS.apiKey.environment], readConfig(SETTINGS.apiKey.config)];
+  return configured?.isExplicit ? keys.toReversed() : keys;
+}
+
+/** The API key of who names none. */
+export const defaultApiKey = (): string | undefined => defaultApiKeys().find(Boolean);
 
 /** The one API key to write with: the program's, or the default. */
 export function apiKeyFor(apiKey: string | undefined): string {
@@ -149,19 +156,14 @@ export function apiKeyFor(apiKey: string | undefined): string {
 }
 
 /**
- * The API keys to read and delete with, most likely first: the recorded one, the environment's, the configuration's, and
- * the one that the program of this run declares. After a rotation only some of them are good.
+ * The API keys to read and delete with, most likely first: the recorded one, those of the environment and the
+ * configuration, and the one that the program of this run declares. After a rotation only some of them are good.
  */
 export function apiKeyCandidates(state: WebhookState): string[] {
   const declared = declaredFor(state);
   const isHere =
     declared !== undefined && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
-  const keys = [
-    state.apiKey,
-    process.env[SETTINGS.apiKey.environment],
-    readConfig(SETTINGS.apiKey.config),
-    isHere ? declared.apiKey : undefined,
-  ];
+  const keys = [state.apiKey, ...defaultApiKeys(), isHere ? declared.apiKey : undefined];
   const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
   if (found.length === 0) throw settingMissing("apiKey");
   return found;
