@@ -4,13 +4,15 @@ import { parseArgs } from "node:util";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { exportLine } from "./environment.ts";
 import { languages, parseLanguages, prepareHosts } from "./languages.ts";
+import { preparePythonSdk } from "../sdk/python.ts";
 import { resolveEngine } from "./resolve.ts";
 
 const usage = `npm run engine -- [--languages LIST] [--json]
 
 Finds a Pulumi engine, or builds one, and prints the path of its pulumi.
 
-  --languages LIST  also the hosts of these languages beside Node.js: ${languages.join(", ")}, with commas between them, or all
+  --languages LIST  also the hosts of these languages beside Node.js: ${languages.join(", ")}, with commas between them, or all;
+                    python brings an environment with the SDK, for the tests
   --json            print all that is known of the engine
   --help            print this`;
 
@@ -24,6 +26,7 @@ await runTool(async () => {
   const signal = abortOnSignals();
   const engine = await resolveEngine({ signal });
   await prepareHosts(engine, wanted, { signal });
+  if (wanted.includes("python")) await preparePythonSdk(engine, signal);
   console.log(values.json ? JSON.stringify(engine) : engine.command);
   // On stderr: scripts read the path.
   if (engine.source !== "path") console.error(exportLine(engine));

@@ -57,22 +57,39 @@ export async function preparePackages(
   const title = `Installing ${name} with pip: about half a minute, once per machine`;
   await withLock(`${folder}.lock`, signal, () =>
     runIfDue(step, () =>
-      withProgress(title, async (update) => {
-        const pip = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
-        const onLine = (line: string): void => update(line.slice(0, 70));
-        try {
-          await run(command, ["-m", "venv", "--clear", folder], { env, signal });
-          await run(python, [...pip, "-r", requirementsFile], { env, signal, onLine });
-        } catch (error) {
-          if (!(error instanceof CommandError)) throw error;
-          throw new Error(
-            `${name} could not be installed: ${error.message}\nIs PyPI reachable? ` +
-              "pip takes another index from PIP_INDEX_URL.",
-            { cause: error },
-          );
-        }
-      }),
+      withProgress(title, (update) =>
+        makeEnvironment({ command, folder, packages: ["-r", requirementsFile], env, signal, update }),
+      ),
     ),
   );
   return python;
+}
+
+interface EnvironmentOptions {
+  /** The Python that makes it. */
+  command: string;
+  folder: string;
+  /** What `pip install` is given. */
+  packages: readonly string[];
+  env: NodeJS.ProcessEnv;
+  signal: AbortSignal;
+  update: (detail: string) => void;
+}
+
+/** Makes a virtual environment with packages. Throws with the end of pip's output if they cannot be installed. */
+export async function makeEnvironment(options: EnvironmentOptions): Promise<void> {
+  const { command, folder, packages, env, signal, update } = options;
+  const pip = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check"];
+  const onLine = (line: string): void => update(line.slice(0, 70));
+  try {
+    await run(command, ["-m", "venv", "--clear", folder], { env, signal });
+    await run(join(folder, "bin", "python"), [...pip, ...packages], { env, signal, onLine });
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new Error(
+      `${packages.join(" ")} could not be installed: ${error.message}\nIs PyPI reachable? ` +
+        "pip takes another index from PIP_INDEX_URL.",
+      { cause: error },
+    );
+  }
 }
