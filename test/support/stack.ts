@@ -39,7 +39,7 @@ interface StateResource {
 
 const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
 
-const engine = await resolveEngine();
+export const engine = await resolveEngine();
 const pulumiCommand = await PulumiCommand.get({ root: join(engine.directory, ".."), skipVersionCheck: true });
 
 export async function createBackend(): Promise<Backend> {
