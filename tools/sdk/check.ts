@@ -7,9 +7,6 @@ import { findPython, oldestPython } from "../openapi/environment.ts";
 import { run } from "../setup/run.mjs";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
 
-/** What can be published: a wheel, a tarball. */
-const packages = join(sdkFolder, "packages");
-
 interface Check {
   /** What is done, and how long that takes on two cores. */
   title: string;
@@ -31,14 +28,15 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
         run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
       const pip = (...args: string[]): Promise<string> =>
         inVenv("pip", ...args, "--no-input", "--disable-pip-version-check");
-      await pip("wheel", "--no-deps", "--wheel-dir", packages, join(sdkFolder, "python"));
-      const wheel = await packageOf(".whl");
-      await pip("install", "mypy", join(packages, wheel));
+      const sdk = join(sdkFolder, "python");
+      await pip("wheel", "--no-deps", "--wheel-dir", join(sdk, "dist"), sdk);
+      const wheel = await packageIn(sdk);
+      await pip("install", "mypy", wheel);
       // Each is a main program of its own.
       for (const program of await programsIn("examples/python", "__main__.py")) {
         await inVenv("mypy", "--strict", program);
       }
-      return `sdk/packages/${wheel} installs, and the examples pass mypy --strict`;
+      return `${wheel} installs, and the examples pass mypy --strict`;
     },
   },
   go: {
@@ -58,9 +56,11 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
       await run("tsc", ["-p", sdk], options);
       await copyFile(join(sdk, "package.json"), join(sdk, "bin", "package.json"));
       await copyFile(join(sdk, "README.md"), join(sdk, "bin", "README.md"));
-      await mkdir(packages, { recursive: true });
-      await run("npm", ["pack", "--pack-destination", packages], { ...options, cwd: join(sdk, "bin") });
-      return `sdk/packages/${await packageOf(".tgz")} is packed`;
+      await mkdir(join(sdk, "dist"));
+      const cwd = join(sdk, "bin");
+      await run("npm", ["pack", "--pack-destination", join(sdk, "dist")], { ...options, cwd });
+      await run("node", ["-e", "require(process.argv[1]).Provider.name", cwd], options);
+      return `${await packageIn(sdk)} is packed`;
     },
   },
   java: {
@@ -73,10 +73,11 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   },
 };
 
-async function packageOf(ending: string): Promise<string> {
-  const name = (await readdir(packages)).find((one) => one.endsWith(ending));
-  if (name === undefined) throw new Error(`nothing was packed into ${packages}`);
-  return name;
+/** What was packed into the `dist` of an SDK. */
+async function packageIn(sdk: string): Promise<string> {
+  const [name, ...others] = await readdir(join(sdk, "dist"));
+  if (name === undefined || others.length > 0) throw new Error(`${sdk}/dist: not one package is there`);
+  return join(sdk, "dist", name);
 }
 
 async function programsIn(folder: string, file: string): Promise<string[]> {

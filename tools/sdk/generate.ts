@@ -60,7 +60,7 @@ async function runGenerator(language: SdkLanguage, folder: string, signal: Abort
   const bin = await resolveGoTools({
     name: "sdk-generator",
     title:
-      "Building the generator of SDKs with Go: some seconds after the engine's own build, else 1 to 3 minutes, once per machine",
+      "Building the generator of SDKs with Go: some seconds after the engine's own build, else 1 to 4 minutes, once per machine",
     tools: [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }],
     signal,
   });

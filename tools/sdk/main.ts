@@ -1,6 +1,4 @@
 /** `npm run sdk`: see its usage. Exit code 1 if one of the languages failed. */
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import type { Engine } from "../engine/engine.ts";
@@ -9,15 +7,15 @@ import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../setup/progress.mjs";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { checks } from "./check.ts";
-import { generateSdk, sdkFolder, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
+import { generateSdk, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
 
 const usage = `npm run sdk -- [--language LIST] [--check]
 
 Generates the SDKs of the resource plugin, each into sdk/<language>, from provider/plugin/schema.json.
 
   --language LIST  only these: ${sdkLanguages.join(", ")}, with commas between them; default: all
-  --check          build them too, and the examples with them; wheel and tarball are in sdk/packages then.
-                   The one for .NET is generated and not compiled
+  --check          build them too, and the examples with them; a wheel is in sdk/python/dist then, and a tarball in
+                   sdk/nodejs/dist. The one for .NET is generated and not compiled
   --help           print this`;
 
 const { values } = parseArgs({
@@ -29,7 +27,6 @@ await runTool(async () => {
   const wanted = parseLanguages("--language", values.language ?? "all", sdkLanguages);
   const signal = abortOnSignals();
   const engine = await resolveEngine({ signal });
-  if (values.check) await rm(join(sdkFolder, "packages"), { recursive: true, force: true });
   let failures = 0;
   for (const language of wanted) {
     try {
@@ -51,6 +48,8 @@ async function makeSdk(engine: Engine, language: SdkLanguage, signal: AbortSigna
   if (!values.check) return;
   if (language === "dotnet") return console.log(`${sdks[language].title}: not compiled here`);
   const { title, run } = checks[language];
-  const seen = await withProgress(title, (onLine) => run({ signal, onLine }));
+  const seen = await withProgress(title, (update) =>
+    run({ signal, onLine: (line) => update(line.slice(0, 70)) }),
+  );
   console.log(`${sdks[language].title}: ${seen}`);
 }
