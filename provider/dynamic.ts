@@ -4,7 +4,14 @@
  */
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
-import { endWithEngine, printWarning, report, toFailures } from "./lib/provider-process.js";
+import {
+  endWithStdin,
+  findEngineAddress,
+  isProviderOfSdk,
+  printWarning,
+  report,
+  toFailures,
+} from "./lib/provider-process.js";
 import { checkWebhook, diffWebhook } from "./webhook/check.js";
 import {
   compactState,
@@ -15,9 +22,12 @@ import {
 } from "./webhook/contract.js";
 import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
 import { readWebhook } from "./webhook/observe.js";
-import { configure, nameOf } from "./webhook/run.js";
+import { configure, joinRun, nameOf } from "./webhook/run.js";
 
-endWithEngine();
+if (isProviderOfSdk()) {
+  endWithStdin();
+  joinRun(findEngineAddress());
+}
 
 export { ResponderProcess } from "./handshake-responder/lifecycle.js";
 export { VerificationKey } from "./verification-key/lifecycle.js";

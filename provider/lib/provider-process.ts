@@ -115,10 +115,12 @@ export async function report<T>(name: string, work: () => Promise<T>): Promise<T
 /** The SDK's script that the engine starts. Every other process that loads this module is somebody's own. */
 const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;
 
-/** As {@link endWithStdin}, in the SDK's provider process. */
-export function endWithEngine(): void {
-  if (PROVIDER_SCRIPT.test(process.argv[1] ?? "")) endWithStdin();
-}
+/** Whether this is the SDK's provider process. */
+export const isProviderOfSdk = (): boolean => PROVIDER_SCRIPT.test(process.argv[1] ?? "");
+
+/** The address of the engine that has started this provider. Flags for logs and traces may stand before it. */
+export const findEngineAddress = (): string | undefined =>
+  process.argv.slice(2).findLast((word) => /^[^-/][^/]*:\d+$/.test(word));
 
 /**
  * Ends this provider process when its stdin ends, which is a pipe of the engine. Without this it outlives an engine that is

@@ -3,7 +3,8 @@
  * until the engine ends, and prints its port; with `responder …` it runs a responder, because a bundle has no other program.
  */
 import { startRespondersWith } from "../handshake-responder/process.js";
-import { endWithStdin, printLinesWith } from "../lib/provider-process.js";
+import { endWithStdin, findEngineAddress, printLinesWith } from "../lib/provider-process.js";
+import { joinRun } from "../webhook/run.js";
 import { Engine } from "./engine.js";
 import { serve } from "./server.js";
 
@@ -16,8 +17,9 @@ async function main(): Promise<void> {
   }
   endWithStdin();
   startRespondersWith([node, script]);
-  // Its own options, such as -v=9, come before the address.
-  const engine = new Engine(words.at(-1) ?? first);
+  const address = findEngineAddress();
+  joinRun(address);
+  const engine = new Engine(address ?? "");
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   const { port } = await serve(engine);
   // The engine reads this line, and nothing else.

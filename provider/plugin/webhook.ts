@@ -12,8 +12,9 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "../webhook/contract.js";
-import { createWebhook, deleteWebhook, previewCreate, updateWebhook } from "../webhook/lifecycle.js";
+import { createWebhook, deleteWebhook, updateWebhook } from "../webhook/lifecycle.js";
 import { importWebhook, readWebhook } from "../webhook/observe.js";
+import { previewCreate } from "../webhook/preview.js";
 import { isSecretBaseUrl } from "./config.js";
 import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
 import type { Path, Values } from "./wire.js";

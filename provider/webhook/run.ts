@@ -1,6 +1,8 @@
+import { createHmac } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
+import { SharedClaims, type Claim } from "./claims.js";
 import {
   SETTINGS,
   findBaseUrl,
@@ -13,10 +15,10 @@ import {
 } from "./contract.js";
 
 /**
- * What this run's program declares, and which state holds which bot. The provider is one process for a whole run, so these
- * tables see two resources for one workspace, and they see that the resource to be deleted is only the old name of one
- * that lives: the engine creates a renamed resource first and deletes the old one last. An alias leaves the old name in the
- * outputs until the next update, so the name that counts is the one that the program gives a state.
+ * What this run's program declares, and which state holds which bot. So two resources for one workspace are seen, and that the
+ * resource to be deleted is only the old name of one that lives: the engine creates a renamed resource first and deletes the
+ * old one last. An alias leaves the old name in the outputs until the next update, so the name that counts is the one that
+ * the program gives a state. What other processes of the run know is in claims.ts.
  */
 interface Declared {
   inputs: WebhookInputs;
@@ -24,18 +26,22 @@ interface Declared {
   apiKey: string;
 }
 
-interface Claim {
-  name: string;
-  claimId: string;
-}
-
 const declaredByName = new Map<string, Declared>();
 const namesByAddress = new Map<string, Set<string>>();
 const claimsByBotCode = new Map<string, Claim>();
 const handedOver = new Map<string, Applied>();
+/** Of a provider that the engine has started. */
+let shared: SharedClaims | undefined;
 
+/** Shares what is declared and claimed with the other processes of a run: those that the engine of this address has started. */
+export function joinRun(engineAddress: string | undefined): void {
+  shared?.close();
+  shared = engineAddress === undefined ? undefined : new SharedClaims(engineAddress);
+}
+
+/** A workspace: keyed with the API key, so that the address alone, known to many, shows nothing of it. */
 const addressOf = (baseUrl: string, apiKey: string): string =>
-  JSON.stringify([canonicalUrl(baseUrl), apiKey]);
+  createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
 /** Notes that the program declares a workspace. Gives the name of another resource that declares the same one. */
 export function declare(inputs: WebhookInputs, apiKey: string): string | undefined {
@@ -46,6 +52,7 @@ export function declare(inputs: WebhookInputs, apiKey: string): string | undefin
   const address = addressOf(baseUrl, apiKey);
   const names = namesByAddress.get(address) ?? new Set();
   namesByAddress.set(address, names.add(name));
+  shared?.write({ name, address });
   return otherNameAt(address, name);
 }
 
@@ -54,15 +61,25 @@ const otherNameAt = (address: string, name: string): string | undefined =>
 
 /** Notes that a resource holds a bot. Throws `conflict` if another resource of this program holds the same one. */
 export function claimBot(botUrl: string, claim: Claim): void {
-  const holder = claimsByBotCode.get(botCodeOf(botUrl));
-  if (holder && holder.name !== claim.name && declaredByName.has(holder.name)) {
+  const bot = botCodeOf(botUrl);
+  const holder = otherHolderOf(bot, claim);
+  if (holder) {
     throw new ApiChatError(
       "conflict",
       `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
       { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
     );
   }
-  claimsByBotCode.set(botCodeOf(botUrl), claim);
+  claimsByBotCode.set(bot, claim);
+  shared?.write({ bot, ...claim });
+}
+
+/** The resource that the program declares beside this one; in another process it may have the same name. */
+function otherHolderOf(bot: string, { name, claimId }: Claim): Claim | undefined {
+  const own = claimsByBotCode.get(bot);
+  if (own && own.name !== name && declaredByName.has(own.name)) return own;
+  const other = shared?.claimOf(bot, claimId);
+  return other?.isDeclared ? other : undefined;
 }
 
 /** Two resources in a fixed order: the engine asks for them in any. */
@@ -89,14 +106,18 @@ interface Manager {
 
 /** Who of the program still manages the registration of a resource that is about to be deleted. */
 export function managerOf(state: WebhookState): Manager | undefined {
-  const claim = claimsByBotCode.get(botCodeOf(state.applied.botUrl));
-  if (claim && claim.claimId !== state.applied.claimId) return { name: claim.name };
+  const { botUrl, claimId } = state.applied;
+  const bot = botCodeOf(botUrl);
+  const own = claimsByBotCode.get(bot);
+  const claim = own && own.claimId !== claimId ? own : shared?.claimOf(bot, claimId);
+  if (claim) return { name: claim.name };
   if (declaredFor(state)) return undefined;
-  const names = apiKeyCandidates(state).map((apiKey) =>
-    otherNameAt(addressOf(state.baseUrl, apiKey), state.name),
-  );
+  const addresses = apiKeyCandidates(state).map((apiKey) => addressOf(state.baseUrl, apiKey));
+  const names = addresses.map((address) => otherNameAt(address, state.name));
   const name = names.find((found) => found !== undefined);
-  return name === undefined ? undefined : { name, toCreate: declaredByName.get(name)?.inputs };
+  if (name !== undefined) return { name, toCreate: declaredByName.get(name)?.inputs };
+  const elsewhere = shared?.nameAt(addresses);
+  return elsewhere === undefined ? undefined : { name: elsewhere };
 }
 
 /** Leaves the registration of a deleted resource to the one that manages it from now on, which may be created only later. */
@@ -115,6 +136,7 @@ export function forgetManaged(): void {
   namesByAddress.clear();
   claimsByBotCode.clear();
   handedOver.clear();
+  joinRun(undefined);
 }
 
 /** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */

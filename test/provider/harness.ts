@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
@@ -42,10 +43,17 @@ export interface Provider {
   stop: () => Promise<void>;
 }
 
-export async function startProvider(
-  options: { folder?: string; environment?: Record<string, string>; stdin?: "pipe" | "ignore" } = {},
-): Promise<Provider> {
-  const child = spawn(process.execPath, [dispatcher, "127.0.0.1:1"], {
+export interface ProviderOptions {
+  folder?: string;
+  environment?: Record<string, string>;
+  stdin?: "pipe" | "ignore";
+  /** What the engine that starts it puts on its command line. Default: an address of its own, so a run of its own. */
+  words?: readonly string[];
+}
+
+export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
+  const { words = [`127.0.0.1:${randomInt(2 ** 47)}`] } = options;
+  const child = spawn(process.execPath, [dispatcher, ...words], {
     cwd: options.folder ?? process.cwd(),
     env: { PULUMI_NODEJS_PROJECT: "test", PULUMI_NODEJS_STACK: "dev", ...options.environment },
     stdio: [options.stdin ?? "pipe", "pipe", "pipe"],

@@ -1,0 +1,52 @@
+import type { Registration } from "../client/registration-client.js";
+import { ApiChatError } from "../errors/index.js";
+import { anySignal } from "../lib/abort.js";
+import { isUnknown, UNKNOWN } from "../lib/checks.js";
+import { printLine, printWarning } from "../lib/provider-process.js";
+import { isSameUrl, printUrl } from "../lib/url.js";
+import { createClaimId, type OperationLimits, type WebhookInputs } from "./contract.js";
+import { createClient, observeBeforeSet, refuseForeign } from "./observe.js";
+import { apiKeyFor, claimBot, isHandedOver } from "./run.js";
+
+/** How long the look of a preview may take, in milliseconds. */
+const LOOK_MS = 5_000;
+
+/**
+ * Looks, in a preview, what a create would meet, and writes nothing. Gives the registration that it would adopt;
+ * throws the same `conflict`. Whatever else is wrong is a warning: a preview may run where the service cannot be reached.
+ */
+export async function previewCreate(
+  inputs: WebhookInputs,
+  { signal }: OperationLimits = {},
+): Promise<Registration | undefined> {
+  const { name, baseUrl, webhookUrl } = inputs;
+  const apiKey = apiKeyFor(inputs.apiKey);
+  if (baseUrl === UNKNOWN || apiKey === UNKNOWN) return undefined;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), LOOK_MS);
+  try {
+    const client = createClient({ name, baseUrl }, apiKey, { signal: anySignal(signal, late.signal) });
+    const seen = await observeBeforeSet(client, inputs);
+    if (!seen) return undefined;
+    if (seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId: createClaimId() });
+    if (isUnknown([webhookUrl, inputs.onExisting])) {
+      const registered = `${printUrl(baseUrl)} has the webhook ${printUrl(seen.webhookUrl)} already`;
+      printLine(name, `${registered}, and whether pulumi up may go on is not known yet`);
+      return undefined;
+    }
+    if (!isHandedOver(seen)) refuseForeign(seen, inputs);
+    return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    printWarning(name, `${error.summary}; what pulumi up would adopt is not known`);
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooLate = (baseUrl: string): ApiChatError =>
+  new ApiChatError("timeout", `${printUrl(baseUrl)} did not answer within ${LOOK_MS / 1000} s`, {
+    operation: "get-webhook",
+  });

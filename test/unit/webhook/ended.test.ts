@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import { ApiChatError } from "../../../provider/errors/index.js";
+import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
+import { deleteWebhook, createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
+import { readWebhook } from "../../../provider/webhook/observe.js";
+import { startServer } from "../../support/http.js";
+import {
+  GET,
+  SET,
+  VERIFICATION_KEY,
+  checked,
+  create,
+  failureOf,
+  isolateRuns,
+  refuseHandshake,
+  remove,
+  startAcme,
+  startCreated,
+  startEndpoint,
+  startRun,
+  unfinishedBy,
+  type Acme,
+} from "./harness.js";
+
+isolateRuns();
+
+const REASON = new ApiChatError("timeout", "the run was ended", { operation: "set-webhook" });
+
+/** Has an operation that does not end by itself, and ends it when what it waits for has come. */
+async function end(work: (signal: AbortSignal) => Promise<unknown>, when: () => boolean): Promise<unknown> {
+  const controller = new AbortController();
+  const ended = work(controller.signal);
+  ended.catch(() => {});
+  await expect.poll(when).toBe(true);
+  controller.abort(REASON);
+  return ended;
+}
+
+/** The service takes its time for one action; asked whether it has begun. */
+function slow(
+  { emulator }: Acme,
+  operation: FaultOperation,
+  fault: Fault = { delayMs: 60_000 },
+): () => boolean {
+  emulator.injectFault({ operation, fault: fault as never });
+  const before = emulator.requests.length;
+  return () => emulator.requests.slice(before).some(({ action }) => action === operation);
+}
+
+const written = { delayMs: 60_000, afterChange: true };
+
+describe("an operation that is ended", () => {
+  test("while it looks has written nothing", async () => {
+    const started = await startCreated();
+    const { state, args, actions } = started;
+    const inputs = await checked(args);
+    for (const work of [
+      (signal: AbortSignal) => createWebhook(inputs, { signal }),
+      (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal }),
+      (signal: AbortSignal) => readWebhook(state, { signal }),
+    ]) {
+      expect(await failureOf(end(work, slow(started, "get-webhook")))).toBe(REASON);
+      expect(actions()).toEqual(GET);
+    }
+  });
+
+  test("while it waits for the endpoint never calls set-webhook", async () => {
+    const { args, actions } = await startAcme();
+    const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
+    const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
+    const create = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    expect(await failureOf(end(create, () => requests.length >= 4))).toBe(REASON);
+    expect(actions()).toEqual(GET);
+  });
+
+  test("in set-webhook keeps what was attempted, and calls nothing after that", async () => {
+    const started = await startCreated();
+    const { state, args, actions, acme } = started;
+    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    const inputs = await checked({ ...args, webhookUrl: url });
+    const update = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
+    const { state: left } = await unfinishedBy(end(update, slow(started, "set-webhook", written)));
+    expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
+    expect(actions()).toEqual(["get-webhook", "set-webhook"]);
+    expect(acme.registration?.webhook_url).toBe(url);
+    startRun();
+    await remove(left);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("in the pause after a refused set-webhook keeps what was attempted, and puts nothing back", async () => {
+    const { emulator, state, args, actions } = await startCreated();
+    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    emulator.injectFault({ ...refuseHandshake, times: 99 });
+    const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
+    const update = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
+    const isRefused = () => emulator.requests.filter(({ action }) => action === "set-webhook").length >= 3;
+    const { state: left } = await unfinishedBy(end(update, isRefused));
+    expect(left.applied).toMatchObject({ attempted: [url] });
+    expect(new Set(actions().slice(1))).toEqual(new Set(["set-webhook"]));
+  });
+
+  test("while it waits for the status keeps the registration", async () => {
+    const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
+    const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
+    const create = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const { id, state } = await unfinishedBy(end(create, () => emulator.requests.length > SET.length));
+    expect(id).toBe(acme.botUrl);
+    expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
+  });
+
+  test("in the first set-webhook of a workspace leaves nothing to keep, and the next one adopts", async () => {
+    const started = await startAcme();
+    const { args, actions, acme } = started;
+    const inputs = await checked(args);
+    const first = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const failure = await failureOf(end(first, slow(started, "set-webhook", written)));
+    expect(failure).toMatchObject({ code: "timeout", hints: [{ id: "run_again" }] });
+    actions();
+    expect((await create(args)).botUrl).toBe(acme.botUrl);
+    expect(actions()).toEqual(GET);
+  });
+
+  test("in delete-webhook looks no more, and the state stays", async () => {
+    const started = await startCreated();
+    const { state, actions, acme } = started;
+    const remove = (signal: AbortSignal) => deleteWebhook(state, { signal });
+    expect(await failureOf(end(remove, slow(started, "delete-webhook")))).toBe(REASON);
+    expect(actions()).toEqual(["get-webhook", "delete-webhook"]);
+    expect(acme.registration).toBeDefined();
+  });
+});
+
+describe("the time that the engine gives an operation", () => {
+  test("is how long a create waits, and is not recorded", async () => {
+    const { args, acme } = await startAcme({ statusAfterSet: "pending" });
+    const { timeouts: _, ...rest } = await checked(args);
+    const { state, reasons } = await unfinishedBy(createWebhook(rest, { limitSeconds: 0.2 }));
+    expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
+    expect(state).not.toHaveProperty("timeouts");
+    acme.change({ webhook_status: "verified" });
+    const after = await updateWebhook(state.botUrl, state, rest, { limitSeconds: 0.2 });
+    expect(after).not.toHaveProperty("timeouts");
+  });
+
+  test("is how long a call of read and delete may take", async () => {
+    const started = await startCreated();
+    const { timeouts: _, ...state } = started.state;
+    for (const work of [readWebhook, deleteWebhook]) {
+      slow(started, "get-webhook");
+      const failure = await failureOf(work(state, { limitSeconds: 0.2 }));
+      expect(failure).toMatchObject({ code: "timeout", message: expect.stringContaining("within 0.2 s") });
+    }
+  });
+
+  test("yields to what the program gives", async () => {
+    const { args } = await startAcme({ statusAfterSet: "pending" });
+    const inputs = await checked({ ...args, timeouts: { readySeconds: 0.1 } });
+    const { state, reasons } = await unfinishedBy(createWebhook(inputs, { limitSeconds: 60 }));
+    expect(reasons).toEqual([expect.stringContaining("after 0.1 s")]);
+    expect(state.timeouts).toEqual({ readySeconds: 0.1 });
+  });
+});
