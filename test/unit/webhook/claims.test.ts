@@ -219,6 +219,6 @@ describe("two resources for one workspace, in two processes,", () => {
   ])("are none for one %s", async (_, write) => {
     const started = await startCreated();
     await startShared(started, write);
-    await update(started.state, started.args);
+    expect(await update(started.state, started.args)).toEqual(started.state);
   });
 });

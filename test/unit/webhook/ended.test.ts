@@ -68,8 +68,8 @@ describe("an operation that is ended", () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const create = (signal: AbortSignal) => createWebhook(inputs, { signal });
-    expect(await failureOf(end(create, () => requests.length >= 4))).toBe(REASON);
+    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    expect(await failureOf(end(work, () => requests.length >= 4))).toBe(REASON);
     expect(actions()).toEqual(GET);
   });
 
@@ -78,8 +78,8 @@ describe("an operation that is ended", () => {
     const { state, args, actions, acme } = started;
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     const inputs = await checked({ ...args, webhookUrl: url });
-    const update = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
-    const { state: left } = await unfinishedBy(end(update, slow(started, "set-webhook", written)));
+    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
+    const { state: left } = await unfinishedBy(end(work, slow(started, "set-webhook", written)));
     expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
     expect(actions()).toEqual(["get-webhook", "set-webhook"]);
     expect(acme.registration?.webhook_url).toBe(url);
@@ -93,9 +93,9 @@ describe("an operation that is ended", () => {
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     emulator.injectFault({ ...refuseHandshake, times: 99 });
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const update = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
+    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
     const isRefused = () => emulator.requests.filter(({ action }) => action === "set-webhook").length >= 3;
-    const { state: left } = await unfinishedBy(end(update, isRefused));
+    const { state: left } = await unfinishedBy(end(work, isRefused));
     expect(left.applied).toMatchObject({ attempted: [url] });
     expect(new Set(actions().slice(1))).toEqual(new Set(["set-webhook"]));
   });
@@ -103,8 +103,8 @@ describe("an operation that is ended", () => {
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const create = (signal: AbortSignal) => createWebhook(inputs, { signal });
-    const { id, state } = await unfinishedBy(end(create, () => emulator.requests.length > SET.length));
+    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
   });
@@ -113,8 +113,8 @@ describe("an operation that is ended", () => {
     const started = await startAcme();
     const { args, actions, acme } = started;
     const inputs = await checked(args);
-    const first = (signal: AbortSignal) => createWebhook(inputs, { signal });
-    const failure = await failureOf(end(first, slow(started, "set-webhook", written)));
+    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const failure = await failureOf(end(work, slow(started, "set-webhook", written)));
     expect(failure).toMatchObject({ code: "timeout", hints: [{ id: "run_again" }] });
     actions();
     expect((await create(args)).botUrl).toBe(acme.botUrl);
@@ -124,8 +124,8 @@ describe("an operation that is ended", () => {
   test("in delete-webhook looks no more, and the state stays", async () => {
     const started = await startCreated();
     const { state, actions, acme } = started;
-    const remove = (signal: AbortSignal) => deleteWebhook(state, { signal });
-    expect(await failureOf(end(remove, slow(started, "delete-webhook")))).toBe(REASON);
+    const work = (signal: AbortSignal) => deleteWebhook(state, { signal });
+    expect(await failureOf(end(work, slow(started, "delete-webhook")))).toBe(REASON);
     expect(actions()).toEqual(["get-webhook", "delete-webhook"]);
     expect(acme.registration).toBeDefined();
   });
