@@ -1,5 +1,5 @@
 /** The resource plugin as a folder that needs Node only: `node tools/bundle-plugin.ts` bundles dist/ into plugin/. */
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
@@ -10,6 +10,9 @@ const sources = join(root, "dist", "provider", "plugin");
 
 /** What the engine looks for in the folder of a plugin; on Windows with ".cmd" behind it. */
 const EXECUTABLE = "pulumi-resource-apichat";
+
+/** What `pulumi install` and `pulumi package add` look for in a folder: engine 3.259 takes the plugin's name there as empty. */
+const NAMELESS = "pulumi-resource-";
 
 const OPTIONS = {
   absWorkingDir: root,
@@ -46,8 +49,9 @@ async function bundlePlugin(outFolder: string): Promise<void> {
       target: "node10",
     }),
   ]);
+  await chmod(join(outFolder, EXECUTABLE), 0o755);
   await Promise.all([
-    chmod(join(outFolder, EXECUTABLE), 0o755),
+    copyFile(join(outFolder, EXECUTABLE), join(outFolder, NAMELESS)),
     writeFile(join(outFolder, `${EXECUTABLE}.cmd`), `@node "%~dp0${EXECUTABLE}" %*\r\n`),
     writeFile(join(outFolder, "package.json"), '{ "type": "commonjs" }\n'),
     writeFile(join(outFolder, "licenses.txt"), await licencesOf(metafile, root)),

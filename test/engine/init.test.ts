@@ -31,7 +31,7 @@ test.each(programs)(
     const { next } = JSON.parse(stdout) as { next: string[] };
     // In place of what the registry would give.
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
-    await program.install(folder);
+    await program.install(folder, env);
     const commands = next
       .join("\n")
       .replaceAll(/^(npm|pulumi) install &&\n/gm, "")

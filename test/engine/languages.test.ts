@@ -13,7 +13,7 @@ describe.each(pluginLanguages)("in $name", ({ name, environment, install }) => {
     const open = async (example: string) => {
       const more = { CI: "false", XDG_STATE_HOME: backend.folder, ...environment };
       const program = await copyExample(backend, `${name}/${example}`, more);
-      await install(program.path);
+      await install(program.path, { ...backend.environment, ...more });
       await program.run("stack", "init", "dev");
       return program;
     };

@@ -128,6 +128,7 @@ test("the packed tarball has the resource plugin as a folder that the engine can
     "licenses.txt",
     "main.js",
     "package.json",
+    "pulumi-resource-",
     "pulumi-resource-apichat",
     "pulumi-resource-apichat.cmd",
   ]);

@@ -1,4 +1,5 @@
 import { delimiter, join } from "node:path";
+import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
 import { findPythonSdk } from "../../tools/sdk/python.ts";
 import { engine } from "./stack.ts";
@@ -9,11 +10,9 @@ export interface PluginLanguage {
   name: string;
   /** What its programs find in their environment, in place of that of the engine. */
   environment: Record<string, string>;
-  /** Stands in for `pulumi install` in the folder of a program. */
-  install(folder: string): Promise<void>;
+  /** `pulumi install` in the folder of a program, or what stands in for it where the host that could be built is too old. */
+  install(folder: string, environment: Record<string, string>): Promise<unknown>;
 }
-
-const nothing = (): Promise<void> => Promise.resolve();
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });
 
@@ -23,11 +22,15 @@ const pythonSdk = await findPythonSdk();
 const python = (environment: string): PluginLanguage => ({
   name: "python",
   environment: { PATH: [join(environment, "bin"), PATH].join(delimiter), VIRTUAL_ENV: environment },
-  install: nothing,
+  install: async () => {},
 });
 
 /** Those that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
-  { name: "yaml", environment: {}, install: nothing },
+  {
+    name: "yaml",
+    environment: {},
+    install: (cwd, env) => execa("pulumi", ["install"], { cwd, env, extendEnv: false }),
+  },
   ...(pythonSdk === undefined ? [] : [python(pythonSdk)]),
 ];
