@@ -1,12 +1,12 @@
 /** `npm run plugin:pack`: archives of the resource plugin that need no Node. */
 import { stat } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { withProgress } from "../setup/progress.mjs";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
-import { writeArchive, writeSums } from "./archives.ts";
+import { writeArchive, writeSums, type ArchiveOptions } from "./archives.ts";
 import { NoSuchPackage } from "./node-package.ts";
 import { PLATFORMS, platforms, type Platform } from "./platforms.ts";
 
@@ -22,41 +22,37 @@ from the npm registry once, about 50 MB each.
   --out FOLDER     default: plugin-archives
   --help           print this`;
 
-const { values } = parseArgs({
-  options: {
-    platform: { type: "string", multiple: true },
-    out: { type: "string", default: join(root, "plugin-archives") },
-    help: { type: "boolean" },
-  },
-});
-
 await runTool(async () => {
+  const { values } = parseArgs({
+    options: {
+      platform: { type: "string", multiple: true },
+      out: { type: "string", default: join(root, "plugin-archives") },
+      help: { type: "boolean" },
+    },
+  });
   if (values.help) return console.log(usage);
   const options = { outFolder: values.out, signal: abortOnSignals() };
-  for (const platform of parsePlatforms(values.platform)) await packFor(platform, options);
+  const wanted = parsePlatforms(values.platform);
+  for (const platform of wanted ?? platforms) {
+    await packFor(platform, options).catch((error: unknown) => {
+      // Of those that nobody asked for by name.
+      if (wanted || !(error instanceof NoSuchPackage)) throw error;
+      console.error(`skipped ${platform}: ${error.message}`);
+    });
+  }
   await writeSums(values.out);
 });
 process.exit();
 
-function parsePlatforms(names: readonly string[] | undefined): Platform[] {
+function parsePlatforms(names: readonly string[] | undefined): Platform[] | undefined {
   const unknown = names?.find((name) => !(name in PLATFORMS));
-  if (unknown === undefined) return (names as Platform[] | undefined) ?? platforms;
+  if (unknown === undefined) return names as Platform[] | undefined;
   throw new Error(`--platform: "${unknown}" is not one of ${platforms.join(", ")}`);
 }
 
-/** A platform for which the registry has no Node is skipped, unless it was asked for. */
-async function packFor(
-  platform: Platform,
-  options: { outFolder: string; signal: AbortSignal },
-): Promise<void> {
+async function packFor(platform: Platform, options: ArchiveOptions): Promise<void> {
   const { name, version } = PLATFORMS[platform];
   const title = `Packing ${platform}, with Node ${version} (${name})`;
-  try {
-    const path = await withProgress(title, () => writeArchive(platform, options));
-    const { size } = await stat(path);
-    console.log(`${relative(process.cwd(), path)} ${(size / 1e6).toFixed(1)} MB`);
-  } catch (error) {
-    if (!(error instanceof NoSuchPackage) || values.platform) throw error;
-    console.error(`skipped ${platform}: ${error.message}`);
-  }
+  const path = await withProgress(title, () => writeArchive(platform, options));
+  console.log(`${path} ${((await stat(path)).size / 1e6).toFixed(1)} MB`);
 }
