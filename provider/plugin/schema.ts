@@ -45,7 +45,7 @@ const typeOf = (reference = ""): Path[] =>
 /** A misspelt input would be a setting that does nothing. What check itself has added before comes back in an import. */
 export function checkNames(token: string, olds: Values, news: Values): CheckFailure[] {
   const names = Object.keys(resources[token]?.inputProperties ?? {});
-  const given = Object.keys(news).filter((name) => !(name in olds) && !name.startsWith("__"));
+  const given = Object.keys(news).filter((name) => !Object.hasOwn(olds, name) && !name.startsWith("__"));
   return refuseOthers(given, names);
 }
 
