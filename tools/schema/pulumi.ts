@@ -121,8 +121,9 @@ const nonEmpty = (keyword: string, list: readonly string[]): Spec =>
 
 function toFunction(given: Source["functions"][string], name: string, types: Context["types"]): Spec {
   const context = { types, secrets: given.secrets };
+  const comments = [name, given.result].map((one) => describe(commentOf(declared(one))));
   return {
-    description: describe(commentOf(declared(name))),
+    description: comments.join("\n\n"),
     inputs: toObject(membersOf(declared(given.args)), context),
     outputs: toObject(membersOf(declared(given.result)), context),
   };
@@ -159,13 +160,10 @@ function toType(node: ts.TypeNode, property: string, context: Context): Spec {
   if (ts.isArrayTypeNode(node)) return { type: "array", items: convert(node.elementType) };
   if (ts.isTypeLiteralNode(node)) return addObject(node, property, context);
   if (ts.isUnionTypeNode(node)) {
-    const converted = node.types
-      .filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword)
-      .map((one) => convert(one));
-    const [only, ...others] = converted;
-    if (only !== undefined && others.length === 0) return only;
+    const given = node.types.filter(({ kind }) => kind !== ts.SyntaxKind.UndefinedKeyword).map(convert);
     // One or a list of them is a list: Python's SDK fails on a list that could be a string too.
-    return converted.find(({ type }) => type === "array") ?? { oneOf: converted };
+    const list = given.find(({ type }) => type === "array");
+    return list ?? (given.length > 1 ? { oneOf: given } : { ...given[0] });
   }
   if (node.kind === ts.SyntaxKind.StringKeyword) return { type: "string" };
   if (node.kind !== ts.SyntaxKind.NumberKeyword)

@@ -1,7 +1,6 @@
 /** `npm run sdk`: see its usage. Exit code 1 if one of the languages failed. */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import type { Engine } from "../engine/engine.ts";
 import { parseLanguages } from "../engine/languages.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../setup/progress.mjs";
@@ -18,11 +17,14 @@ Generates the SDKs of the resource plugin, each into sdk/<language>, from provid
                    sdk/nodejs/dist. The one for .NET is generated and not compiled
   --help           print this`;
 
-const { values } = parseArgs({
-  options: { language: { type: "string" }, check: { type: "boolean" }, help: { type: "boolean" } },
-});
+const options = {
+  language: { type: "string" },
+  check: { type: "boolean" },
+  help: { type: "boolean" },
+} as const;
 
 await runTool(async () => {
+  const { values } = parseArgs({ options });
   if (values.help) return console.log(usage);
   const wanted = parseLanguages("--language", values.language ?? "all", sdkLanguages);
   const signal = abortOnSignals();
@@ -30,7 +32,9 @@ await runTool(async () => {
   let failures = 0;
   for (const language of wanted) {
     try {
-      await makeSdk(engine, language, signal);
+      await generateSdk(language, { engine, signal });
+      console.log(`${sdks[language].title}: generated in sdk/${language}`);
+      if (values.check) await checkSdk(language, signal);
     } catch (error) {
       signal.throwIfAborted();
       // The others may do.
@@ -42,10 +46,7 @@ await runTool(async () => {
 });
 process.exit();
 
-async function makeSdk(engine: Engine, language: SdkLanguage, signal: AbortSignal): Promise<void> {
-  await withProgress("", () => generateSdk(language, { engine, signal }));
-  console.log(`${sdks[language].title}: generated in sdk/${language}`);
-  if (!values.check) return;
+async function checkSdk(language: SdkLanguage, signal: AbortSignal): Promise<void> {
   if (language === "dotnet") return console.log(`${sdks[language].title}: not compiled here`);
   const { title, run } = checks[language];
   const seen = await withProgress(title, (update) =>
