@@ -1,13 +1,15 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Input } from "@pulumi/pulumi";
+import type { Input, Unwrap } from "@pulumi/pulumi";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { kindOf } from "../lib/checks.js";
 import { invalidConfig } from "../lib/files.js";
 import { describeIssues, expected, inOurWords } from "../lib/validate.js";
 import { problemsOfRotations } from "../responder/derive.js";
+import type { VerificationKeyArgs } from "../verification-key/verification-key.js";
+import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 
@@ -24,6 +26,12 @@ export interface FleetDefinition {
   workspaces: string | readonly ListedWorkspace[];
   /** The module whose default export is the {@link FleetProgram}, such as `new URL("./program.ts", import.meta.url)`. */
   program: URL | string;
+  /**
+   * What registers the webhooks: the dynamic provider (default), or the resource plugin, which takes about half the time. On the
+   * plugin the program gives the arguments of each webhook, see {@link WebhookArguments}. A change moves what is deployed, and
+   * changes nothing at the service.
+   */
+  provider?: "dynamic" | "plugin";
   /** The Pulumi project of the stacks. Default "apichat-fleet". */
   project?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
@@ -58,12 +66,30 @@ export interface DeclaredWebhook {
 }
 
 /**
- * Declares the webhooks of one stack, and gives them by the workspace's name. The name of each resource is the name of its
- * workspace: reports tell workspaces by it.
+ * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a `VerificationKey` if those of
+ * a key are given. Both have the workspace's name.
+ */
+export interface WebhookArguments extends Plain<Omit<ApiChatWebhookArgs, "webhookVerificationKey">> {
+  /** The key itself, or the arguments of a `VerificationKey`. Kept secret. */
+  webhookVerificationKey: string | KeyArguments;
+}
+
+/** The arguments of a `VerificationKey`, as plain values. */
+export type KeyArguments = Plain<VerificationKeyArgs>;
+
+/** The same without Outputs. */
+type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
+
+/** What a program gives for one workspace. */
+export type Declared = DeclaredWebhook | WebhookArguments;
+
+/**
+ * Declares the webhooks of one stack, and gives them by the workspace's name: their arguments, or resources. The name of each
+ * resource is the name of its workspace: reports tell workspaces by it.
  */
 export type FleetProgram = (
   stack: FleetStack,
-) => Record<string, DeclaredWebhook> | Promise<Record<string, DeclaredWebhook>>;
+) => Record<string, Declared> | Promise<Record<string, Declared>>;
 
 const DEFAULT_PROJECT = "apichat-fleet";
 
@@ -75,6 +101,8 @@ const name = expected(
 const count = expected("a whole number from 1 to 999", "write for example 20");
 
 const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', `leave it out for "${DEFAULT_PROJECT}"`);
+
+const provider = expected('"dynamic" or "plugin"', 'leave it out for "dynamic"');
 
 const programError = expected(
   "the URL of a file or its path",
@@ -103,6 +131,7 @@ const definitionShape = z.strictObject({
   program: z
     .custom<URL | string>((value) => toFileUrl(value) !== undefined, { error: programError })
     .transform((value) => toFileUrl(value) ?? ""),
+  provider: z.enum(["dynamic", "plugin"], { error: provider }).default("dynamic"),
   project: z
     .string({ error: project })
     .regex(/^[\w.-]{1,100}$/, { error: project })
@@ -138,6 +167,7 @@ export interface ResolvedFleet {
   stacks?: number;
   /** URL of the module with the program. */
   program: string;
+  provider: "dynamic" | "plugin";
   /** The folder that the engine works in, beside the program. */
   folder: string;
   secretsProvider?: string;

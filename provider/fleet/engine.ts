@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolders, writePrivateFile } from "../lib/files.js";
+import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { REPORT_VARIABLE } from "../lib/provider-process.js";
 import { CALLS_VARIABLE } from "../lib/post.js";
@@ -10,8 +9,8 @@ import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import type { ResolvedFleet } from "./definition.js";
 import { EventReader, type StackEvent } from "./events.js";
 import type { PlacedStack } from "./placement.js";
-import { PROGRAM_FILE_VARIABLE, type ProgramFile } from "./program.js";
-import { askPulumi, callPulumi, reasonOf, type PulumiEnd } from "./pulumi.js";
+import { Project, type ProgramPlace } from "./project.js";
+import { askPulumi, callPulumi, outputOf, reasonOf, type PulumiEnd } from "./pulumi.js";
 import { failureOf } from "./failures.js";
 import type { Failure, StackReport } from "./reports.js";
 
@@ -33,15 +32,13 @@ export interface TaskOptions {
   callsPerOrigin: number;
 }
 
-/** For language hosts that do not know the option `typescript` of Pulumi.yaml: Node itself runs the program. */
-const WITHOUT_TS_NODE = "--import=data:text/javascript,delete%20process.env.PULUMI_NODEJS_TYPESCRIPT";
-
 /** What `preview --expect-no-changes` ends with if there are changes. */
 const CHANGES_FOUND = 7;
 
 /** The stacks of a fleet, as the engine holds them. It works in the fleet's folder, where only running programs have files. */
 export class Engine {
   readonly #fleet: ResolvedFleet;
+  readonly #project: Project;
   readonly #environment: Readonly<Record<string, string>>;
   /** The API key of the environment, for workspaces whose listing has none. An empty variable counts as none. */
   readonly apiKey: string | undefined;
@@ -53,33 +50,17 @@ export class Engine {
   constructor(fleet: ResolvedFleet, environment: Readonly<Record<string, string>>) {
     const all = { ...process.env, ...environment };
     this.#fleet = fleet;
-    const nodeOptions = [all["NODE_OPTIONS"] ?? "", WITHOUT_TS_NODE].join(" ").trim();
-    this.#environment = { ...environment, NODE_OPTIONS: nodeOptions };
+    this.#project = new Project(fleet);
+    this.#environment = { ...environment, ...this.#project.variables(all) };
     this.apiKey = all["APICHAT_API_KEY"] || undefined;
     const listed = fleet.workspaces.map(({ apiKey }) => apiKey);
     this.#redact = createRedactor([...listed, this.apiKey].filter((key) => key !== undefined));
     this.#checkpoints = !["true", "1"].includes(all["PULUMI_SKIP_CHECKPOINTS"] ?? "true");
   }
 
-  /** Writes the project that the engine runs: a program of one line. */
-  async prepare(): Promise<void> {
-    const { folder, project } = this.#fleet;
-    makeFolders(folder);
-    const runtime = { name: "nodejs", options: { typescript: false } };
-    const program = new URL("./program.js", import.meta.url).href;
-    const files = {
-      "Pulumi.yaml": JSON.stringify({ name: project, runtime, main: "index.mjs" }),
-      // Without one, Pulumi does not call the function that a program exports.
-      "package.json": JSON.stringify({ private: true, type: "module" }),
-      // It declares the webhooks while it is loaded: a program that is loaded and not called would have all of them deleted.
-      "index.mjs": `import { runFleetProgram } from ${JSON.stringify(program)};\nconst outputs = await runFleetProgram();\nexport default () => outputs;`,
-      ".gitignore": "*",
-    };
-    // Each as a whole: an engine of another command may read them at this moment.
-    await Promise.all(
-      Object.entries(files).map(([name, text]) => writePrivateFile(join(folder, name), `${text}\n`)),
-    );
-    await removeStale(folder);
+  /** Writes the project that the engine runs. */
+  prepare(): Promise<void> {
+    return this.#project.prepare();
   }
 
   /** The names of the project's stacks in the backend. */
@@ -99,11 +80,12 @@ export class Engine {
   /** Gives a stack without resources other outputs; makes it if it does not exist. */
   async writeOutputs(stack: string, outputs: Record<string, unknown>, exists: boolean): Promise<void> {
     if (!exists) await this.#init(stack);
-    await this.#withProgram({ outputs }, async (variables) => {
-      const args = ["up", "--yes", "--skip-preview", "--stack", stack];
-      const environment = { ...this.#environment, ...variables };
-      await askPulumi({ args, folder: this.#fleet.folder, environment });
-    });
+    const args = ["up", "--yes", "--skip-preview", "--stack", stack];
+    const environment = this.#environment;
+    const end = await this.#project.withProgram({ outputs }, { environment }, ({ folder, variables }) =>
+      callPulumi({ args, folder, environment: { ...environment, ...variables } }),
+    );
+    outputOf(end, { args, folder: this.#fleet.folder });
   }
 
   /** Removes a stack with all that it holds. */
@@ -143,14 +125,19 @@ export class Engine {
     const { signal, onEvent, callsPerOrigin } = options;
     const asked = rotation === undefined ? {} : { rotation };
     const reader = new EventReader({ stack: stack.name, isRefresh: action === "refresh", ...asked, onEvent });
-    const { program, rotations } = this.#fleet;
+    const { rotations } = this.#fleet;
     const skipsCheckpoints = action !== "preview" && !this.#checkpoints;
     const refuseRandomKeys = action === "up" && skipsCheckpoints;
-    const file = { program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
+    const file = { program: this.#fleet.program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
     const call = { args: argsOf(task), folder: this.#fleet.folder };
-    const begin = (variables: Record<string, string>): Promise<PulumiEnd> =>
+    const read = (event: EngineEvent): void => reader.read(this.#withoutKeys(event));
+    /** As the engine reports what a program prints. */
+    const readPrinted = (message: string): void =>
+      read({ sequence: 0, timestamp: 0, diagnosticEvent: { message, color: "never", severity: "info" } });
+    const begin = ({ folder, variables }: ProgramPlace): Promise<PulumiEnd> =>
       callPulumi({
         ...call,
+        folder,
         environment: {
           ...this.#environment,
           ...variables,
@@ -160,12 +147,19 @@ export class Engine {
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
         },
         signal,
-        onEvent: (event) => reader.read(this.#withoutKeys(event)),
+        onEvent: read,
       });
-    const run = (): Promise<PulumiEnd> => this.#withProgram(file, begin);
+    const program = { environment: this.#environment, signal, onOutput: readPrinted };
+    const run = (): Promise<PulumiEnd> => this.#project.withProgram(file, program, begin);
+    const runAlone = (): Promise<PulumiEnd> => begin({ folder: this.#fleet.folder, variables: {} });
     // The engine refreshes and destroys without the program.
-    const runs = { preview: run, up: () => this.#marked(stack.name, run), refresh: begin, destroy: begin };
-    const end = await runs[action]({});
+    const runs = {
+      preview: run,
+      up: () => this.#marked(stack.name, run),
+      refresh: runAlone,
+      destroy: runAlone,
+    };
+    const end = await runs[action]();
     return { code: end.code, reason: this.#redact(reasonOf(end, call)), reader };
   }
 
@@ -186,20 +180,6 @@ export class Engine {
     const { secretsProvider } = this.#fleet;
     const provider = secretsProvider === undefined ? [] : ["--secrets-provider", secretsProvider];
     await this.#ask("stack", "init", "--no-select", ...provider, "--stack", stack);
-  }
-
-  /** Gives `work` the variable that names a program file. The program removes it when it has read it. */
-  async #withProgram<T>(
-    file: ProgramFile,
-    work: (variables: Record<string, string>) => Promise<T>,
-  ): Promise<T> {
-    const path = join(this.#fleet.folder, `${randomUUID()}.json`);
-    await writePrivateFile(path, JSON.stringify(file));
-    try {
-      return await work({ [PROGRAM_FILE_VARIABLE]: path });
-    } finally {
-      await rm(path, { force: true });
-    }
   }
 
   /** There while an `up` of the stack runs, and after one that was killed. */
@@ -240,19 +220,6 @@ export class Engine {
     };
     const creating = (deployment.pending_operations ?? []).filter(({ type }) => type === "creating");
     return [...new Set(creating.map(({ resource }) => resource.urn.split("::").slice(3).join("::")))];
-  }
-}
-
-/** No program waits so long for its file: its run was killed. In milliseconds. */
-const STALE_MS = 60 * 60 * 1000;
-
-/** Removes the program files that killed runs have left: API keys may be in them. */
-async function removeStale(folder: string): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => /^[0-9a-f-]{36}\.json$/.test(name));
-  for (const file of files.map((name) => join(folder, name))) {
-    // One of another command may be gone by now.
-    const written = await stat(file).catch(() => undefined);
-    if (written && Date.now() - written.mtimeMs > STALE_MS) await rm(file, { force: true });
   }
 }
 

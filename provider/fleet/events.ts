@@ -4,10 +4,18 @@ import { hideQuery } from "../lib/url.js";
 import { findWire } from "../lib/provider-process.js";
 import type { DriftedProperty } from "../webhook/contract.js";
 import { toFailure } from "./failures.js";
-import { KEY_TYPE } from "./program.js";
 import type { Drift, Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "./reports.js";
 
-const WEBHOOK_TYPE = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
+/** The resources of both doors: the dynamic provider's and the plugin's. */
+const OURS = /^(?:pulumi-nodejs:dynamic\/apichat|apichat:index):(ApiChatWebhook|VerificationKey)$/;
+
+const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";
+const isKey = (type: string): boolean => OURS.exec(type)?.[1] === "VerificationKey";
+
+/** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
+const isOurs = (urn: string | undefined): urn is string =>
+  urn !== undefined && OURS.test(urn.split("::")[2]?.split("$").at(-1) ?? "");
+
 /** The stack itself and its providers; and the component of a responder, whose process is a resource of its own. */
 const WITHOUT_CHANGE = /^pulumi:|^apichat:index:HandshakeResponder$/;
 
@@ -83,13 +91,13 @@ export class EventReader {
     const { op, type, urn, old, new: now } = metadata;
     const workspace = nameIn(urn);
     if (op === "refresh") {
-      if (type === WEBHOOK_TYPE) this.#readRefresh(workspace, metadata);
+      if (isWebhook(type)) this.#readRefresh(workspace, metadata);
       return;
     }
     const change = CHANGES[op];
-    if (type === KEY_TYPE) this.#readKey(workspace, metadata);
+    if (isKey(type)) this.#readKey(workspace, metadata);
     if (change === undefined) return;
-    if (type !== WEBHOOK_TYPE) {
+    if (!isWebhook(type)) {
       if (!WITHOUT_CHANGE.test(type) && change !== "same")
         this.#others.set(urn, { name: workspace, type, change });
       return;
@@ -136,13 +144,12 @@ export class EventReader {
     if (event.severity === "error") return this.#readError(event);
     if (!["info", "info#err", "warning"].includes(event.severity) || event.ephemeral) return;
     if (/pending (?:operations|CREATE)/i.test(event.message)) this.hasPending = true;
-    else linesOf(event.message).forEach((line) => this.#readLine(line));
+    else linesOf(event.message).forEach((line) => this.#readLine(line, event));
   }
 
   #readError({ urn, message }: DiagnosticEvent): void {
     const text = cleanError(message);
-    const isOurs = urn !== undefined && [WEBHOOK_TYPE, KEY_TYPE].some((type) => urn.includes(`${type}::`));
-    if (!isOurs) {
+    if (!isOurs(urn)) {
       if (text !== "") this.#general.add(text);
       return;
     }
@@ -156,7 +163,7 @@ export class EventReader {
     this.#options.onEvent({ type: "failure", failure });
   }
 
-  #readLine(line: string): void {
+  #readLine(line: string, { urn, severity }: DiagnosticEvent): void {
     // The SDK prints the error of a read too, which comes as an error of its own.
     if (line.startsWith("ApiChatError: ")) return;
     const wire = findWire(line);
@@ -164,10 +171,11 @@ export class EventReader {
       this.refusedRandomKey = true;
       return;
     }
+    const reported = wire !== undefined && "note" in wire ? wire.note : noteOfPlugin(line, { urn, severity });
     const note =
-      wire !== undefined && "note" in wire
-        ? { line: `${wire.note.subject}: ${wire.note.text}`, text: wire.note.text }
-        : { line };
+      reported === undefined
+        ? { line }
+        : { line: `${reported.subject}: ${reported.text}`, text: reported.text };
     if (this.#notes.has(note.line)) return;
     this.#notes.add(note.line);
     this.#options.onEvent({ type: "note", ...note });
@@ -228,9 +236,18 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.trimEnd())
     .filter((line) => line.trim() !== "");
 
+/** A line that the plugin has printed under its resource. */
+function noteOfPlugin(
+  line: string,
+  { urn, severity }: Pick<DiagnosticEvent, "urn" | "severity">,
+): { subject: string; text: string } | undefined {
+  if (!isOurs(urn)) return undefined;
+  return { subject: nameIn(urn), text: severity === "warning" ? `warning: ${line}` : line };
+}
+
 /** The text of an error, without what the engine puts around the message of a check. */
 const cleanError = (text: string): string =>
   linesOf(text)
     .join("\n")
     .replace(/^Preview failed: /, "")
-    .replace(/^(?:error: )?pulumi-nodejs:\S+ resource '[^']*' has a problem: /, "");
+    .replace(/^(?:error: )?(?:pulumi-nodejs|apichat):\S+ resource '[^']*' has a problem: /, "");

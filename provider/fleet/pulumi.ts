@@ -124,7 +124,11 @@ const explainMissing = (error: unknown): Error =>
 
 /** Calls `pulumi` for its output. Throws with its own reason if it fails. */
 export async function askPulumi(call: PulumiCall): Promise<string> {
-  const end = await callPulumi(call);
+  return outputOf(await callPulumi(call), call);
+}
+
+/** Throws with the command's own reason if it failed. */
+export function outputOf(end: PulumiEnd, call: Pick<PulumiCall, "args" | "folder">): string {
   if (end.code === 0) return end.output;
   throw new Error(reasonOf(end, call));
 }

@@ -17,7 +17,7 @@ export const REPORT_VARIABLE = "APICHAT_REPORT";
 const START = '{"apichat":';
 
 /** Whether the reports of this process are read by a program. */
-const isReportRead = (): boolean => process.env[REPORT_VARIABLE] === "json";
+export const isReportRead = (): boolean => process.env[REPORT_VARIABLE] === "json";
 
 /** One line of JSON. */
 export const toWireLine = (wire: Wire): string => JSON.stringify({ apichat: wire });

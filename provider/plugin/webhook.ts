@@ -1,5 +1,5 @@
 import { UNKNOWN } from "../lib/checks.js";
-import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { isReportRead, printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import { mayHoldQuery, printUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "../webhook/check.js";
 import {
@@ -56,7 +56,8 @@ export const webhook: PluginResource = {
   delete: (call, _id, state) => deleteWebhook(toState(call, state), call),
 
   previewCreate: async (call, inputs) => {
-    const adopts = await previewCreate(toInputs(call, inputs), call);
+    // A fleet asks itself, and counts conflicts: here the first one would end the preview of its stack.
+    const adopts = isReportRead() ? undefined : await previewCreate(toInputs(call, inputs), call);
     if (adopts) printLine(call.name, `adopts ${printUrl(adopts.webhookUrl)}, which is registered already`);
     return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
   },

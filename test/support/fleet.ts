@@ -13,7 +13,7 @@ export type FleetScene = Awaited<ReturnType<typeof openFleetScene>>;
 /** A fleet's service, endpoints and backend. `known`: every workspace at the service, also those that no list has yet. */
 export async function openFleetScene(
   known: readonly string[],
-  definition: Pick<FleetDefinition, "name" | "stacks">,
+  definition: Pick<FleetDefinition, "name" | "stacks" | "provider">,
 ) {
   const { emulator, backend } = await openScene(known);
   // The engine works beside the program, so each scene has a copy.
@@ -53,11 +53,15 @@ export async function openFleetScene(
   /** Opens the fleet with this list. `file`: its program. */
   const open = (
     names: readonly string[],
-    { file = "typed-program.ts" }: { file?: string } = {},
+    {
+      provider = definition.provider ?? "dynamic",
+      file = provider === "plugin" ? "arguments.ts" : "typed-program.ts",
+    }: { provider?: FleetDefinition["provider"]; file?: string } = {},
   ): Promise<Fleet> =>
     openFleet(
       {
         ...definition,
+        provider,
         program: pathToFileURL(join(folder, file)),
         project: PROJECT,
         workspaces: list(names),

@@ -17,7 +17,15 @@ import { watchCommand } from "./watch.js";
 
 // The entry `pulumi-apichat/fleet`. What `node fleet.ts --help` does not need is loaded when it is called.
 
-export type { DeclaredWebhook, FleetDefinition, FleetProgram, FleetStack } from "../../fleet/definition.js";
+export type {
+  Declared,
+  DeclaredWebhook,
+  FleetDefinition,
+  FleetProgram,
+  FleetStack,
+  KeyArguments,
+  WebhookArguments,
+} from "../../fleet/definition.js";
 export type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
 export type {
   FleetEvent,

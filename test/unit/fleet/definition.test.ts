@@ -33,12 +33,14 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
     name: "production",
     project: "apichat-fleet",
     program: pathToFileURL(program).href,
+    provider: "dynamic",
     folder: join(folder, ".fleet", "production"),
     rotations: [],
     workspaces: [workspace("acme")],
   };
   expect(await resolveFleet(definitionOf())).toStrictEqual(filled);
   const given = {
+    provider: "plugin" as const,
     stacks: 999,
     project: "My.Project_1",
     secretsProvider: "awskms://alias/fleet",

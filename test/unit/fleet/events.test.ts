@@ -219,3 +219,44 @@ test.each([
 ])("of the warning %j comes %j", (line, found) => {
   expect(read([diagnostic("warning", `${line}\n`)])).toMatchObject(found);
 });
+
+test("what the plugin reports and prints comes as from the dynamic provider", () => {
+  const type = "apichat:index:ApiChatWebhook";
+  const urn = urnOf("acme", type);
+  const failure = {
+    operation: "set-webhook",
+    code: "conflict",
+    summary: "taken",
+    facts: {},
+    hints: [],
+  } as const;
+  const error = { ...failure, attempts: 1 } satisfies ErrorData;
+  const created = { op: "create", type, urn, old: null, new: secretWebhook };
+  const { webhooks, notes, failures, others } = read([
+    event({ resOutputsEvent: { metadata: created, planning: false } }),
+    event({
+      resOutputsEvent: {
+        metadata: {
+          ...created,
+          type: "pulumi:providers:apichat",
+          urn: urnOf("default", "pulumi:providers:apichat"),
+        },
+      },
+    }),
+    diagnostic("info", "adopts what is registered\n", urn),
+    diagnostic("warning", "the key is short\n", urn),
+    diagnostic("error", `taken\n${toWireLine({ failure: error })}\n`, urn),
+    diagnostic(
+      "error",
+      `${type} resource 'globex' has a problem: webhookUrl is missing\n`,
+      urnOf("globex", type),
+    ),
+  ]);
+  expect(webhooks).toMatchObject([{ workspace: "acme", change: "create", botUrl: secretWebhook.id }]);
+  expect(others).toBeUndefined();
+  expect(notes).toEqual(["acme: adopts what is registered", "acme: warning: the key is short"]);
+  expect(failures).toMatchObject([
+    { workspace: "acme", error: failure },
+    { workspace: "globex", message: "webhookUrl is missing" },
+  ]);
+});
