@@ -9,7 +9,7 @@ import {
   rmdirSync,
   writeSync,
 } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { hasCode, makeFolders } from "../lib/files.js";
 import { printWarning } from "../lib/provider-process.js";
@@ -34,9 +34,9 @@ interface Other {
   nameByAddress: Map<string, string>;
 }
 
-/** The folder of this user, in which each run has one of its own. */
+/** The folder of this user, in which each run has one of its own. Containers may share it, and each has pids of its own. */
 const rootFolder = (): string =>
-  join(tmpdir(), `pulumi-apichat-${process.getuid?.() ?? userInfo().username}`);
+  join(tmpdir(), `pulumi-apichat-${hostname()}-${process.getuid?.() ?? userInfo().username}`);
 
 /**
  * What the provider processes of one run know of each other: those of both doors, and of several explicit providers. The engine

@@ -11,7 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { SharedClaims } from "../../../provider/webhook/claims.js";
@@ -47,7 +47,7 @@ beforeEach(() => {
   const folder = mkdtempSync(join(tmpdir(), "apichat-claims-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   vi.stubEnv("TMPDIR", folder);
-  root = join(folder, `pulumi-apichat-${process.getuid?.()}`);
+  root = join(folder, `pulumi-apichat-${hostname()}-${process.getuid?.()}`);
 });
 
 const open = (pid = process.pid, engine = ENGINE): SharedClaims => {
@@ -159,6 +159,8 @@ async function startShared(
   const text = readFileSync(pathOf(process.pid), "utf8");
   expect(findSecrets(text, [API_KEY, VERIFICATION_KEY])).toEqual([]);
   const { address } = JSON.parse(text) as { address: string };
+  // A digest, and nothing that it is made of.
+  expect(address).toMatch(/^[\w-]{43}$/);
   startRun();
   joinRun(ENGINE);
   write({ address, bot: botCodeOf(state.botUrl), claimId: state.applied.claimId }, open(LIVING));
