@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { API_KEY } from "../support/endpoint.ts";
-import { pluginLanguages } from "../support/languages.ts";
+import { languagesOfTheWholeWay } from "../support/languages.ts";
 import { copyExample } from "../support/program-folder.ts";
 import { expectCleanBackend, openScene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 const QUIET = ["--yes", "--skip-preview"];
 
-describe.each(pluginLanguages)("in $name", ({ name, environment, install }) => {
+describe.each(languagesOfTheWholeWay)("in $name", ({ name, environment, install }) => {
   test("each workspace has its webhook, another stack reads bot_url, and drift is found and repaired", async () => {
     const { emulator, backend } = await openScene(["acme", "globex"]);
     const open = async (example: string) => {

@@ -1,6 +1,10 @@
+import { statSync } from "node:fs";
+import { copyFile, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { engineEnvironment } from "../../tools/engine/environment.ts";
+import { hasHost } from "../../tools/engine/languages.ts";
 import { findPythonSdk } from "../../tools/sdk/python.ts";
 import { engine } from "./stack.ts";
 
@@ -25,6 +29,37 @@ const python = (environment: string): PluginLanguage => ({
   install: async () => {},
 });
 
+const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** The modules of the examples, which are those of every program on the SDK. */
+async function installGo(folder: string): Promise<void> {
+  const module = await readFile(inClone("examples/go/go.mod"), "utf8");
+  await writeFile(join(folder, "go.mod"), module.replace("../../sdk/go", inClone("sdk/go")));
+  await copyFile(inClone("examples/go/go.sum"), join(folder, "go.sum"));
+}
+
+/** The SDK is where a program of `apichat init` has it, and where the examples have it. */
+async function installJava(folder: string): Promise<void> {
+  await mkdir(join(folder, "sdks"));
+  await symlink(inClone("sdk/java"), join(folder, "sdks/apichat"));
+  const parent = await readFile(inClone("examples/java/pom.xml"), "utf8");
+  const sdk = "${project.basedir}/sdks/apichat";
+  await writeFile(join(folder, "../pom.xml"), parent.replace("${project.basedir}/../../../sdk/java", sdk));
+}
+
+/** Compiling what these stand on takes minutes, so a test starts none of it. */
+const compiled = [
+  { name: "go", environment: {}, install: installGo },
+  { name: "java", environment: {}, install: installJava },
+] as const satisfies PluginLanguage[];
+
+const changedAt = (path: string): number =>
+  statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+
+/** True if `npm run test:languages` has been here since the schema changed. */
+const isReady = ({ name }: (typeof compiled)[number]): boolean =>
+  hasHost(engine, name) && changedAt(`sdk/${name}/.checked`) > changedAt("provider/plugin/schema.json");
+
 /** Those that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
   {
@@ -33,4 +68,10 @@ export const pluginLanguages: PluginLanguage[] = [
     install: (cwd, env) => execa("pulumi", ["install"], { cwd, env, extendEnv: false }),
   },
   ...(pythonSdk === undefined ? [] : [python(pythonSdk)]),
+  ...compiled.filter(isReady),
 ];
+
+/** Go and Java take half a minute each for the whole way, which `npm test` does not have: `npm run test:languages` does. */
+export const languagesOfTheWholeWay = pluginLanguages.filter(
+  (language) => process.env.MODE === "languages" || !compiled.some(({ name }) => name === language.name),
+);

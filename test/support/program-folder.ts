@@ -59,7 +59,7 @@ export async function copyExample(
   const path = join(backend.folder, "programs", example);
   await cp(join(repository, "examples", example), path, {
     recursive: true,
-    filter: (source) => !/(node_modules|\.fleet|\/state|Pulumi\.[^/]+\.yaml)$/.test(source),
+    filter: (source) => !/(node_modules|target|\.fleet|\/state|Pulumi\.[^/]+\.yaml)$/.test(source),
   });
   await symlink(join(repository, "node_modules"), join(path, "node_modules"));
   // The types of the examples are checked by `npm run check`.

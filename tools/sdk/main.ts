@@ -1,4 +1,6 @@
 /** `npm run sdk`: see its usage. Exit code 1 if one of the languages failed. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { parseLanguages } from "../engine/languages.ts";
@@ -6,7 +8,7 @@ import { resolveEngine } from "../engine/resolve.ts";
 import { withProgress } from "../setup/progress.mjs";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
 import { checks } from "./check.ts";
-import { generateSdk, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
+import { generateSdk, sdkFolder, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
 
 const usage = `npm run sdk -- [--language LIST] [--check]
 
@@ -52,5 +54,7 @@ async function checkSdk(language: SdkLanguage, signal: AbortSignal): Promise<voi
   const seen = await withProgress(title, (update) =>
     run({ signal, onLine: (line) => update(line.slice(0, 70)) }),
   );
+  // Tests that need a compiled SDK go by this file. It goes with the SDK.
+  await writeFile(join(sdkFolder, language, ".checked"), "");
   console.log(`${sdks[language].title}: ${seen}`);
 }
