@@ -1,4 +1,4 @@
-import { UNKNOWN } from "../lib/checks.js";
+import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import { mayHoldQuery, printUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "../webhook/check.js";
@@ -22,13 +22,15 @@ import type { Path, Values } from "./wire.js";
 /** `ApiChatWebhook`. */
 export const webhook: PluginResource = {
   check: async ({ name }, olds, news) => {
-    const isKeyMissing = isImportUnchanged(olds, news);
+    const isKeyMissing = news["webhookVerificationKey"] === IMPORTED_KEY;
     const given = isKeyMissing ? { ...news, webhookVerificationKey: UNKNOWN } : news;
     const { inputs, problems, warnings } = checkWebhook({ ...given, name });
     for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
-    if (isKeyMissing) printWarning(name, WRITE_KEY);
-    const checked = isKeyMissing ? { ...inputs, webhookVerificationKey: IMPORTED_KEY } : inputs;
-    return { inputs: toStored(checked), failures: toFailures(problems, SECRET_INPUTS) };
+    const failures = toFailures(problems, SECRET_INPUTS);
+    if (!isKeyMissing) return { inputs: toStored(inputs), failures };
+    if (isAsImported(olds, news)) printWarning(name, WRITE_KEY);
+    else failures.push(fail(WRITE_KEY));
+    return { inputs: toStored({ ...inputs, webhookVerificationKey: IMPORTED_KEY }), failures };
   },
 
   /** A state of the dynamic provider holds its source: update takes it out. */
@@ -79,8 +81,7 @@ const WRITE_KEY =
   "webhookVerificationKey is not known, because an import takes no key out of an answer: write the key that is registered, before anything else is changed";
 
 /** An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook stays as it is, because nothing is set then. */
-const isImportUnchanged = (olds: Values, news: Values): boolean =>
-  news["webhookVerificationKey"] === IMPORTED_KEY &&
+const isAsImported = (olds: Values, news: Values): boolean =>
   ["webhookVerificationKey", "webhookUrl"].every((name) => olds[name] === news[name]);
 
 const toInputs = ({ name }: ResourceCall, inputs: Values): WebhookInputs =>

@@ -6,14 +6,15 @@ import { printLine, printWarning } from "../lib/provider-process.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
 import { createClaimId, type OperationLimits, type WebhookInputs } from "./contract.js";
 import { createClient, observeBeforeSet, refuseForeign } from "./observe.js";
-import { apiKeyFor, claimBot, isHandedOver } from "./run.js";
+import { apiKeyFor, claimBot, holdsBot, isHandedOver } from "./run.js";
 
 /** How long the look of a preview may take, in milliseconds. */
 const LOOK_MS = 5_000;
 
 /**
  * Looks, in a preview, what a create would meet, and writes nothing. Gives the registration that it would adopt;
- * throws the same `conflict`. Whatever else is wrong is a warning: a preview may run where the service cannot be reached.
+ * throws the same `conflict`. Of a replacement it gives nothing: ours is deleted before. Whatever else is wrong is a warning:
+ * a preview may run where the service cannot be reached.
  */
 export async function previewCreate(
   inputs: WebhookInputs,
@@ -27,7 +28,7 @@ export async function previewCreate(
   try {
     const client = createClient({ name, baseUrl }, apiKey, { signal: anySignal(signal, late.signal) });
     const seen = await observeBeforeSet(client, inputs);
-    if (!seen) return undefined;
+    if (!seen || holdsBot(seen.botUrl, name)) return undefined;
     if (seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId: createClaimId() });
     if (isUnknown([webhookUrl, inputs.onExisting])) {
       const registered = `${printUrl(baseUrl)} has the webhook ${printUrl(seen.webhookUrl)} already`;

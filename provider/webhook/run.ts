@@ -82,6 +82,10 @@ function otherHolderOf(bot: string, { name, claimId }: Claim): Claim | undefined
   return other?.isDeclared ? other : undefined;
 }
 
+/** Whether the state of this name holds a bot: diff has seen it. A create is its replacement then, and a delete comes before. */
+export const holdsBot = (botUrl: string, name: string): boolean =>
+  claimsByBotCode.get(botCodeOf(botUrl))?.name === name;
+
 /** Two resources in a fixed order: the engine asks for them in any. */
 export const quoteNames = (names: readonly string[]): string =>
   names
