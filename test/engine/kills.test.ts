@@ -1,19 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Command } from "../support/command.ts";
-import { createProject, type Project } from "../support/program-folder.ts";
+import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
+import { pluginFolder } from "../support/plugin.ts";
+import { signalIfAlive, type ProcessInfo } from "../support/processes.ts";
+import { createProject, createYamlProject, type Project } from "../support/program-folder.ts";
 import {
   callsOf,
   expectNoSecrets,
   openScene,
+  readTree,
   registeredWorkspaces,
   webhookUrlOf,
   writesSince,
   type Scene,
 } from "../support/scene.ts";
+import { findSecrets } from "../support/secrets.ts";
 
 const HOUR_MS = 3_600_000;
 const up = ["up", "--yes", "--skip-preview"] as const;
+/** Nothing ends before its test ends it. */
+const timeouts = { requestSeconds: 3600, readySeconds: 3600 };
 const cancel = ["cancel", "--yes"] as const;
 const clear = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates"] as const;
 
@@ -22,23 +31,37 @@ const changed = ["changed-1", "changed-2"];
 const unchanged = ["unchanged-1", "unchanged-2"];
 const names = [...changed, ...unchanged];
 
+/** The SDK's provider process does not hear of a Ctrl-C, so there the engine waits for the calls in progress. */
+const doors = [
+  { door: "the dynamic provider", create: createProject, endsAtOnce: false },
+  { door: "the plugin", create: createYamlProject, endsAtOnce: true },
+];
+
 /** All but the language host: it is the engine's own, calls nobody, and looks for the engine every five minutes. */
 const callersOf = async (run: Command): Promise<unknown[]> =>
   (await run.processes()).filter(({ commandLine: [command = ""] }) => !command.includes("pulumi-language-"));
 
-describe("a run that ends while set-webhook is on its way", () => {
+const isPlugin = ({ commandLine }: ProcessInfo): boolean =>
+  commandLine.some((word) => word.startsWith(pluginFolder));
+
+describe.each(doors)("a run of $door that ends while set-webhook is on its way", ({ create, endsAtOnce }) => {
   let scene: Scene;
   let project: Project;
+  let temporary: string;
 
   beforeAll(async () => {
     scene = await openScene(names);
-    project = await createProject(scene);
+    temporary = join(scene.backend.folder, "temporary");
+    await mkdir(temporary);
+    project = await create(scene, { TMPDIR: temporary });
   });
 
   const firstUrl = (name: string): string => webhookUrlOf(scene, name);
   const nextUrl = (name: string): string => `${scene.endpoint.url}/next/${name}`;
   const declare = (urlOf: typeof nextUrl): Promise<void> =>
-    project.declare(names.map((workspace) => ({ workspace, args: { webhookUrl: urlOf(workspace) } })));
+    project.declare(
+      names.map((workspace) => ({ workspace, args: { timeouts, webhookUrl: urlOf(workspace) } })),
+    );
   const registeredUrls = (of = names): (string | undefined)[] =>
     of.map((name) => scene.emulator.workspace(name).registration?.webhook_url);
 
@@ -77,17 +100,37 @@ describe("a run that ends while set-webhook is on its way", () => {
 
   test("kill -9 of everything during update: the same converges", async () => {
     const run = await startHeld(nextUrl);
+    const commandLines = (await run.processes()).map(({ commandLine }) => commandLine.join(" "));
     await run.killEverything();
     await run.done;
+    const left = [...(await readTree(temporary)).values()];
+    expect(findSecrets([...left, ...commandLines].join("\n"), [API_KEY, VERIFICATION_KEY])).toEqual([]);
     expect(registeredUrls()).toEqual([...changed.map(nextUrl), ...unchanged.map(firstUrl)]);
     await recover(nextUrl, cancel, up);
   });
 
-  test("one Ctrl-C: the engine waits for the running call and records it, and leaves no lock", async () => {
-    const run = await startHeld(firstUrl, 3000);
+  test.runIf(endsAtOnce)(
+    "kill -9 of the provider during update: the run fails, and the next one converges",
+    async () => {
+      const run = await startHeld(firstUrl);
+      const providers = (await run.processes()).filter(isPlugin);
+      expect(providers).not.toEqual([]);
+      for (const { pid } of providers) signalIfAlive(pid, "SIGKILL");
+      expect((await run.done).exitCode).not.toBe(0);
+      await recover(firstUrl, up);
+      // Where the next test begins.
+      await declare(nextUrl);
+      await project.run(...up);
+    },
+  );
+
+  test("one Ctrl-C: the dynamic provider's running call is waited for, the plugin's is given up; no lock is left", async () => {
+    const urlOf = endsAtOnce ? nextUrl : firstUrl;
+    const run = await startHeld(urlOf, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);
-    expect(registeredUrls()).toEqual(names.map(firstUrl));
+    if (endsAtOnce) await recover(urlOf, up);
+    expect(registeredUrls()).toEqual(names.map(urlOf));
     expect(await project.run("preview", "--refresh", "--expect-no-changes")).not.toContain("pending");
     await expectNoSecrets(project);
   });

@@ -2,6 +2,7 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandsIn, type Command } from "./command.ts";
+import { pluginFolder } from "./plugin.ts";
 import { argsOf, type Declaration, type Scene } from "./scene.ts";
 import type { Backend } from "./stack.ts";
 
@@ -83,25 +84,66 @@ for (const { name, args, options } of declarations) new ApiChatWebhook(name, arg
 
 /** A project with the stack `dev` on the scene's backend. */
 export async function createProject(scene: Scene, environment?: Record<string, string>): Promise<Project> {
-  const { backend } = scene;
-  const path = join(backend.folder, "project");
+  const path = join(scene.backend.folder, "project");
   await mkdir(path);
   await symlink(join(repository, "node_modules"), join(path, "node_modules"));
   await writeFile(join(path, "Pulumi.yaml"), "name: project\nruntime: nodejs\n");
   await writeFile(join(path, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   await writeFile(join(path, "index.js"), PROGRAM);
-  const folder = openProgramFolder(backend, path, environment);
+  const folder = openProgramFolder(scene.backend, path, environment);
+  return openProject(scene, folder, (declared) =>
+    writeFile(join(path, "webhooks.json"), JSON.stringify(declared)),
+  );
+}
+
+/** The same in YAML, on the resource plugin. */
+export interface YamlProject extends Project {
+  /** Writes a program of these resources and outputs. */
+  write(program: object): Promise<void>;
+}
+
+export async function createYamlProject(
+  scene: Scene,
+  environment?: Record<string, string>,
+): Promise<YamlProject> {
+  const path = join(scene.backend.folder, "yaml");
+  const write = (program: object): Promise<void> => {
+    const packages = { apichat: pluginFolder };
+    // JSON is YAML.
+    const text = JSON.stringify({ name: "project", runtime: "yaml", packages, ...program });
+    return writeFile(join(path, "Pulumi.yaml"), text);
+  };
+  await mkdir(path);
+  await write({});
+  const folder = openProgramFolder(scene.backend, path, environment);
+  const project = await openProject(scene, folder, (declared) => {
+    const resources = declared.map(({ name, args: properties, options = {} }) => [
+      name,
+      { type: "apichat:ApiChatWebhook", properties, options },
+    ]);
+    return write({ resources: Object.fromEntries(resources) as object });
+  });
+  return { ...project, write };
+}
+
+type Declared = Required<Pick<Declaration, "name" | "args">> & Pick<Declaration, "options">;
+
+async function openProject(
+  scene: Scene,
+  folder: ProgramFolder,
+  write: (declared: readonly Declared[]) => Promise<void>,
+): Promise<Project> {
   await folder.run("stack", "init", "dev");
   return {
     ...folder,
-    declare: async (declarations) => {
-      const declared = declarations.map((given) => {
-        const declaration = typeof given === "string" ? { workspace: given } : given;
-        const { name = declaration.workspace, options } = declaration;
-        return { name, args: argsOf(scene, declaration), options };
-      });
-      await writeFile(join(path, "webhooks.json"), JSON.stringify(declared));
-    },
-    state: () => readFile(join(backend.folder, ".pulumi", "stacks", "project", "dev.json"), "utf8"),
+    declare: (declarations) =>
+      write(
+        declarations.map((given) => {
+          const declaration = typeof given === "string" ? { workspace: given } : given;
+          const { name = declaration.workspace, options } = declaration;
+          return { name, args: argsOf(scene, declaration), options };
+        }),
+      ),
+    state: () => readFile(join(scene.backend.folder, ".pulumi", "stacks", "project", "dev.json"), "utf8"),
   };
 }

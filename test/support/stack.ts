@@ -27,6 +27,8 @@ export interface Outcome {
   output: string;
   /** The counts of the summary, such as { create: 1, same: 2 }. */
   changes: Record<string, number>;
+  /** What the engine reported. */
+  events: EngineEvent[];
 }
 
 /** A resource in the state; its secrets are objects that hold a ciphertext. */
@@ -35,6 +37,8 @@ interface StateResource {
   id: string;
   inputs: Record<string, unknown>;
   outputs: Record<string, unknown>;
+  /** Why it is only partly done. */
+  initErrors?: string[];
 }
 
 const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
@@ -62,7 +66,14 @@ export type TestStack = Awaited<ReturnType<typeof createStack>>;
  */
 export async function createStack(
   backend: Backend,
-  options: { name?: string; program: PulumiFn; config?: ConfigMap; environment?: Record<string, string> },
+  options: {
+    name?: string;
+    program: PulumiFn;
+    config?: ConfigMap;
+    environment?: Record<string, string>;
+    /** The folder of the resource plugin, for programs that declare its resources. */
+    plugin?: string;
+  },
 ) {
   const name = options.name ?? "dev";
   let program = options.program;
@@ -80,6 +91,8 @@ export async function createStack(
         runtime: "nodejs",
         main: process.cwd(),
         backend: { url: `file://${backend.folder}` },
+        // Not in the SDK's type.
+        ...(options.plugin === undefined ? {} : { packages: { apichat: options.plugin } }),
       },
     },
   );
@@ -94,16 +107,18 @@ export async function createStack(
     async (given?: Parameters<Stack[C]>[0]): Promise<Outcome> => {
       let output = "";
       let changes = {};
+      const events: EngineEvent[] = [];
       const onOutput = (text: string): void => {
         output += text;
         printed += text;
       };
-      const onEvent = ({ summaryEvent }: EngineEvent): void => {
-        if (summaryEvent) changes = summaryEvent.resourceChanges;
+      const onEvent = (event: EngineEvent): void => {
+        events.push(event);
+        if (event.summaryEvent) changes = event.summaryEvent.resourceChanges;
       };
       try {
         await stack[which]({ ...given, onOutput, onError: onOutput, onEvent });
-        return { output, changes };
+        return { output, changes, events };
       } catch (error) {
         throw new Error(output || String(error), { cause: error });
       }

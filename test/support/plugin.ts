@@ -1,0 +1,43 @@
+import { fileURLToPath } from "node:url";
+import * as pulumi from "@pulumi/pulumi";
+import { argsOf, type Declaration, type Scene } from "./scene.ts";
+
+/** The folder of the plugin, as `packages` in Pulumi.yaml names it. */
+export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
+
+/** As a generated SDK has it. */
+export class PluginWebhook extends pulumi.CustomResource {
+  declare readonly botUrl: pulumi.Output<string>;
+  declare readonly status: pulumi.Output<string>;
+
+  constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
+    const outputs = { botUrl: undefined, status: undefined };
+    super("apichat:index:ApiChatWebhook", name, { ...args, ...outputs }, options);
+  }
+}
+
+/** As a generated SDK has it. */
+export class PluginVerificationKey extends pulumi.CustomResource {
+  declare readonly current: pulumi.Output<string>;
+  declare readonly keys: pulumi.Output<string[]>;
+
+  constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
+    const outputs = { current: undefined, keys: undefined };
+    super("apichat:index:VerificationKey", name, { ...args, ...outputs }, options);
+  }
+}
+
+/** An explicit provider, as a generated SDK has it. */
+export class PluginProvider extends pulumi.ProviderResource {
+  constructor(name: string, { apiKey }: { apiKey: string }) {
+    super("apichat", name, { apiKey: pulumi.secret(apiKey) });
+  }
+}
+
+/** Declares a webhook of the scene on the plugin. */
+export function declareOnPlugin(
+  scene: Scene,
+  { workspace, name = workspace, args, options }: Declaration,
+): PluginWebhook {
+  return new PluginWebhook(name, argsOf(scene, { workspace, args }), options);
+}
