@@ -15,7 +15,7 @@ export interface PluginLanguage {
   /** What its programs find in their environment, in place of that of the engine. */
   environment: Record<string, string>;
   /** `pulumi install` in the folder of a program, or what stands in for it where the host that could be built is too old. */
-  install(folder: string, environment: Record<string, string>): Promise<unknown>;
+  install: (folder: string, environment: Record<string, string>) => Promise<unknown>;
 }
 
 const { PATH = "" } = engineEnvironment(engine, { home: "", backend: "", passphrase: "" });

@@ -42,7 +42,7 @@ function slow(
   operation: FaultOperation,
   fault: Fault = { delayMs: 60_000 },
 ): () => boolean {
-  emulator.injectFault({ operation, fault: fault as never });
+  emulator.injectFault({ operation, fault });
   const before = emulator.requests.length;
   return () => emulator.requests.slice(before).some(({ action }) => action === operation);
 }
