@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { findExecutable, pathFolders } from "../engine/engine.ts";
-import { findPython, oldestPython } from "../openapi/environment.ts";
+import { findPython, makeEnvironment, oldestPython } from "../openapi/environment.ts";
 import { run } from "../setup/run.mjs";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
 
@@ -17,13 +17,19 @@ interface Check {
 /** Builds each SDK with what its language uses, and the example programs with it. Each throws what is wrong. */
 export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   python: {
-    title: "Building a wheel, and checking the examples with mypy --strict: up to a minute",
+    title: "Building a wheel, and checking the examples with mypy --strict: one or two minutes",
     run: async (options) => {
       const python = await findPython(process.env, options.signal);
       if (python === undefined)
         throw new Error(`there is no Python ${oldestPython} or newer with venv on PATH`);
       await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-sdk-python-"));
-      await run(python.command, ["-m", "venv", folder.path], options);
+      const environment = { command: python.command, folder: folder.path, packages: ["mypy"] };
+      await makeEnvironment({
+        ...environment,
+        env: process.env,
+        signal: options.signal,
+        update: options.onLine,
+      });
       const inVenv = (...args: string[]): Promise<string> =>
         run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
       const pip = (...args: string[]): Promise<string> =>
@@ -31,7 +37,7 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
       const sdk = join(sdkFolder, "python");
       await pip("wheel", "--no-deps", "--wheel-dir", join(sdk, "dist"), sdk);
       const wheel = await packageIn(sdk);
-      await pip("install", "mypy", wheel);
+      await pip("install", wheel);
       // Each is a main program of its own.
       for (const program of await programsIn("examples/python", "__main__.py")) {
         await inVenv("mypy", "--strict", program);

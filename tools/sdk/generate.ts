@@ -1,8 +1,10 @@
+import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer } from "../../test/support/http.ts";
-import type { Engine } from "../engine/engine.ts";
+import { cacheFolder } from "../engine/cache.ts";
+import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
@@ -42,7 +44,7 @@ export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder }: GenerateOptions,
 ): Promise<void> {
-  const byHost = sdks[language].byHost || engine.source === "path";
+  const byHost = sdks[language].byHost || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], { signal });
   await mkdir(into, { recursive: true });
   await withLock(join(into, ".lock"), signal, async () => {
@@ -53,6 +55,18 @@ export async function generateSdk(
     await rm(join(into, language), { recursive: true, force: true });
     await rename(join(folder, language), join(into, language));
   });
+}
+
+/**
+ * Whether the engine is Pulumi's own distribution, all of whose hosts generate. The one that the tools build has at most links to
+ * hosts in the tools' cache, also where a terminal has it on PATH.
+ */
+export function isDistribution({ directory, command }: Engine, env = process.env): boolean {
+  const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
+  if (host === undefined) return false;
+  return !(
+    lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(env), "host-"))
+  );
 }
 
 /** With Pulumi's generators: of these languages the hosts that the tools can build have none. */

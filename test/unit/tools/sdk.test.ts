@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Engine } from "../../../tools/engine/engine.ts";
 import { parseLanguages } from "../../../tools/engine/languages.ts";
-import { generateSdk, sdkLanguages } from "../../../tools/sdk/generate.ts";
+import { generateSdk, isDistribution, sdkLanguages } from "../../../tools/sdk/generate.ts";
 import { makeFolder, writeFakeEngine, writeScript } from "./fixtures/fakes.ts";
 
 const { signal } = new AbortController();
@@ -28,6 +28,20 @@ test("an engine of the user's own generates every SDK itself, from the schema wi
     logoUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/),
   });
   expect(readdirSync(into)).toEqual(["python"]);
+});
+
+test("an engine that the tools have built is none of Pulumi's distribution, whatever has it on PATH", () => {
+  const engine = fakeEngine();
+  const cache = makeFolder();
+  const env = { XDG_CACHE_HOME: cache };
+  expect(isDistribution(engine, env)).toBe(true);
+  const host = join(engine.directory, "pulumi-language-python");
+  const built = join(cache, "pulumi-apichat", "host-python", "0123", "bin", "pulumi-language-python");
+  writeScript(built, "exit 0");
+  rmSync(host);
+  expect(isDistribution(engine, env)).toBe(false);
+  symlinkSync(built, host);
+  expect(isDistribution(engine, env)).toBe(false);
 });
 
 test("the Java SDK has the version that it reads when it starts", async () => {
