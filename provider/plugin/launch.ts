@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** What the engine starts. Nothing here may need a Node that is new enough: the rest is loaded behind the look at it. */
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { oldNodeProblem } from "../lib/version.js";
 
 const problem = oldNodeProblem("pulumi-resource-apichat");
@@ -14,8 +13,9 @@ if (problem === undefined) {
 
 async function start(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
-  const caches = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+  const { XDG_CACHE_HOME = "", HOME = "", USERPROFILE = HOME } = process.env;
+  const caches = [XDG_CACHE_HOME, join(USERPROFILE, ".cache")].find((folder) => isAbsolute(folder));
   // A fifth of the CPU of a start. Not Node's default folder: in /tmp it may be another user's, and what is there is run.
-  enableCompileCache(join(caches, "pulumi-apichat", "compiled"));
+  if (caches !== undefined) enableCompileCache(join(caches, "pulumi-apichat", "compiled"));
   await import("./main.js");
 }
