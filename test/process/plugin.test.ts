@@ -1,14 +1,19 @@
+import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { deliverTo } from "../support/responder.ts";
 import { makeWriter } from "./cli-harness.ts";
-import { KEY, makeHome, startProgram, startResponder } from "./program.ts";
+import { KEY, makeFolder, makeHome, startProgram, startResponder } from "./program.ts";
 
 /** The bundle, as the engine finds it in the npm package. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
 
 test("prints its port and nothing else, and ends with the engine", async () => {
-  const said = await startProgram(["127.0.0.1:1"], { script }).ended;
+  // The folder of the program, where nothing of the plugin's own belongs.
+  const cwd = await makeFolder();
+  const environment = { HOME: "", XDG_CACHE_HOME: "caches" };
+  const said = await startProgram(["127.0.0.1:1"], { script, environment, cwd }).ended;
+  expect(await readdir(cwd)).toEqual([]);
   expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
 });
 
