@@ -1,0 +1,285 @@
+import { describe, expect, test } from "vitest";
+import { API_KEY, OTHER_KEY, VERIFICATION_KEY } from "../webhook/harness.js";
+import {
+  clear,
+  failureOf,
+  isolatePlugins,
+  resourceOf,
+  secret,
+  secretsIn,
+  UNKNOWN,
+  UNKNOWNS,
+  type Failure,
+  type Marked,
+} from "./harness.js";
+
+isolatePlugins();
+const webhook = resourceOf("ApiChatWebhook");
+const key = resourceOf("VerificationKey");
+const responder = resourceOf("Responder");
+
+const SEED = "seed-of-the-tests-0123456789abcdefghijklmnop";
+
+/** A value in the place of a name: without its colon. */
+const MISPLACED = "mk/misplaced-0123456789";
+
+const ofWebhook = {
+  baseUrl: "https://platform.example/acme/apichat",
+  webhookUrl: "https://chat.example/hook",
+  webhookVerificationKey: VERIFICATION_KEY,
+  apiKey: API_KEY,
+};
+
+const reasonsOf = (failures: Failure[]): string => failures.map(({ reason }) => reason).join("\n");
+
+/** Checks that passes, and gives what is stored. */
+async function checked(resource: typeof webhook, news: Marked, olds: Marked = {}): Promise<Marked> {
+  const { inputs, failures } = await resource.check(news, olds);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+describe("what is wrong is reported all at once, by name, and a secret's property stays unnamed", () => {
+  test.each([
+    [
+      webhook,
+      { webhookURL: "x", webhookVerificationKey: 5, apiKey: "", baseUrl: "acme", onExisting: "keep" },
+      [
+        "did you mean webhookUrl?",
+        "webhookUrl: ",
+        "webhookVerificationKey: ",
+        "apiKey: ",
+        "baseUrl: ",
+        "onExisting: ",
+      ],
+      ["", "", "", "", "", "onExisting"],
+    ],
+    [
+      webhook,
+      { ...ofWebhook, timeouts: { requestSeconds: 0, readySecond: 5 }, preflight: ["off"], retries: 5 },
+      ["retries;", "timeouts.requestSeconds: ", "timeouts.readySecond: ", "preflight: "],
+      ["", "timeouts.requestSeconds", "timeouts.readySecond", "preflight"],
+    ],
+    [
+      key,
+      { rotation: "", keep: -1, bytes: 8.5, initial: "***", rotations: ["a"], keeep: 1 },
+      ["did you mean keep?", "rotation: ", "keep: ", "bytes: ", "initial: ", "rotations: "],
+      ["", "rotation", "keep", "bytes", "", "rotations"],
+    ],
+    [
+      key,
+      { derivedFrom: "short", rotations: [null], initial: "x", subject: "" },
+      ["derivedFrom: ", "rotations", "initial: ", "subject: "],
+      ["", "rotations", "subject"],
+    ],
+    [
+      responder,
+      { verificationKeys: ["***"], port: 70_000, host: "a b", publicUrl: "x", dataDir: "here", pathh: "/" },
+      ["did you mean path?"],
+      ["", "port", "host", "dataDir"],
+    ],
+    [
+      responder,
+      { verificationKeys: ["***"], path: "acme", port: 70_000, host: "a b", publicUrl: "x", dataDir: "here" },
+      ["verificationKeys", "path", "port", "host", "publicUrl", "dataDir"],
+      ["port", "host", "dataDir", ""],
+    ],
+    [
+      responder,
+      { workspaces: { acme: { forwardTO: "x" }, other: "x", "": [], last: null }, verificationKeys: ["a"] },
+      [
+        "verificationKeys: ",
+        "workspaces.acme: ",
+        "did you mean forwardTo?",
+        "workspaces.other: ",
+        "workspaces.*: ",
+      ],
+      ["", "", "", ""],
+    ],
+    [responder, { workspaces: ["acme"] }, ["workspaces: must be an object, got a list"], [""]],
+  ])("%#", async (resource, news: Marked, parts: string[], properties: string[]) => {
+    const { failures } = await resource.check(news);
+    for (const part of parts) expect(reasonsOf(failures)).toContain(part);
+    expect(new Set(failures.map(({ property }) => property))).toEqual(new Set(properties));
+  });
+
+  test("what the program marked is not shown, whichever property it is", async () => {
+    const mixedUp = {
+      baseUrl: secret(API_KEY),
+      webhookUrl: secret(OTHER_KEY),
+      webhookVerificationKey: "https://chat.example/hook",
+      onExisting: secret(API_KEY),
+      [MISPLACED]: 1,
+    };
+    const { failures } = await webhook.check(mixedUp);
+    expect(reasonsOf(failures)).toMatch(/onExisting: must be one of "fail", "replace", got "\[redacted\]"/);
+    expect(failures.map(({ property }) => property)).not.toContain("onExisting");
+    const workspaces = { [MISPLACED]: { [MISPLACED]: 1, verificationKeys: secret([VERIFICATION_KEY]) } };
+    const more = await responder.check({ workspaces });
+    expect(more.failures.length).toBeGreaterThan(0);
+    expect(reasonsOf([...failures, ...more.failures])).not.toContain(MISPLACED);
+  });
+});
+
+describe("what a preview does not know passes", () => {
+  test.each(UNKNOWNS)("%s", async (unknown) => {
+    const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
+    const inputs = await checked(webhook, {
+      ...Object.fromEntries(names.map((name) => [name, unknown])),
+      ...{ onExisting: unknown, preflight: unknown, timeouts: unknown },
+    });
+    expect(new Set(Object.values({ ...clear(inputs), status: UNKNOWN }))).toEqual(new Set([UNKNOWN]));
+    await checked(key, { rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
+    await checked(key, { derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
+    await checked(key, { derivedFrom: secret(SEED), rotations: [unknown] });
+    await checked(responder, { verificationKeys: unknown, path: unknown, forwardTo: unknown, port: unknown });
+    await checked(responder, {
+      host: unknown,
+      publicUrl: unknown,
+      dataDir: unknown,
+      verificationKeys: [unknown],
+    });
+    await checked(responder, { workspaces: unknown });
+    const workspaces = { acme: unknown, other: { path: unknown, verificationKeys: [unknown] } };
+    await checked(responder, { workspaces, port: 8080 });
+    const derived = { derivedFrom: unknown, rotations: ["2026-12"] };
+    const outs = await checked(responder, { workspaces: { acme: { subject: unknown } }, ...derived });
+    expect(clear(outs)).toMatchObject({ workspaces: { acme: { verificationKeys: UNKNOWN } } });
+  });
+});
+
+describe("what is stored", () => {
+  test("of a webhook: the inputs and the status, no name and no source", async () => {
+    const inputs = await checked(webhook, { ...ofWebhook, __provider: "source", timeouts: null });
+    expect(clear(inputs)).toEqual({ ...ofWebhook, status: "verified" });
+    expect(secretsIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
+  });
+
+  test("keeps the program's marks, and hides a query", async () => {
+    const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
+    const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };
+    const marked = { ...ofWebhook, ...hidden, preflight: secret("off"), timeouts };
+    expect(secretsIn(await checked(webhook, marked))).toEqual([
+      "apiKey",
+      "baseUrl",
+      "preflight",
+      "timeouts.requestSeconds",
+      "webhookUrl",
+      "webhookVerificationKey",
+    ]);
+  });
+
+  test("of a key: the derived ones stand in the place of the seed", async () => {
+    const rotations = ["2026-12", "2026-09"];
+    const inputs = await checked(key, { derivedFrom: secret(SEED), rotations });
+    expect(secretsIn(inputs)).toEqual(["current", "keys"]);
+    expect(clear(inputs)).toEqual({
+      subject: "acme",
+      rotations,
+      current: expect.any(String),
+      keys: [expect.any(String), expect.any(String)],
+    });
+    const taken = await checked(key, { initial: VERIFICATION_KEY, keep: 1 });
+    expect(clear(taken)).toEqual({
+      initial: VERIFICATION_KEY,
+      current: VERIFICATION_KEY,
+      keys: [VERIFICATION_KEY],
+      keep: 1,
+    });
+    expect(secretsIn(taken)).toEqual(["current", "initial", "keys"]);
+    // Later that is the state's.
+    expect(clear(await checked(key, { initial: VERIFICATION_KEY }, taken))).toEqual({
+      initial: VERIFICATION_KEY,
+    });
+  });
+
+  test("of a responder: the form of the program, with its defaults", async () => {
+    const forwardTo = "http://127.0.0.1:9/?token=1";
+    const short = await checked(responder, { verificationKeys: VERIFICATION_KEY, forwardTo });
+    expect(clear(short)).toEqual({
+      ...{ verificationKeys: [VERIFICATION_KEY], forwardTo, path: "/", host: "127.0.0.1" },
+      instanceKey: expect.stringMatching(/^shop\/dev-[0-9a-f]+\/acme$/),
+      dataDir: expect.stringContaining("/pulumi-apichat/shop/dev-"),
+    });
+    expect(secretsIn(short)).toEqual(["forwardTo", "verificationKeys"]);
+    const acme = { verificationKeys: [VERIFICATION_KEY, OTHER_KEY], forwardTo };
+    const derived = { derivedFrom: secret([SEED, `${SEED}-former`]), rotations: ["2026-12"] };
+    const long = await checked(responder, { workspaces: { acme, other: { path: "/o" } }, ...derived });
+    expect(clear(long)["workspaces"]).toEqual({
+      acme: {
+        path: "/acme",
+        forwardTo,
+        verificationKeys: [...Array(2).fill(expect.any(String)), ...acme.verificationKeys],
+      },
+      other: { path: "/o", verificationKeys: Array(2).fill(expect.any(String)) },
+    });
+    expect(JSON.stringify(long)).not.toContain(SEED);
+    expect(secretsIn(long)).toEqual([
+      "workspaces.acme.forwardTo",
+      "workspaces.acme.verificationKeys",
+      "workspaces.other.verificationKeys",
+    ]);
+  });
+});
+
+describe("hostile input", () => {
+  const deep = (levels: number): Marked => (levels === 0 ? {} : { a: deep(levels - 1) });
+
+  test.each([50, 300])("nested %i deep is answered, and the next call too", async (levels) => {
+    const outcome = await webhook.check({ ...ofWebhook, timeouts: deep(levels) }).then(
+      ({ failures }) => failures.length,
+      ({ details }: { details: string }) => details.length,
+    );
+    expect(outcome).toBeGreaterThan(0);
+    await checked(webhook, ofWebhook);
+  });
+
+  test("values and names of 100 KB are no part of a failure", async () => {
+    const long = "x".repeat(100_000);
+    for (const resource of [webhook, key, responder]) {
+      const values = {
+        preflight: long,
+        rotation: long,
+        baseUrl: long,
+        path: long,
+        workspaces: { [long]: { [long]: long } },
+      };
+      const { failures } = await resource.check({ ...values, [long]: long });
+      expect(failures.length).toBeGreaterThan(1);
+    }
+    const kept = `https://chat.example/${long}`;
+    expect(clear(await checked(webhook, { ...ofWebhook, webhookUrl: kept }))["webhookUrl"]).toBe(kept);
+  });
+
+  test("names of JavaScript's own are names like others", async () => {
+    const workspaces = Object.fromEntries(
+      ["constructor", "toString", "hasOwnProperty"].map((name) => [
+        name,
+        { verificationKeys: VERIFICATION_KEY },
+      ]),
+    );
+    const inputs = await checked(responder, { workspaces });
+    expect(Object.keys(clear(inputs)["workspaces"] as object).toSorted()).toEqual(
+      Object.keys(workspaces).toSorted(),
+    );
+    for (const name of ["constructor", "toString"])
+      expect(reasonsOf((await webhook.check({ ...ofWebhook, [name]: 1 })).failures)).toContain(name);
+  });
+
+  test("a thousand workspaces take a time in proportion", async () => {
+    const of = (count: number): Marked => ({
+      workspaces: Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [
+          `acme-${index}`,
+          { verificationKeys: secret([VERIFICATION_KEY]), forwardTo: secret("http://127.0.0.1:9/?t=1") },
+        ]),
+      ),
+    });
+    const inputs = await checked(responder, of(1_000));
+    expect(secretsIn(inputs)).toHaveLength(2_000);
+  });
+
+  test("a call without a resource is a failure", async () => {
+    expect((await failureOf(resourceOf("").check({}))).details).toContain("no resource");
+  });
+});

@@ -1,0 +1,318 @@
+import { promisify } from "node:util";
+import { credentials, Server, ServerCredentials, type ServiceError } from "@grpc/grpc-js";
+import engines from "@pulumi/pulumi/proto/engine_grpc_pb.js";
+import lines from "@pulumi/pulumi/proto/engine_pb.js";
+import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import statuses from "@pulumi/pulumi/proto/status_pb.js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
+import { afterEach, beforeEach, vi } from "vitest";
+import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
+import { printLinesWith } from "../../../provider/lib/provider-process.js";
+import { Engine } from "../../../provider/plugin/engine.js";
+import { serve } from "../../../provider/plugin/server.js";
+import { findSecrets } from "../../support/secrets.js";
+import { API_KEY, isolateRuns, VERIFICATION_KEY } from "../webhook/harness.js";
+
+// The engine's side: a client that calls a plugin of this process over gRPC, and a server that takes its lines.
+
+export type Values = Record<string, unknown>;
+
+/** Properties as they are on the wire, with the marks of secrets and of unknown values. */
+export type Marked = Values;
+
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
+export const secret = (value: unknown): Values => ({ [SIGNATURE]: SECRET, value });
+
+/** What stands for an unknown value: text, boolean, number, list, asset, archive, object. */
+export const UNKNOWNS = [
+  "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
+  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
+  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
+  "030794c1-ac77-496b-92df-f27374a8bd58",
+  "e48ece36-62e2-4504-bad9-02848725956a",
+  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
+] as const;
+export const [UNKNOWN] = UNKNOWNS;
+
+const isSecret = (value: unknown): value is { value: unknown } =>
+  typeof value === "object" && value !== null && SIGNATURE in value;
+
+/** The values without marks. */
+export function clear(value: Marked): Values;
+export function clear(value: unknown): unknown;
+export function clear(value: unknown): unknown {
+  if (isSecret(value)) return clear(value.value);
+  if (Array.isArray(value)) return value.map((item: unknown) => clear(item));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, clear(one)]));
+}
+
+/** Where secrets are marked, such as `workspaces.acme.verificationKeys`. */
+export function secretsIn(value: unknown, path = ""): string[] {
+  if (isSecret(value)) return [path];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value)
+    .flatMap(([name, one]) => secretsIn(one, path === "" ? name : `${path}.${name}`))
+    .toSorted();
+}
+
+/** What is not marked as secret. */
+function shownIn(value: unknown): unknown {
+  if (isSecret(value)) return "[secret]";
+  if (Array.isArray(value)) return value.map((item: unknown) => shownIn(item));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shownIn(one)]));
+}
+
+/** None of them is ever in an error, a line, or in clear in an answer: the harness looks for them everywhere. */
+export const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
+
+function requireNoSecret(text: string): void {
+  const traces = findSecrets(text, SECRETS);
+  if (traces.length > 0) throw new Error(`a secret is in clear: ${traces.join(" ")}`);
+}
+
+export interface Line {
+  urn: string;
+  severity: number;
+  ephemeral: boolean;
+  message: string;
+}
+
+/** An engine that takes lines. */
+export async function startEngine(): Promise<{ address: string; lines: Line[]; stop: () => void }> {
+  const taken: Line[] = [];
+  const server = new Server();
+  server.addService(engines.EngineService as never, {
+    log: ({ request }: { request: lines.LogRequest }, done: (error: null, answer: empty.Empty) => void) => {
+      const { urn, severity, ephemeral, message } = request.toObject();
+      taken.push({ urn, severity, ephemeral, message });
+      done(null, new empty.Empty());
+    },
+  });
+  const bind = promisify(server.bindAsync.bind(server));
+  const port = await bind("127.0.0.1:0", ServerCredentials.createInsecure());
+  return { address: `127.0.0.1:${port}`, lines: taken, stop: () => server.forceShutdown() };
+}
+
+type Client = InstanceType<typeof services.ResourceProviderClient>;
+type Method = "handshake" | "attach" | "getPluginInfo" | "getSchema" | "checkConfig" | "diffConfig";
+type ResourceMethod =
+  "configure" | "check" | "diff" | "create" | "read" | "update" | "delete" | "invoke" | "cancel";
+
+export interface Plugin {
+  client: Client;
+  /** Calls a method. Whatever comes back is looked through for secrets. */
+  call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer>;
+  configure(config: Marked, name?: string): Promise<void>;
+  invoke(args: Marked, token?: string): Promise<Marked>;
+  cancel(): Promise<void>;
+  /** The lines that the engine has got. */
+  lines: Line[];
+}
+
+const plugin = {} as Plugin;
+
+/** Each test has a plugin and an engine of its own, and is a run of its own. */
+export function isolatePlugins(): Plugin {
+  isolateRuns();
+  const stops: (() => void)[] = [];
+  beforeEach(async () => {
+    forgetDeclared();
+    vi.stubEnv("CI", undefined);
+    const { address, lines: taken, stop } = await startEngine();
+    const engine = new Engine(address);
+    const former = printLinesWith((kind, _name, text) => engine.log(kind, text));
+    const served = await serve(engine);
+    const client = new services.ResourceProviderClient(
+      `127.0.0.1:${served.port}`,
+      credentials.createInsecure(),
+      {
+        "grpc.max_receive_message_length": -1,
+      },
+    );
+    stops.push(
+      () => client.close(),
+      served.stop,
+      stop,
+      () => printLinesWith(former),
+    );
+    Object.assign(plugin, { client, lines: taken });
+  });
+  afterEach(() => {
+    stops.splice(0).forEach((stop) => stop());
+    requireNoSecret(JSON.stringify(plugin.lines));
+  });
+  return Object.assign(plugin, { call, configure, invoke, cancel });
+}
+
+async function call<Answer>(method: Method | ResourceMethod, request: object): Promise<Answer> {
+  const send = promisify<object, Answer>(plugin.client[method].bind(plugin.client) as never);
+  const answer = await send(request).catch((error: ServiceError) => {
+    requireNoSecret(error.details + JSON.stringify(shownIn(partOf(error)?.properties)));
+    throw error;
+  });
+  requireNoSecret(JSON.stringify(shownIn(structsIn(answer))));
+  return answer;
+}
+
+/** Every struct of an answer, and its texts. */
+function structsIn(answer: unknown): unknown[] {
+  const getters = ["getInputs", "getProperties", "getReturn"] as const;
+  const message = answer as Record<
+    (typeof getters)[number],
+    (() => protobuf.Struct | undefined) | undefined
+  > & {
+    getFailuresList?: () => messages.CheckFailure[];
+  };
+  return [
+    ...getters.map((getter) => message[getter]?.()?.toJavaScript()),
+    ...(message.getFailuresList?.().map((failure) => failure.toObject()) ?? []),
+  ];
+}
+
+export const struct = (values: Marked): protobuf.Struct => protobuf.Struct.fromJavaScript(values as never);
+
+const valuesOf = (given: protobuf.Struct | undefined): Marked => (given?.toJavaScript() ?? {}) as Marked;
+
+async function configure(config: Marked, name = "default"): Promise<void> {
+  const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;
+  const request = new messages.ConfigureRequest().setArgs(struct(config)).setName(name).setUrn(urn);
+  await call("configure", request);
+}
+
+async function invoke(args: Marked, token = "getApiChatWebhook"): Promise<Marked> {
+  const request = new messages.InvokeRequest().setTok(`apichat:index:${token}`).setArgs(struct(args));
+  return valuesOf((await call<messages.InvokeResponse>("invoke", request)).getReturn());
+}
+
+const cancel = async (): Promise<void> => void (await call("cancel", new empty.Empty()));
+
+export interface Failure {
+  property: string;
+  reason: string;
+}
+
+/** What diff answers. */
+export interface Difference {
+  changes: boolean;
+  diffs: string[];
+  replaces: string[];
+  /** The kinds of changes by the names of inputs. */
+  detailed: Record<string, string>;
+}
+
+export interface Options {
+  preview?: boolean;
+  /** Seconds of `customTimeouts`. */
+  timeout?: number;
+}
+
+/** The calls of the engine for one resource. */
+export interface Resource {
+  urn: string;
+  check(news: Marked, olds?: Marked): Promise<{ inputs: Marked; failures: Failure[] }>;
+  diff(
+    id: string,
+    olds: Marked,
+    news: Marked,
+    more?: { oldInputs?: Marked; ignore?: string[] },
+  ): Promise<Difference>;
+  create(inputs: Marked, options?: Options): Promise<{ id: string; outs: Marked }>;
+  update(id: string, olds: Marked, news: Marked, options?: Options): Promise<Marked>;
+  /** Undefined: it is gone. */
+  read(
+    id: string,
+    outs?: Marked,
+    inputs?: Marked,
+  ): Promise<{ id: string; outs: Marked; inputs: Marked } | undefined>;
+  delete(id: string, outs: Marked): Promise<void>;
+}
+
+const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
+const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
+const kindNames = new Map<unknown, string>(KINDS);
+
+export function resourceOf(type: string, name = "acme"): Resource {
+  const urn = `urn:pulumi:dev::shop::apichat:index:${type}::${name}`;
+  return {
+    urn,
+    check: async (news, olds = {}) => {
+      const request = new messages.CheckRequest().setUrn(urn).setOlds(struct(olds)).setNews(struct(news));
+      const answer = await call<messages.CheckResponse>("check", request);
+      return { inputs: valuesOf(answer.getInputs()), failures: answer.toObject().failuresList };
+    },
+    diff: async (id, olds, news, { oldInputs = olds, ignore = [] } = {}) => {
+      const request = new messages.DiffRequest()
+        .setUrn(urn)
+        .setId(id)
+        .setOlds(struct(olds))
+        .setNews(struct(news));
+      request.setOldInputs(struct(oldInputs)).setIgnorechangesList(ignore);
+      const answer = await call<messages.DiffResponse>("diff", request);
+      const detailed: Record<string, string> = {};
+      answer
+        .getDetaileddiffMap()
+        .forEach((kind, one) => (detailed[one] = kindNames.get(kind.getKind()) ?? ""));
+      return {
+        changes: answer.getChanges() === DIFF_SOME,
+        diffs: answer.getDiffsList(),
+        replaces: answer.getReplacesList(),
+        detailed,
+      };
+    },
+    create: async (inputs, { preview = false, timeout = 0 } = {}) => {
+      const request = new messages.CreateRequest().setUrn(urn).setProperties(struct(inputs));
+      const answer = await call<messages.CreateResponse>(
+        "create",
+        request.setPreview(preview).setTimeout(timeout),
+      );
+      return { id: answer.getId(), outs: valuesOf(answer.getProperties()) };
+    },
+    update: async (id, olds, news, { preview = false, timeout = 0 } = {}) => {
+      const request = new messages.UpdateRequest()
+        .setUrn(urn)
+        .setId(id)
+        .setOlds(struct(olds))
+        .setNews(struct(news));
+      request.setPreview(preview).setTimeout(timeout);
+      return valuesOf((await call<messages.UpdateResponse>("update", request)).getProperties());
+    },
+    read: async (id, outs, inputs) => {
+      const request = new messages.ReadRequest().setUrn(urn).setId(id);
+      if (outs) request.setProperties(struct(outs));
+      if (inputs) request.setInputs(struct(inputs));
+      const answer = await call<messages.ReadResponse>("read", request);
+      if (answer.getId() === "") return undefined;
+      const [props, read] = [answer.getProperties(), answer.getInputs()];
+      return { id: answer.getId(), outs: valuesOf(props), inputs: valuesOf(read) };
+    },
+    delete: async (id, outs) => {
+      const request = new messages.DeleteRequest().setUrn(urn).setId(id).setProperties(struct(outs));
+      await call("delete", request);
+    },
+  };
+}
+
+/** The text of the failure of a call. */
+export async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
+  const outcome: unknown = await work.catch((error: unknown) => error);
+  if (outcome instanceof Error && "details" in outcome) return outcome as ServiceError;
+  throw new Error("it did not fail", { cause: outcome });
+}
+
+/** What a failed create or update left behind, which the engine keeps. */
+export function partOf(
+  error: ServiceError,
+): { id: string; properties: Marked; reasons: string[] } | undefined {
+  const [details] = error.metadata?.get("grpc-status-details-bin") ?? [];
+  if (details === undefined || typeof details === "string") return undefined;
+  const [any] = statuses.Status.deserializeBinary(details).getDetailsList();
+  const part = messages.ErrorResourceInitFailed.deserializeBinary(any?.getValue_asU8() ?? new Uint8Array());
+  return { id: part.getId(), properties: valuesOf(part.getProperties()), reasons: part.getReasonsList() };
+}

@@ -1,0 +1,208 @@
+import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import empty from "google-protobuf/google/protobuf/empty_pb.js";
+import { describe, expect, test, vi } from "vitest";
+import { VERSION } from "../../../provider/lib/version.js";
+import schema from "../../../provider/plugin/schema.json" with { type: "json" };
+import { API_KEY, FOREIGN, GET, OTHER_KEY, startAcme, type Acme } from "../webhook/harness.js";
+import {
+  clear,
+  failureOf,
+  isolatePlugins,
+  resourceOf,
+  secret,
+  secretsIn,
+  startEngine,
+  struct,
+  UNKNOWN,
+  type Failure,
+  type Marked,
+} from "./harness.js";
+
+const plugin = isolatePlugins();
+const webhook = resourceOf("ApiChatWebhook");
+
+async function checkConfig(news: Marked): Promise<{ inputs: Marked; failures: Failure[] }> {
+  const request = new messages.CheckRequest().setNews(struct(news));
+  const answer = await plugin.call<messages.CheckResponse>("checkConfig", request);
+  const inputs = (answer.getInputs()?.toJavaScript() ?? {}) as Marked;
+  return { inputs, failures: answer.toObject().failuresList };
+}
+
+async function diffConfig(olds: Marked, news: Marked): Promise<messages.DiffResponse.AsObject> {
+  const request = new messages.DiffRequest().setOldInputs(struct(olds)).setOlds(struct(olds));
+  return (await plugin.call<messages.DiffResponse>("diffConfig", request.setNews(struct(news)))).toObject();
+}
+
+describe("the engine learns", () => {
+  test("that secrets are marked both ways", async () => {
+    const request = new messages.ProviderHandshakeRequest();
+    const shaken = await plugin.call<messages.ProviderHandshakeResponse>("handshake", request);
+    expect(shaken.getAcceptSecrets()).toBe(true);
+    const args = new messages.ConfigureRequest().setArgs(struct({}));
+    const configured = await plugin.call<messages.ConfigureResponse>("configure", args);
+    expect(configured.toObject()).toMatchObject({ acceptsecrets: true, supportspreview: true });
+  });
+
+  test("the version and the schema", async () => {
+    const info = await plugin.call<plugins.PluginInfo>("getPluginInfo", new empty.Empty());
+    expect(info.getVersion()).toBe(VERSION);
+    const answer = await plugin.call<messages.GetSchemaResponse>(
+      "getSchema",
+      new messages.GetSchemaRequest(),
+    );
+    expect(JSON.parse(answer.getSchema())).toEqual(schema);
+  });
+
+  test("what it asks for and the plugin does not have", async () => {
+    const unknown = resourceOf("ApiChatWebhok");
+    expect((await failureOf(unknown.check({}))).details).toContain("apichat:index:ApiChatWebhok");
+    expect((await failureOf(plugin.invoke({}, "getWebhook"))).details).toContain("apichat:index:getWebhook");
+  });
+});
+
+describe("lines", () => {
+  const weak = { webhookVerificationKey: secret("short-key"), webhookUrl: "https://chat.example/" };
+  const args = { ...weak, baseUrl: "https://platform.example/acme", apiKey: secret(API_KEY) };
+
+  test("carry the resource and how serious they are", async () => {
+    await webhook.check(args);
+    expect(plugin.lines).toEqual([
+      { urn: webhook.urn, severity: 2, ephemeral: false, message: expect.stringMatching(/can be guessed/) },
+    ]);
+  });
+
+  test("of many resources at once keep to their own", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `acme-${index}`);
+    const base = (name: string) => ({ ...args, baseUrl: `https://platform.example/${name}` });
+    await Promise.all(names.map((name) => resourceOf("ApiChatWebhook", name).check(base(name))));
+    expect(plugin.lines.map(({ urn }) => urn.split("::").at(-1)).toSorted()).toEqual(names.toSorted());
+  });
+
+  test("go to the engine that is attached", async () => {
+    const next = await startEngine();
+    const request = new plugins.PluginAttach().setAddress(next.address);
+    await plugin.call("attach", request);
+    await webhook.check(args);
+    next.stop();
+    expect(plugin.lines).toEqual([]);
+    expect(next.lines).toHaveLength(1);
+    // An engine that has gone keeps nobody waiting.
+    expect((await webhook.check(args)).failures).toEqual([]);
+  });
+});
+
+describe("the configuration", () => {
+  test.each([
+    ["nothing", {}],
+    ["empty texts", { baseUrl: "", apiKey: "" }],
+    ["both", { baseUrl: "https://platform.example/acme", apiKey: API_KEY, version: "0.1.0" }],
+    ["what a preview does not know", { baseUrl: UNKNOWN, apiKey: secret(UNKNOWN) }],
+  ])("may be %s", async (_, news) => {
+    const { inputs, failures } = await checkConfig(news);
+    expect(failures).toEqual([]);
+    expect(clear(inputs)).toEqual(clear(news));
+    expect(secretsIn(inputs)).toEqual("apiKey" in news ? ["apiKey"] : []);
+  });
+
+  test("shows everything that is wrong, and no secret", async () => {
+    const mixedUp = await checkConfig({ baseUrl: secret(API_KEY), apiKey: `${API_KEY}\n` });
+    expect(mixedUp.failures.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/^baseUrl: must be an absolute http or https URL, got "\[redacted\]"/),
+      expect.stringMatching(/^apiKey: /),
+    ]);
+    expect(mixedUp.failures.map(({ property }) => property)).toEqual(["", ""]);
+    expect((await checkConfig({ baseUrl: 5, apiKey: [] })).failures).toHaveLength(2);
+    expect(secretsIn((await checkConfig({ baseUrl: "https://platform.example/?token=t" })).inputs)).toEqual([
+      "baseUrl",
+    ]);
+  });
+
+  test("that changes never replaces, and a changed key is shown", async () => {
+    const olds = { baseUrl: "https://platform.example/acme", apiKey: secret(OTHER_KEY) };
+    expect(await diffConfig(olds, olds)).toMatchObject({ changes: 1, diffsList: [], detaileddiffMap: [] });
+    const changed = await diffConfig(olds, { apiKey: secret(API_KEY) });
+    expect(changed).toMatchObject({ changes: 2, replacesList: [], diffsList: ["baseUrl", "apiKey"] });
+    const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
+    expect(Object.fromEntries(changed.detaileddiffMap)).toMatchObject({
+      baseUrl: { kind: DELETE },
+      apiKey: { kind: UPDATE },
+    });
+    // An alias gives the whole configuration of the dynamic provider.
+    const foreign = await diffConfig({ __internal: {}, "pulumi:project": "shop" }, olds);
+    expect(Object.fromEntries(foreign.detaileddiffMap)).toMatchObject({ baseUrl: { kind: ADD } });
+    expect(foreign).toMatchObject({ diffsList: ["baseUrl", "apiKey"], replacesList: [] });
+  });
+});
+
+describe("base URL and API key are taken from", () => {
+  const nowhere = "http://127.0.0.1:9/acme";
+
+  /** Where a webhook, and the function, find the emulator: only the right choice reaches it. */
+  async function reaches({ acme, args, actions }: Acme, given: Marked): Promise<void> {
+    const { webhookUrl, webhookVerificationKey } = args;
+    const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
+    expect(failures).toEqual([]);
+    expect(inputs["baseUrl"]).toBe(acme.baseUrl);
+    expect(Object.keys(inputs).includes("apiKey")).toBe("apiKey" in given);
+    acme.takeOver(FOREIGN);
+    actions();
+    expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toContain(
+      "nothing was written",
+    );
+    expect(await plugin.invoke(given)).toMatchObject({ webhookUrl: FOREIGN.webhook_url });
+    expect(actions()).toEqual([...GET, ...GET]);
+  }
+
+  const environment = (baseUrl: string, apiKey: string): void => {
+    vi.stubEnv("APICHAT_BASE_URL", baseUrl);
+    vi.stubEnv("APICHAT_API_KEY", apiKey);
+  };
+
+  test("the argument first", async () => {
+    const started = await startAcme();
+    environment(nowhere, OTHER_KEY);
+    await plugin.configure({ baseUrl: nowhere, apiKey: secret(OTHER_KEY) });
+    await reaches(started, { baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) });
+  });
+
+  test("the stack's configuration, but the key from the environment before it", async () => {
+    const started = await startAcme();
+    environment(nowhere, API_KEY);
+    await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(OTHER_KEY) }, "default_0_1_0");
+    await reaches(started, {});
+  });
+
+  test("the environment", async () => {
+    const started = await startAcme();
+    environment(started.acme.baseUrl, API_KEY);
+    await plugin.configure({ baseUrl: "" }, "eu");
+    await reaches(started, {});
+  });
+
+  test("an explicit provider before the environment: that is the program's own word", async () => {
+    const started = await startAcme();
+    environment(nowhere, OTHER_KEY);
+    await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) }, "eu");
+    await reaches(started, {});
+  });
+
+  test("nowhere: the failures name every place", async () => {
+    await plugin.configure({});
+    const { failures } = await webhook.check({});
+    const reasons = failures.map(({ reason }) => reason).join("\n");
+    for (const place of ["APICHAT_API_KEY", "APICHAT_BASE_URL", "apichat:baseUrl", "apichat:apiKey"])
+      expect(reasons).toContain(place);
+    expect((await failureOf(plugin.invoke({}))).details).toContain("APICHAT_BASE_URL");
+  });
+
+  test("a configuration whose address is secret: it stays so in what is stored", async () => {
+    const { acme, args } = await startAcme();
+    await plugin.configure({ baseUrl: secret(acme.baseUrl), apiKey: secret(API_KEY) });
+    const { webhookUrl, webhookVerificationKey } = args;
+    const { inputs } = await webhook.check({ webhookUrl, webhookVerificationKey });
+    const { outs } = await webhook.create(inputs);
+    for (const stored of [inputs, outs])
+      expect(secretsIn(stored)).toEqual(["baseUrl", "webhookVerificationKey"]);
+  });
+});

@@ -1,0 +1,195 @@
+import { describe, expect, test, vi } from "vitest";
+import { ResponderProcess } from "../../../provider/handshake-responder/lifecycle.js";
+import type { ProcessInputs, ProcessState } from "../../../provider/handshake-responder/inputs.js";
+import { SEED } from "../../support/derived-keys.js";
+import { VERIFICATION_KEY } from "../webhook/harness.js";
+import {
+  clear,
+  failureOf,
+  isolatePlugins,
+  resourceOf,
+  secret,
+  secretsIn,
+  UNKNOWN,
+  type Marked,
+} from "./harness.js";
+
+// The process itself is tested in test/provider/responder-lifecycle.test.ts, and through the engine.
+
+const plugin = isolatePlugins();
+const responder = resourceOf("Responder");
+
+/** Where a process listens that was started on another machine, which nobody touches from here. */
+const RUNNING = { port: 8123, pid: 42, instance: "first", machine: "another", stateVersion: 1 as const };
+const ID = "127.0.0.1:8123";
+
+const stateOf = (inputs: ProcessInputs): ProcessState => ({ ...inputs, ...RUNNING });
+
+/** Create and update as they end where a process runs; gives what they were called with. */
+function standIn(): ProcessInputs[] {
+  const calls: ProcessInputs[] = [];
+  vi.spyOn(ResponderProcess, "create").mockImplementation(async (inputs) => {
+    calls.push(inputs);
+    return { id: ID, outs: stateOf(inputs) };
+  });
+  vi.spyOn(ResponderProcess, "update").mockImplementation(async (_id, _olds, inputs) => {
+    calls.push(inputs);
+    return { outs: stateOf(inputs) };
+  });
+  return calls;
+}
+
+/** The inputs as check leaves them. */
+async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
+  const { inputs, failures } = await responder.check(news, olds);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+const SHORT = { verificationKeys: secret(VERIFICATION_KEY), forwardTo: "http://127.0.0.1:3000/?token=1" };
+const LONG = {
+  workspaces: {
+    acme: { verificationKeys: secret(VERIFICATION_KEY) },
+    other: { verificationKeys: secret([VERIFICATION_KEY]), path: "/o", forwardTo: "http://127.0.0.1:3000/" },
+  },
+};
+
+const base = "http://127.0.0.1:8123";
+const forms: [string, Marked, Marked, string[]][] = [
+  [
+    "short form",
+    SHORT,
+    { url: `${base}/`, urls: { default: `${base}/` } },
+    ["forwardTo", "verificationKeys"],
+  ],
+  [
+    "map",
+    LONG,
+    { urls: { acme: `${base}/acme`, other: `${base}/o` } },
+    ["workspaces.acme.verificationKeys", "workspaces.other.verificationKeys"],
+  ],
+];
+
+describe.each(forms)("the %s", (_, program, addresses, secrets) => {
+  test("is created, read, and known in the preview of an update", async () => {
+    const calls = standIn();
+    const inputs = await checked(program);
+    const { id, outs } = await responder.create(inputs);
+    expect(id).toBe(ID);
+    expect(clear(outs)).toEqual({
+      ...clear(inputs),
+      ...RUNNING,
+      ...addresses,
+      healthUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8123\/.+/),
+    });
+    expect("url" in outs).toBe("url" in addresses);
+    expect(secretsIn(outs)).toEqual(secrets);
+    expect(calls[0]).toMatchObject({ name: "acme", host: "127.0.0.1" });
+    expect(new Set(Object.values(calls[0]?.verificationKeys ?? {}).flat())).toEqual(
+      new Set([VERIFICATION_KEY]),
+    );
+
+    expect(await responder.read(id, outs, inputs)).toEqual({ id, outs, inputs });
+    expect((await responder.diff(id, outs, inputs)).changes).toBe(false);
+    const preview = await responder.update(id, outs, inputs, { preview: true });
+    const { instance: _instance, machine: _machine, stateVersion: _version, ...shown } = clear(outs);
+    expect(clear(preview)).toEqual(shown);
+    expect(secretsIn(preview)).toEqual(secrets);
+    expect(await responder.update(id, outs, inputs)).toEqual(outs);
+    await responder.delete(id, outs);
+    expect(plugin.lines.map(({ urn, severity }) => [urn, severity])).toEqual(
+      Array(2).fill([responder.urn, 2]),
+    );
+  });
+
+  test("has no address in the preview of a create, unless the program gives it", async () => {
+    const { outs } = await responder.create(await checked(program), { preview: true });
+    const names = Object.keys(addresses["urls"] as object);
+    expect(clear(outs)).toMatchObject({
+      urls: Object.fromEntries(names.map((name) => [name, UNKNOWN])),
+      ...{ port: UNKNOWN, pid: UNKNOWN, healthUrl: UNKNOWN },
+    });
+    expect(secretsIn(outs)).toEqual(secrets);
+    const given = await checked({ ...program, port: 8123 });
+    expect(clear((await responder.create(given, { preview: true })).outs)).toMatchObject({
+      ...addresses,
+      port: 8123,
+    });
+    const tunnel = await checked({ ...program, publicUrl: "https://tunnel.example/a/" });
+    const { urls } = clear((await responder.create(tunnel, { preview: true })).outs);
+    expect(
+      Object.values(urls as object).every((url) => String(url).startsWith("https://tunnel.example/a/")),
+    ).toBe(true);
+  });
+});
+
+describe("diff names what changes as the program has it", () => {
+  test.each<[Marked, Marked, Record<string, string>]>([
+    [
+      SHORT,
+      { ...SHORT, verificationKeys: secret(["another-key-0123456789"]) },
+      { verificationKeys: "UPDATE" },
+    ],
+    [
+      SHORT,
+      { verificationKeys: SHORT.verificationKeys, path: "/acme" },
+      { path: "UPDATE", forwardTo: "DELETE" },
+    ],
+    [LONG, { workspaces: { acme: LONG.workspaces.acme } }, { workspaces: "UPDATE" }],
+    [LONG, { workspaces: UNKNOWN }, { workspaces: "UPDATE" }],
+    [LONG, { ...LONG, port: 9000, publicUrl: "https://tunnel.example" }, { port: "ADD", publicUrl: "ADD" }],
+    [LONG, { ...LONG, dataDir: "/var/lib/apichat-moved" }, { dataDir: "UPDATE" }],
+    [SHORT, LONG, { workspaces: "ADD", verificationKeys: "DELETE", path: "DELETE", forwardTo: "DELETE" }],
+    [SHORT, { ...SHORT, derivedFrom: secret(SEED), rotations: ["1"] }, { verificationKeys: "UPDATE" }],
+  ])("%#", async (before, after, detailed) => {
+    standIn();
+    const inputs = await checked(before);
+    const { id, outs } = await responder.create(inputs);
+    const news = await checked(after, inputs);
+    const difference = await responder.diff(id, outs, news, { oldInputs: inputs });
+    expect(difference).toMatchObject({ changes: true, replaces: [], detailed });
+    expect(Object.keys(difference.detailed).toSorted()).toEqual(Object.keys(detailed).toSorted());
+  });
+});
+
+describe("a preview knows", () => {
+  test("no URLs while the workspaces are unknown, and no URL while a path is", async () => {
+    standIn();
+    const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
+    const { outs } = await responder.create(unknown, { preview: true });
+    expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
+    const workspaces = { acme: UNKNOWN, other: LONG.workspaces.other };
+    const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
+    expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
+  });
+
+  test("that a port given up is kept", async () => {
+    standIn();
+    const { id, outs } = await responder.create(await checked({ ...SHORT, port: 8123 }));
+    const news = await checked({ ...SHORT, port: 0 });
+    expect((await responder.update(id, outs, news, { preview: true }))["port"]).toBe(8123);
+    const unknown = await checked({ ...SHORT, port: UNKNOWN });
+    expect((await responder.update(id, outs, unknown, { preview: true }))["port"]).toBe(UNKNOWN);
+  });
+});
+
+test("one folder for two responders of a program is a failure that names both", async () => {
+  const dataDir = "/var/lib/apichat";
+  await checked({ ...SHORT, dataDir });
+  const { failures } = await resourceOf("Responder", "again").check({ ...SHORT, dataDir });
+  expect(failures).toEqual([{ property: "", reason: expect.stringContaining('"acme" and "again"') }]);
+});
+
+test("an import is refused", async () => {
+  expect((await failureOf(responder.read(ID))).details).toMatch(/^acme: .*declare it as a new one/);
+});
+
+test("the end of the run, and customTimeouts, end the wait for a process", async () => {
+  vi.spyOn(ResponderProcess, "create").mockReturnValue(new Promise(() => {}));
+  const inputs = await checked(SHORT);
+  const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));
+  expect(late.details).toMatch(/^acme: .*customTimeouts/);
+  const begun = failureOf(responder.create(inputs));
+  await plugin.cancel();
+  expect((await begun).details).toMatch(/^acme: .*the run was ended/);
+});

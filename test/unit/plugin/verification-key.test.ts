@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { SEED } from "../../support/derived-keys.js";
+import { VERIFICATION_KEY } from "../webhook/harness.js";
+import {
+  clear,
+  failureOf,
+  isolatePlugins,
+  resourceOf,
+  secret,
+  secretsIn,
+  UNKNOWN,
+  type Marked,
+} from "./harness.js";
+
+const plugin = isolatePlugins();
+const key = resourceOf("VerificationKey");
+
+/** The inputs as check leaves them. */
+async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
+  const { inputs, failures } = await key.check(news, olds);
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+interface Created {
+  id: string;
+  inputs: Marked;
+  outs: Marked;
+}
+
+async function create(news: Marked): Promise<Created> {
+  const inputs = await checked(news);
+  return { inputs, ...(await key.create(inputs)) };
+}
+
+/** What an `up` with other inputs shows and leaves. */
+async function change({ id, inputs, outs }: Created, news: Marked) {
+  const next = await checked(news, inputs);
+  const difference = await key.diff(id, outs, next, { oldInputs: inputs });
+  const preview = clear(await key.update(id, outs, next, { preview: true }));
+  const updated = await key.update(id, outs, next);
+  return { difference, preview, outs: updated, values: clear(updated) };
+}
+
+describe("random keys", () => {
+  test("are made once, kept secret, and unknown before", async () => {
+    const inputs = await checked({});
+    const preview = await key.create(inputs, { preview: true });
+    expect(preview).toEqual({ id: "", outs: { current: secret(UNKNOWN), keys: secret(UNKNOWN) } });
+    const { id, outs } = await key.create(inputs);
+    expect(clear(outs)).toMatchObject({
+      keep: 2,
+      bytes: 32,
+      stateVersion: 1,
+      keys: [clear(outs)["current"]],
+    });
+    expect(clear(outs)).not.toHaveProperty("name");
+    expect(secretsIn(outs)).toEqual(["current", "keys"]);
+    expect(await key.read(id, outs, inputs)).toEqual({ id, outs, inputs });
+    expect((await key.diff(id, outs, inputs)).changes).toBe(false);
+    await key.delete(id, outs);
+  });
+
+  test("rotate in place: the new one is unknown before, the earlier ones stay", async () => {
+    const created = await create({});
+    const { difference, preview, values } = await change(created, { rotation: "2026-12", keep: 1 });
+    expect(difference).toMatchObject({
+      changes: true,
+      replaces: [],
+      detailed: { rotation: "ADD", keep: "ADD" },
+    });
+    expect(difference.diffs).toEqual(expect.arrayContaining(["rotation", "keep", "current", "keys"]));
+    expect(preview).toEqual({ rotation: "2026-12", keep: 1, current: UNKNOWN, keys: UNKNOWN });
+    expect(values["keys"]).toEqual([values["current"], clear(created.outs)["current"]]);
+    expect(plugin.lines).toMatchObject([{ urn: key.urn, message: "a new key becomes the current one" }]);
+  });
+
+  test("know what they know while something is unknown", async () => {
+    const created = await create({ initial: secret(VERIFICATION_KEY) });
+    const of = async (news: Marked): Promise<Marked> => {
+      const inputs = await checked(news, created.inputs);
+      return clear(await key.update(created.id, created.outs, inputs, { preview: true }));
+    };
+    const kept = { initial: secret(VERIFICATION_KEY) };
+    const current = VERIFICATION_KEY;
+    expect(await of(kept)).toMatchObject({ current, keys: [current] });
+    // How many of the earlier ones stay is not known.
+    expect(await of({ ...kept, keep: UNKNOWN })).toMatchObject({ current, keys: UNKNOWN });
+    for (const name of ["rotation", "bytes", "initial"])
+      expect(await of({ ...kept, [name]: UNKNOWN })).toMatchObject({ current: UNKNOWN, keys: UNKNOWN });
+  });
+
+  test("that are given are known from the start, and secret everywhere", async () => {
+    const inputs = await checked({ initial: VERIFICATION_KEY });
+    const preview = await key.create(inputs, { preview: true });
+    const { outs } = await key.create(inputs);
+    for (const shown of [preview.outs, outs]) {
+      expect(clear(shown)).toMatchObject({ current: VERIFICATION_KEY, keys: [VERIFICATION_KEY] });
+      expect(secretsIn(shown)).toEqual(["current", "initial", "keys"]);
+    }
+  });
+});
+
+describe("derived keys", () => {
+  const derived = { derivedFrom: secret(SEED), rotations: ["2026-12"] };
+
+  test("are known in every preview, and the seed is nowhere", async () => {
+    const created = await create(derived);
+    const preview = await key.create(created.inputs, { preview: true });
+    expect(clear(created.outs)).toMatchObject(clear(preview.outs));
+    const rotated = await change(created, { ...derived, rotations: ["2027-03", "2026-12"] });
+    expect(rotated.values).toMatchObject(rotated.preview);
+    expect(rotated.values["keys"]).toEqual([rotated.values["current"], clear(created.outs)["current"]]);
+    expect(rotated.difference.detailed).toEqual({ rotations: "UPDATE", current: "UPDATE", keys: "UPDATE" });
+    expect(JSON.stringify([created, preview, rotated])).not.toContain(SEED);
+  });
+
+  test("take over from random ones in place", async () => {
+    const created = await create({});
+    const { values, preview } = await change(created, derived);
+    expect(values["keys"]).toEqual([values["current"], clear(created.outs)["current"]]);
+    expect(preview["keys"]).toEqual(values["keys"]);
+  });
+});
+
+test("a state of the dynamic provider loses its source, and keeps its keys", async () => {
+  const { id, inputs, outs } = await create({ keep: 1 });
+  const foreign = { __provider: "source", name: "acme" };
+  const next = await checked({ keep: 1 }, { ...inputs, ...foreign });
+  const difference = await key.diff(id, { ...outs, ...foreign }, next, {
+    oldInputs: { ...inputs, ...foreign },
+  });
+  expect(difference).toMatchObject({ diffs: ["__provider"], detailed: { __provider: "DELETE" } });
+  expect(await key.update(id, { ...outs, ...foreign }, next)).toEqual(outs);
+});
+
+test("an import is refused: a key is in the state of its stack only", async () => {
+  expect((await failureOf(key.read("acme"))).details).toMatch(/^acme: .*initial/);
+});

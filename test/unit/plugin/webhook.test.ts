@@ -1,0 +1,257 @@
+import { describe, expect, test } from "vitest";
+import {
+  FOREIGN,
+  GET,
+  refuseHandshake,
+  secondLookFails,
+  SET,
+  startAcme,
+  VERIFICATION_KEY,
+} from "../webhook/harness.js";
+import {
+  clear,
+  failureOf,
+  isolatePlugins,
+  partOf,
+  resourceOf,
+  secret,
+  secretsIn,
+  UNKNOWN,
+  type Marked,
+} from "./harness.js";
+import { checked, programOf, SECRET_OUTPUTS, startCreated, webhook } from "./webhook.js";
+
+const plugin = isolatePlugins();
+
+describe("create", () => {
+  test("registers, and stores the inputs, what is registered, and no name", async () => {
+    const started = await startAcme();
+    const inputs = await checked(programOf(started));
+    const { id, outs } = await webhook.create(inputs);
+    const { acme } = started;
+    expect(id).toBe(acme.botUrl);
+    expect(clear(outs)).toEqual({
+      ...clear(inputs),
+      botUrl: acme.botUrl,
+      stateVersion: 1,
+      applied: { apiKey: expect.any(String), claimId: expect.any(String) },
+    });
+    expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
+    expect(started.actions()).toEqual(SET);
+  });
+
+  test("that is partly done leaves its state, with the program's marks", async () => {
+    const started = await startAcme({ statusAfterSet: "pending" });
+    const timeouts = { requestSeconds: 3, readySeconds: 0.1 };
+    const given = programOf(started, { baseUrl: secret(started.acme.baseUrl), timeouts });
+    const error = await failureOf(webhook.create(await checked(given)));
+    const part = partOf(error);
+    expect(part?.id).toBe(started.acme.botUrl);
+    expect(clear(part?.properties ?? {})).toMatchObject({ status: "pending", botUrl: started.acme.botUrl });
+    expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
+    expect(secretsIn(part?.properties)).toEqual(["apiKey", "baseUrl", "webhookVerificationKey"]);
+    expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending"/)]);
+    // The next `up` completes it.
+    started.acme.change({ webhook_status: "verified" });
+    const inputs = await checked(programOf(started));
+    expect((await webhook.diff(started.acme.botUrl, part?.properties ?? {}, inputs)).diffs).toContain(
+      "status",
+    );
+    const outs = await webhook.update(started.acme.botUrl, part?.properties ?? {}, inputs);
+    expect(clear(outs)).toMatchObject({ status: "verified" });
+  });
+
+  test("that fails leaves nothing: the message alone, under the resource's name", async () => {
+    const started = await startAcme();
+    started.acme.takeOver(FOREIGN);
+    const error = await failureOf(webhook.create(await checked(programOf(started))));
+    expect(error.details).toMatch(/^acme: .* and nothing was written/);
+    expect(partOf(error)).toBeUndefined();
+  });
+});
+
+describe("the preview of create", () => {
+  test("knows everything but the bot URL, and writes nothing", async () => {
+    const started = await startAcme();
+    const inputs = await checked(programOf(started));
+    const { id, outs } = await webhook.create(inputs, { preview: true });
+    expect(id).toBe("");
+    expect(clear(outs)).toEqual({ ...clear(inputs), status: "verified", botUrl: UNKNOWN });
+    expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
+    expect(started.actions()).toEqual(GET);
+    expect(plugin.lines).toEqual([]);
+  });
+
+  test("says that it adopts, and knows the bot URL then", async () => {
+    const { acme, inputs, actions } = await startCreated();
+    const { outs } = await webhook.create(inputs, { preview: true });
+    expect(outs["botUrl"]).toBe(acme.botUrl);
+    expect(plugin.lines).toMatchObject(
+      [{ urn: webhook.urn, severity: 1, message: /^adopts / }].map(({ message, ...line }) => ({
+        ...line,
+        message: expect.stringMatching(message),
+      })),
+    );
+    expect(actions()).toEqual(GET);
+  });
+
+  test("fails where the create would", async () => {
+    const started = await startAcme();
+    started.acme.takeOver(FOREIGN);
+    const inputs = await checked(programOf(started));
+    expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toMatch(/^acme: /);
+    const replacing = { ...inputs, onExisting: "replace" };
+    expect((await webhook.create(replacing, { preview: true })).outs["botUrl"]).toBe(UNKNOWN);
+    expect(started.acme.registration).toMatchObject(FOREIGN);
+  });
+
+  test("only warns of whatever else is wrong", async () => {
+    const started = await startAcme();
+    const inputs = await checked(programOf(started, { apiKey: secret("ak-other-0123456789") }));
+    const { outs } = await webhook.create(inputs, { preview: true });
+    expect(outs["botUrl"]).toBe(UNKNOWN);
+    const warnings = plugin.lines.filter(({ severity }) => severity === 2);
+    expect(warnings.map(({ urn }) => urn)).toEqual([webhook.urn]);
+  });
+
+  test.each(["baseUrl", "apiKey"])("asks nobody while %s is not known", async (name) => {
+    const started = await startAcme();
+    const inputs = await checked(programOf(started, { [name]: UNKNOWN }));
+    const { outs } = await webhook.create(inputs, { preview: true });
+    expect(outs).toMatchObject({ botUrl: UNKNOWN, status: "verified" });
+    expect(started.actions()).toEqual([]);
+  });
+});
+
+describe("diff", () => {
+  test("shows each change with its kind, secrets too, and never replaces", async () => {
+    const { id, inputs, outs } = await startCreated({ preflight: "warn" });
+    const { preflight: _, ...less } = inputs;
+    const changes: [Marked, Record<string, string>][] = [
+      [inputs, {}],
+      [{ ...inputs, webhookUrl: "https://moved.example/" }, { webhookUrl: "UPDATE" }],
+      [
+        { ...inputs, webhookVerificationKey: secret("another-key-0123456789") },
+        { webhookVerificationKey: "UPDATE" },
+      ],
+      [{ ...inputs, apiKey: secret("another-key-0123456789") }, { apiKey: "UPDATE" }],
+      [{ ...inputs, baseUrl: UNKNOWN }, { baseUrl: "UPDATE" }],
+      [{ ...inputs, onExisting: "replace" }, { onExisting: "ADD" }],
+      [less, { preflight: "DELETE" }],
+      [{ ...inputs, timeouts: { readySeconds: 1 } }, { timeouts: "UPDATE" }],
+    ];
+    for (const [news, detailed] of changes) {
+      const diffs = Object.keys(detailed);
+      const expected = { changes: diffs.length > 0, diffs, replaces: [], detailed };
+      expect(await webhook.diff(id, outs, news, { oldInputs: inputs })).toEqual(expected);
+      expect((await webhook.diff(id, outs, news, { oldInputs: inputs, ignore: diffs })).changes).toBe(false);
+    }
+  });
+
+  test.each([
+    ["status", { webhook_status: "failed" }, ["status"], ["status"]],
+    ["bot URL", { botBaseUrl: "http://127.0.0.1:9/moved" }, ["botUrl"], []],
+    ["URL", { webhook_url: "https://moved.example/?t=1" }, ["webhookUrl"], ["webhookUrl"]],
+    [
+      "key",
+      { webhook_verification_key: FOREIGN.webhook_verification_key },
+      ["webhookVerificationKey"],
+      ["webhookVerificationKey"],
+    ],
+  ])("shows what a refresh has seen: another %s", async (_, change, diffs, detailed) => {
+    const { acme, id, inputs, outs, actions } = await startCreated();
+    acme.change(change);
+    const seen = await webhook.read(id, outs, inputs);
+    expect(actions()).toEqual(GET);
+    expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(SECRET_OUTPUTS));
+    const again = await checked(inputs, seen?.inputs);
+    const difference = await webhook.diff(id, seen?.outs ?? {}, again, { oldInputs: seen?.inputs ?? {} });
+    expect(difference).toMatchObject({ changes: true, diffs, replaces: [] });
+    expect(Object.keys(difference.detailed)).toEqual(detailed);
+    const ignored = { oldInputs: seen?.inputs ?? {}, ignore: diffs };
+    expect((await webhook.diff(id, seen?.outs ?? {}, again, ignored)).changes).toBe(false);
+  });
+});
+
+describe("update", () => {
+  test("sets what changes, and its preview knows it all and asks nobody", async () => {
+    const { acme, endpoint, id, inputs, outs, actions } = await startCreated();
+    const news = { ...inputs, webhookUrl: `${endpoint.url}/moved?token=1` };
+    const preview = await webhook.update(id, outs, news, { preview: true });
+    expect(clear(preview)).toEqual({ ...clear(news), botUrl: acme.botUrl });
+    expect(actions()).toEqual([]);
+    const updated = await webhook.update(id, outs, news);
+    expect(clear(updated)).toMatchObject(clear(preview));
+    expect(acme.registration?.webhook_url).toBe(news.webhookUrl);
+    for (const shown of [preview, updated])
+      expect(secretsIn(shown)).toEqual(expect.arrayContaining(["webhookUrl", ...SECRET_OUTPUTS]));
+    expect(secretsIn(updated)).toContain("applied");
+  });
+
+  test("that is partly done leaves the state as it now is", async () => {
+    const { emulator, endpoint, id, inputs, outs } = await startCreated();
+    emulator.injectFault(secondLookFails);
+    const moved = `${endpoint.url}/moved`;
+    const part = partOf(await failureOf(webhook.update(id, outs, { ...inputs, webhookUrl: secret(moved) })));
+    expect(part?.id).toBe(id);
+    expect(clear(part?.properties ?? {})).toMatchObject({ webhookUrl: moved });
+    expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
+    expect(secretsIn(part?.properties)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
+  });
+});
+
+describe("delete", () => {
+  test("removes what is ours, and only that", async () => {
+    const { acme, id, outs } = await startCreated();
+    acme.takeOver(FOREIGN);
+    await webhook.delete(id, outs);
+    expect(acme.registration).toMatchObject(FOREIGN);
+    expect(plugin.lines).toMatchObject([{ urn: webhook.urn, severity: 2 }]);
+    acme.takeOver({ webhook_url: String(outs["webhookUrl"]), webhook_verification_key: VERIFICATION_KEY });
+    await webhook.delete(id, outs);
+    expect(acme.registration).toBeUndefined();
+  });
+});
+
+describe("what takes too long", () => {
+  test("ends at once when the run is ended, each with what is left of it", async () => {
+    const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();
+    const other = resourceOf("ApiChatWebhook", "other");
+    const { baseUrl } = emulator.workspace("other");
+    emulator.injectFault({
+      operation: "set-webhook",
+      times: Infinity,
+      fault: { delayMs: 600_000, afterChange: true },
+    });
+    const begun = [
+      failureOf(webhook.update(id, outs, { ...inputs, webhookUrl: `${endpoint.url}/moved`, timeouts: {} })),
+      failureOf(other.create({ ...inputs, baseUrl, apiKey: secret("ak-other-0123456789"), timeouts: {} })),
+    ];
+    await expect.poll(() => acme.registration?.webhook_url).toBe(`${endpoint.url}/moved`);
+    await expect.poll(() => emulator.workspace("other").registration).toBeDefined();
+    await plugin.cancel();
+    const [updated, created] = await Promise.all(begun);
+    expect(clear(partOf(updated!)?.properties ?? {})).toMatchObject({
+      webhookUrl: inputs["webhookUrl"],
+      applied: { attempted: [`${endpoint.url}/moved`] },
+    });
+    // Nothing tells which bot it is: the next `up` adopts it.
+    expect(partOf(created!)).toBeUndefined();
+    for (const error of [updated, created])
+      expect(error!.details).toMatch(/^(acme|other): .*the run was ended/);
+    expect((await failureOf(webhook.read(id, outs))).details).toContain("the run was ended");
+    expect((await failureOf(plugin.invoke({ baseUrl, apiKey: "x" }))).details).toContain("the run was ended");
+  });
+
+  test("ends at the limit of customTimeouts", async () => {
+    const started = await startAcme();
+    started.emulator.injectFault({ ...refuseHandshake, times: Infinity });
+    const { timeouts: _, ...program } = programOf(started);
+    const { details } = await failureOf(webhook.create(await checked(program), { timeout: 0.5 }));
+    expect(details).toMatch(/^acme: /);
+    const slow = await startAcme();
+    slow.emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { delayMs: 600_000 } });
+    const late = webhook.create(await checked(programOf(slow, { timeouts: {} })), { timeout: 0.2 });
+    expect((await failureOf(late)).details).toMatch(/0\.2 s of customTimeouts/);
+  });
+});
