@@ -139,7 +139,7 @@ export class SharedClaims {
       makeFolders(this.#folder);
       return openSync(path, "w", 0o600);
     };
-    // Another process that finds the folder empty may take it away in between, once.
+    // The last process of the run so far may take the folder away in between.
     return ifThere(open) ?? open();
   }
 }
@@ -179,7 +179,8 @@ function removeDead(root: string): void {
     const folder = join(root, run);
     const files = ifThere(() => readdirSync(folder)) ?? [];
     for (const file of files.filter((each) => !lives(each))) rmSync(join(folder, file), { force: true });
-    removeIfEmpty(folder);
+    // One without a file is just being made.
+    if (files.length > 0) removeIfEmpty(folder);
   }
 }
 
