@@ -3,17 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { endProcessesOf } from "../../test/support/processes.ts";
+import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { run } from "../setup/run.mjs";
 import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from "./child.ts";
 
-/** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs. */
-export type Side = "ours" | "noOp" | "plain" | "responder";
+/** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs, but `yaml`, which needs no program. */
+export type Side = "ours" | "noOp" | "plain" | "responder" | "plugin" | "yaml";
 
 /** The input that holds the source of a dynamic provider. */
 export const PROVIDER = "__provider";
 
+/** The plugin of this clone, where programs on it ask for it. */
+export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
 const programs = new URL("programs/programs.mjs", import.meta.url).href;
@@ -21,8 +24,9 @@ const programs = new URL("programs/programs.mjs", import.meta.url).href;
 /** An interrupted engine finishes what it has begun and ends its plugins; killed earlier it would leave them behind. */
 const GRACE_MS = 20_000;
 
-/** A dynamic resource as the exported state has it. */
+/** A webhook as the exported state has it. */
 export interface StateResource {
+  type: string;
   inputs: { [PROVIDER]: string };
 }
 
@@ -44,7 +48,7 @@ export interface Project extends AsyncDisposable {
   pulumi(command: "up" | "refresh" | "destroy", options?: CommandOptions): Promise<void>;
   /** Runs programs/fleet.ts with Node, in the folder of the project. */
   fleet(parameters: readonly string[], options?: CommandOptions): Promise<void>;
-  /** The dynamic resources of the exported state. */
+  /** The webhooks of the exported state. */
   exportResources(): Promise<StateResource[]>;
 }
 
@@ -80,7 +84,10 @@ export async function createProject(
   await mkdir(cwd);
   await symlink(nodeModules, join(cwd, "node_modules"));
   const index = `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`;
-  await writeFile(join(cwd, "Pulumi.yaml"), "name: bench\nruntime: nodejs\n");
+  const runtime = side === "yaml" ? "yaml" : "nodejs";
+  const packages = { apichat: pluginFolder };
+  const project = { name: "bench", runtime, ...(["plugin", "yaml"].includes(side) && { packages }) };
+  await writeFile(join(cwd, "Pulumi.yaml"), JSON.stringify(project));
   await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   await writeFile(join(cwd, "index.js"), index);
   await pulumi(["stack", "init"]);
@@ -99,6 +106,9 @@ export async function createProject(
         webhookVerificationKey,
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
+      if (side !== "yaml") return;
+      const program = toYaml(Object.fromEntries(webhooks.map(({ name, ...args }) => [name, args])));
+      await writeFile(join(cwd, "Main.json"), JSON.stringify(program, undefined, 1));
     },
     pulumi: (command, options) => pulumi([command, "--yes", "--skip-preview"], options),
     fleet: (parameters, options) => execute(process.execPath, [fleetFile, ...parameters], options),
@@ -113,7 +123,7 @@ export async function createProject(
 
 function readResources(state: string): StateResource[] {
   const { deployment } = JSON.parse(state) as { deployment: { resources?: Partial<StateResource>[] } };
-  const isDynamic = (resource: Partial<StateResource>): resource is StateResource =>
-    resource.inputs?.[PROVIDER] !== undefined;
-  return (deployment.resources ?? []).filter(isDynamic);
+  const isWebhook = (resource: Partial<StateResource>): resource is StateResource =>
+    resource.type?.endsWith(":ApiChatWebhook") ?? false;
+  return (deployment.resources ?? []).filter(isWebhook);
 }

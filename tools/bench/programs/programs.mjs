@@ -13,6 +13,21 @@ export const ours = () => readWebhooks().map(({ name, ...args }) => new ApiChatW
 /** As users write it today. */
 export const plain = () => readWebhooks().map((args) => new PlainWebhook(args));
 
+class OnPlugin extends pulumi.CustomResource {}
+
+/** On the resource plugin, as its SDK for Node registers them. */
+export const plugin = () =>
+  readWebhooks().map(
+    ({ name, ...args }) =>
+      new OnPlugin("apichat:index:ApiChatWebhook", name, {
+        ...args,
+        apiKey: pulumi.secret(args.apiKey),
+        webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
+        botUrl: undefined,
+        status: undefined,
+      }),
+  );
+
 const NO_OP_SOURCE =
   'exports.handler=()=>({create:async i=>{const id="http://127.0.0.1:40000/api/apichat/f"+i.name.padStart(23,"0");' +
   "return{id,outs:{...i,botUrl:id}}}})";

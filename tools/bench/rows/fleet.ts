@@ -51,7 +51,7 @@ export function createFleetRows(): FleetRows {
       );
       const compare = (
         command: Command,
-        { split, of }: { split: Exclude<Split, "fleet">; of: Command },
+        { split, of }: { split: OneStack; of: Command },
         atMost: number,
       ): Measurement =>
         summarize(
@@ -96,6 +96,26 @@ export function createFleetRows(): FleetRows {
       return [growth, measureOnce(memory)];
     },
   };
+  const pluginRow: Row = {
+    name: "plugin-fleet",
+    title: "The same fleet on the plugin: about ten minutes after the row ten-times",
+    measure: async (context) => {
+      const dynamic = await measureUnlessKnown("fleet", 10 * context.workspaces, context);
+      const plugin = await measureUnlessKnown("pluginFleet", 10 * context.workspaces, context);
+      const up = secondsOf("up");
+      return [
+        summarize(
+          {
+            what: `up of ${describeRun(plugin)} on the plugin (time)`,
+            against: "on the dynamic provider",
+            target: { atMost: 0.7 },
+            combine: ratio,
+          },
+          { ours: [up(plugin)], bare: [up(dynamic)] },
+        ),
+      ];
+    },
+  };
   const curveRow: Row = {
     name: "curve",
     title: "Time and memory by the number of workspaces: about seven minutes after the row fleet",
@@ -109,14 +129,17 @@ export function createFleetRows(): FleetRows {
       return [];
     },
   };
-  return { runs, rows: [fleetRow, tenTimesRow, curveRow, rotationRow] };
+  return { runs, rows: [fleetRow, tenTimesRow, pluginRow, curveRow, rotationRow] };
 }
+
+type OneStack = Extract<Split, `oneStack${string}`>;
 
 /** In thousands of workspaces, if the row `fleet` has 1,000. */
 const SIZES: Record<Split, number[]> = {
   oneStack: [0.05, 0.25, 0.5, 1],
   oneStackWithoutCheckpoints: [0.05, 0.25, 0.5, 1, 3],
   fleet: [0.25, 1, 3],
+  pluginFleet: [],
 };
 
 const DELIVERIES_PER_SECOND = 200;
@@ -164,7 +187,13 @@ function fleetOf(
     stacks,
     update,
     environment,
-  }: { stacks: number; update: RowContext["update"]; environment?: Record<string, string> },
+    provider = "dynamic",
+  }: {
+    stacks: number;
+    update: RowContext["update"];
+    environment?: Record<string, string>;
+    provider?: "dynamic" | "plugin";
+  },
 ): (command: Command) => Promise<void> {
   const parameters: Record<Command, string[]> = {
     up: ["--yes", "--skip-plan"],
@@ -176,7 +205,7 @@ function fleetOf(
   let rotation = "first";
   return async (command) => {
     if (command === "rotate") rotation = "second";
-    await project.fleet([String(stacks), command, ...parameters[command]], {
+    await project.fleet([String(stacks), provider, command, ...parameters[command]], {
       environment: { ...environment, BENCH_ROTATION: rotation },
       onLine: (line) => update(`${command}: ${line.trim().slice(0, 60)}`),
     });
@@ -189,7 +218,8 @@ async function runSplit(
   workspaces: number,
   { stackSize, signal, update }: RowContext,
 ): Promise<SplitRun> {
-  const stacks = split === "fleet" ? Math.ceil(workspaces / stackSize) : 1;
+  const isFleet = split === "fleet" || split === "pluginFleet";
+  const stacks = isFleet ? Math.ceil(workspaces / stackSize) : 1;
   await using service = await startService(workspaces);
   await using project = await createProject("ours", { service: service.ready, signal });
   await project.declare(workspaces);
@@ -200,14 +230,15 @@ async function runSplit(
   const onLine = (line: string): void => updateRun(line.trim().slice(0, 60));
   const runOneStack = (command: "up" | "refresh" | "destroy"): Promise<void> =>
     project.pulumi(command, { environment, onLine });
-  const runFleet = fleetOf(project, { stacks, update: updateRun });
+  const provider = split === "pluginFleet" ? "plugin" : "dynamic";
+  const runFleet = fleetOf(project, { stacks, update: updateRun, provider });
   const seconds: SplitRun["seconds"] = {};
   const timeCommand = async (command: Command, run: () => Promise<void>): Promise<void> => {
     seconds[command] = (await timeOf(run)) / 1000;
     await requireRegistered(service, command === "destroy" ? 0 : workspaces);
   };
   const { peakBytes = Number.NaN } = await watchMemory(project.marker, async () => {
-    if (split === "fleet") {
+    if (isFleet) {
       for (const command of COMMANDS) await timeCommand(command, () => runFleet(command));
     } else {
       for (const command of ONE_STACK_COMMANDS) await timeCommand(command, () => runOneStack(command));

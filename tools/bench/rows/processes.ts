@@ -1,6 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { run } from "../../setup/run.mjs";
+import { readCpu } from "../cpu.ts";
+import { pluginFolder } from "../project.ts";
 import { compare, difference, timeOf, type Claim, type Row } from "../measure.ts";
 
 const repository = fileURLToPath(new URL("../../..", import.meta.url));
@@ -34,6 +39,7 @@ export const processRows = [
     target: { atMost: 20 },
     rounds: 20,
   }),
+  pluginStartRow(),
 ];
 
 function rowOf({ name, title, ours, bare, rounds, ...claim }: NodeRow): Row {
@@ -49,4 +55,38 @@ function rowOf({ name, title, ours, bare, rounds, ...claim }: NodeRow): Row {
       return [await compare(context, given)];
     },
   };
+}
+
+/** What the engine pays for the plugin before its first call. */
+function pluginStartRow(): Row {
+  const title = "Starting the plugin, 20 processes on each side: about 15 seconds";
+  const bare = ["-e", "console.log(0);setInterval(()=>{},1e3)"];
+  return {
+    name: "plugin-start",
+    title,
+    measure: async (context) => {
+      // No engine has this address: the plugin calls it only when it has something to print.
+      const ours = [join(pluginFolder, "pulumi-resource-apichat"), "127.0.0.1:9"];
+      const sides = { ours: () => cpuToFirstLine(ours), bare: () => cpuToFirstLine(bare) };
+      const claim = {
+        what: "CPU of the plugin's start to its port",
+        against: "node -e 0",
+        target: { atMost: 250 },
+        unit: "ms",
+        combine: difference,
+      } as const;
+      return [await compare(context, { ...claim, ...sides, rounds: 20, warmUpRounds: 2 })];
+    },
+  };
+}
+
+/** What Node computes until it prints its first line, in milliseconds. It is ended then. */
+async function cpuToFirstLine(args: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    await once(child.stdout, "data");
+    return await readCpu(child.pid ?? 0);
+  } finally {
+    child.kill("SIGKILL");
+  }
 }
