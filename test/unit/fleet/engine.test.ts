@@ -6,7 +6,9 @@ import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
 import { toWireLine } from "../../../provider/lib/provider-process.ts";
-import { answer, definitionOf, folder, STACK, takeCalls, type Answer } from "./fake-pulumi.ts";
+import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
+
+useFakePulumi();
 
 async function openEngine(changes: Partial<FleetDefinition> = {}, environment: Record<string, string> = {}) {
   const fleet = await resolveFleet(definitionOf(changes));

@@ -57,19 +57,24 @@ export let program: string;
 export const answer = (answers: Record<string, Answer | Answer[]>): Promise<void> =>
   writeFile(join(folder, "answers.json"), JSON.stringify(answers));
 
-beforeEach(async () => {
-  ({ folder, program } = await makeFolder());
-  taken = 0;
-  await answer({});
-  const bin = join(folder, "bin");
-  await mkdir(bin);
-  await writeFile(join(bin, "pulumi"), FAKE);
-  await chmod(join(bin, "pulumi"), 0o755);
-  vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"]}`);
-  vi.stubEnv("FAKE_PULUMI", folder);
-  vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", undefined);
-  return () => vi.unstubAllEnvs();
-});
+/**
+ * Puts the fake on PATH for each test of a file, which calls this itself: files of one worker share this module, and a hook of
+ * a module is one of the first file alone.
+ */
+export const useFakePulumi = (): void =>
+  beforeEach(async () => {
+    ({ folder, program } = await makeFolder());
+    taken = 0;
+    await answer({});
+    const bin = join(folder, "bin");
+    await mkdir(bin);
+    await writeFile(join(bin, "pulumi"), FAKE);
+    await chmod(join(bin, "pulumi"), 0o755);
+    vi.stubEnv("PATH", `${bin}${delimiter}${process.env["PATH"]}`);
+    vi.stubEnv("FAKE_PULUMI", folder);
+    vi.stubEnv("PULUMI_SKIP_CHECKPOINTS", undefined);
+    return () => vi.unstubAllEnvs();
+  });
 
 let taken = 0;
 

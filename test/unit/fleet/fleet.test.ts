@@ -4,7 +4,9 @@ import { describe, expect, it, vi } from "vitest";
 import { openFleet } from "../../../provider/fleet/fleet.ts";
 import { runFleetProgram } from "../../../provider/fleet/program.ts";
 import { fleetReport, stackReport } from "../../support/fleet-reports.ts";
-import { answer, definitionOf, folder, program, STACK, takeCalls } from "./fake-pulumi.ts";
+import { answer, definitionOf, folder, program, STACK, takeCalls, useFakePulumi } from "./fake-pulumi.ts";
+
+useFakePulumi();
 
 const STACKS = (...names: string[]) => ({
   lines: [JSON.stringify(names.map((name) => ({ name: `org/p/${name}` })))],

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import type { Engine, StackTask, TaskOptions } from "../../../provider/fleet/engine.ts";
 import type { FleetIndex } from "../../../provider/fleet/index-stack.ts";
@@ -11,14 +11,12 @@ import type { Drift, StackReport, WebhookReport } from "../../../provider/fleet/
 import type { FleetContext } from "../../../provider/fleet/run.ts";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
-
-const folders: string[] = [];
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
+import { afterTests } from "../../support/http.ts";
 
 /** A folder with the module of a program; gone after the tests of the file. */
 export async function makeFolder(): Promise<{ folder: string; program: string }> {
   const folder = await mkdtemp(join(tmpdir(), "fleet-"));
-  folders.push(folder);
+  afterTests(() => rm(folder, { recursive: true, force: true }));
   const program = join(folder, "program.mjs");
   await writeFile(program, "export default () => ({});\n");
   return { folder, program };
