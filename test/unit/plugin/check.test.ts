@@ -126,7 +126,9 @@ describe("what a preview does not know passes", () => {
     const names = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
     const inputs = await checked(webhook, {
       ...Object.fromEntries(names.map((name) => [name, unknown])),
-      ...{ onExisting: unknown, preflight: unknown, timeouts: unknown },
+      onExisting: unknown,
+      preflight: unknown,
+      timeouts: unknown,
     });
     expect(new Set(Object.values({ ...clear(inputs), status: UNKNOWN }))).toEqual(new Set([UNKNOWN]));
     await checked(key, { rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
@@ -197,7 +199,10 @@ describe("what is stored", () => {
     const forwardTo = "http://127.0.0.1:9/?token=1";
     const short = await checked(responder, { verificationKeys: VERIFICATION_KEY, forwardTo });
     expect(clear(short)).toEqual({
-      ...{ verificationKeys: [VERIFICATION_KEY], forwardTo, path: "/", host: "127.0.0.1" },
+      verificationKeys: [VERIFICATION_KEY],
+      forwardTo,
+      path: "/",
+      host: "127.0.0.1",
       instanceKey: expect.stringMatching(/^shop\/dev-[0-9a-f]+\/acme$/),
       dataDir: expect.stringContaining("/pulumi-apichat/shop/dev-"),
     });
@@ -267,15 +272,15 @@ describe("hostile input", () => {
   });
 
   test("a thousand workspaces take a time in proportion", async () => {
-    const of = (count: number): Marked => ({
+    const program = {
       workspaces: Object.fromEntries(
-        Array.from({ length: count }, (_, index) => [
+        Array.from({ length: 1_000 }, (_, index) => [
           `acme-${index}`,
           { verificationKeys: secret([VERIFICATION_KEY]), forwardTo: secret("http://127.0.0.1:9/?t=1") },
         ]),
       ),
-    });
-    const inputs = await checked(responder, of(1_000));
+    };
+    const inputs = await checked(responder, program);
     expect(secretsIn(inputs)).toHaveLength(2_000);
   });
 

@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { credentials, Server, ServerCredentials, type ServiceError } from "@grpc/grpc-js";
 import engines from "@pulumi/pulumi/proto/engine_grpc_pb.js";
-import lines from "@pulumi/pulumi/proto/engine_pb.js";
+import type lines from "@pulumi/pulumi/proto/engine_pb.js";
 import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statuses from "@pulumi/pulumi/proto/status_pb.js";

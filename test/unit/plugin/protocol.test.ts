@@ -74,8 +74,11 @@ describe("lines", () => {
 
   test("of many resources at once keep to their own", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `acme-${index}`);
-    const base = (name: string) => ({ ...args, baseUrl: `https://platform.example/${name}` });
-    await Promise.all(names.map((name) => resourceOf("ApiChatWebhook", name).check(base(name))));
+    await Promise.all(
+      names.map((name) =>
+        resourceOf("ApiChatWebhook", name).check({ ...args, baseUrl: `https://platform.example/${name}` }),
+      ),
+    );
     expect(plugin.lines.map(({ urn }) => urn.split("::").at(-1)).toSorted()).toEqual(names.toSorted());
   });
 
@@ -135,56 +138,56 @@ describe("the configuration", () => {
   });
 });
 
+/** Where a webhook, and the function, find the emulator: only the right choice reaches it. */
+async function expectReached({ acme, args, actions }: Acme, given: Marked): Promise<void> {
+  const { webhookUrl, webhookVerificationKey } = args;
+  const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
+  expect(failures).toEqual([]);
+  expect(inputs["baseUrl"]).toBe(acme.baseUrl);
+  expect(Object.keys(inputs).includes("apiKey")).toBe("apiKey" in given);
+  acme.takeOver(FOREIGN);
+  actions();
+  expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toContain(
+    "nothing was written",
+  );
+  expect(await plugin.invoke(given)).toMatchObject({ webhookUrl: FOREIGN.webhook_url });
+  expect(actions()).toEqual([...GET, ...GET]);
+}
+
+const environment = (baseUrl: string, apiKey: string): void => {
+  vi.stubEnv("APICHAT_BASE_URL", baseUrl);
+  vi.stubEnv("APICHAT_API_KEY", apiKey);
+};
+
 describe("base URL and API key are taken from", () => {
   const nowhere = "http://127.0.0.1:9/acme";
-
-  /** Where a webhook, and the function, find the emulator: only the right choice reaches it. */
-  async function reaches({ acme, args, actions }: Acme, given: Marked): Promise<void> {
-    const { webhookUrl, webhookVerificationKey } = args;
-    const { inputs, failures } = await webhook.check({ webhookUrl, webhookVerificationKey, ...given });
-    expect(failures).toEqual([]);
-    expect(inputs["baseUrl"]).toBe(acme.baseUrl);
-    expect(Object.keys(inputs).includes("apiKey")).toBe("apiKey" in given);
-    acme.takeOver(FOREIGN);
-    actions();
-    expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toContain(
-      "nothing was written",
-    );
-    expect(await plugin.invoke(given)).toMatchObject({ webhookUrl: FOREIGN.webhook_url });
-    expect(actions()).toEqual([...GET, ...GET]);
-  }
-
-  const environment = (baseUrl: string, apiKey: string): void => {
-    vi.stubEnv("APICHAT_BASE_URL", baseUrl);
-    vi.stubEnv("APICHAT_API_KEY", apiKey);
-  };
 
   test("the argument first", async () => {
     const started = await startAcme();
     environment(nowhere, OTHER_KEY);
     await plugin.configure({ baseUrl: nowhere, apiKey: secret(OTHER_KEY) });
-    await reaches(started, { baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) });
+    await expectReached(started, { baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) });
   });
 
   test("the stack's configuration, but the key from the environment before it", async () => {
     const started = await startAcme();
     environment(nowhere, API_KEY);
     await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(OTHER_KEY) }, "default_0_1_0");
-    await reaches(started, {});
+    await expectReached(started, {});
   });
 
   test("the environment", async () => {
     const started = await startAcme();
     environment(started.acme.baseUrl, API_KEY);
     await plugin.configure({ baseUrl: "" }, "eu");
-    await reaches(started, {});
+    await expectReached(started, {});
   });
 
   test("an explicit provider before the environment: that is the program's own word", async () => {
     const started = await startAcme();
     environment(nowhere, OTHER_KEY);
     await plugin.configure({ baseUrl: started.acme.baseUrl, apiKey: secret(API_KEY) }, "eu");
-    await reaches(started, {});
+    await expectReached(started, {});
   });
 
   test("nowhere: the failures name every place", async () => {

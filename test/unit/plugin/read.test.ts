@@ -33,20 +33,20 @@ describe("read", () => {
   });
 });
 
-describe("an import", () => {
-  /** A registration that no state knows. */
-  async function startForeign(): Promise<Acme & { program: Marked }> {
-    const started = await startAcme();
-    const { webhookUrl, webhookVerificationKey } = started.args;
-    started.acme.takeOver({
-      webhook_url: webhookUrl,
-      webhook_verification_key: String(webhookVerificationKey),
-    });
-    await plugin.configure({ apiKey: secret(API_KEY) });
-    const { apiKey: _, timeouts: __, ...program } = programOf(started);
-    return { ...started, program };
-  }
+/** A registration that no state knows. */
+async function startForeign(): Promise<Acme & { program: Marked }> {
+  const started = await startAcme();
+  const { webhookUrl, webhookVerificationKey } = started.args;
+  started.acme.takeOver({
+    webhook_url: webhookUrl,
+    webhook_verification_key: String(webhookVerificationKey),
+  });
+  await plugin.configure({ apiKey: secret(API_KEY) });
+  const { apiKey: _, timeouts: __, ...program } = programOf(started);
+  return { ...started, program };
+}
 
+describe("an import", () => {
   test("by the base URL gives the inputs without the key, and the next up makes no request", async () => {
     const { acme, actions } = await startForeign();
     const read = await webhook.read(acme.baseUrl);

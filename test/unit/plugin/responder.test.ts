@@ -98,7 +98,7 @@ describe.each(forms)("the %s", (_, program, addresses, secrets) => {
     expect(await responder.update(id, outs, inputs)).toEqual(outs);
     await responder.delete(id, outs);
     expect(plugin.lines.map(({ urn, severity }) => [urn, severity])).toEqual(
-      Array(2).fill([responder.urn, 2]),
+      [1, 2].map(() => [responder.urn, 2]),
     );
   });
 
@@ -107,7 +107,9 @@ describe.each(forms)("the %s", (_, program, addresses, secrets) => {
     const names = Object.keys(addresses["urls"] as object);
     expect(clear(outs)).toMatchObject({
       urls: Object.fromEntries(names.map((name) => [name, UNKNOWN])),
-      ...{ port: UNKNOWN, pid: UNKNOWN, healthUrl: UNKNOWN },
+      port: UNKNOWN,
+      pid: UNKNOWN,
+      healthUrl: UNKNOWN,
     });
     expect(secretsIn(outs)).toEqual(secrets);
     const given = await checked({ ...program, port: 8123 });

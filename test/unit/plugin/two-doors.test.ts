@@ -38,6 +38,8 @@ const less = ({ name, __provider, ...values }: Values): Values => {
 
 type Dynamic = typeof ApiChatWebhook | typeof VerificationKey;
 
+const full = (values: Values): Values => ({ ...values, ...SOURCE });
+
 function dynamicDoor(provider: Dynamic): Door {
   const of = provider as unknown as {
     check(olds: Values, news: Values): Promise<{ inputs: Values; failures: Failure[] }>;
@@ -47,7 +49,6 @@ function dynamicDoor(provider: Dynamic): Door {
     update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
     delete(id: string, outs: Values): Promise<void>;
   };
-  const full = (values: Values): Values => ({ ...values, ...SOURCE });
   return {
     check: async (olds, news) => {
       const { inputs, failures } = await of.check(Object.keys(olds).length > 0 ? full(olds) : {}, full(news));
@@ -175,6 +176,11 @@ test.each(Object.keys(cases))("both doors store and say the same: %s", async (na
   );
 });
 
+const nothing = (): void => {};
+
+const ids = (outcomes: unknown[]): unknown =>
+  JSON.parse(JSON.stringify(outcomes).replace(/[0-9a-f-]{36}/g, "id"));
+
 const derived = { derivedFrom: SEED, rotations: ["2026-12"] };
 
 test.each<[string, Values, Values]>([
@@ -184,9 +190,6 @@ test.each<[string, Values, Values]>([
   ["bad values", { keep: 20, bytes: 1, rotation: "", initial: "***", subject: 5 }, {}],
   ["a bad derivation", { derivedFrom: "short", rotations: [], keep: "2" }, {}],
 ])("both doors store and say the same: %s", async (_, given, next) => {
-  const nothing = (): void => {};
   const dynamic = await live(dynamicDoor(VerificationKey), given, next, nothing);
-  const ids = (outcomes: unknown[]): unknown =>
-    JSON.parse(JSON.stringify(outcomes).replace(/[0-9a-f-]{36}/g, "id"));
   expect(ids(await live(pluginDoor("VerificationKey"), given, next, nothing))).toEqual(ids(dynamic));
 });
