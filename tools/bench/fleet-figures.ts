@@ -101,7 +101,7 @@ export function drawFleetPlot({ sizes }: FleetFigures): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} 390" ${size} font-family="sans-serif" font-size="12" fill="#24292f">`,
     `<title>Time of pulumi up and peak memory by the number of workspaces: one stack and a fleet</title>`,
     `<rect ${size} fill="white"/>`,
-    ...eachSplit((split) => {
+    ...eachSplit(sizes, (split) => {
       const x = STYLES[split].legendAt;
       return `${drawLine(split, [
         [x, 24],
@@ -144,7 +144,7 @@ function drawPanel(
     }),
     drawText(left + width / 2, bottom + 44, "workspaces", "middle"),
     `<g transform="rotate(-90 ${left - 56} ${middle})">${drawText(left - 56, middle, title, "middle")}</g>`,
-    ...eachSplit((split) => {
+    ...eachSplit(sizes, (split) => {
       const own = points.filter((point) => point.split === split);
       return drawLine(
         split,
@@ -154,7 +154,9 @@ function drawPanel(
   ].join("\n");
 }
 
-const eachSplit = (draw: (split: Split) => string): string[] => (Object.keys(SPLITS) as Split[]).map(draw);
+/** In the order of people's table; what was not measured is in no legend. */
+const eachSplit = (sizes: readonly SizeFigures[], draw: (split: Split) => string): string[] =>
+  (Object.keys(SPLITS) as Split[]).filter((split) => sizes.some((size) => size.split === split)).map(draw);
 
 const drawText = (x: number, y: number, text: string, anchor: string): string =>
   `<text x="${x}" y="${y}" text-anchor="${anchor}">${text}</text>`;
