@@ -118,9 +118,6 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
       for (const { pid } of providers) signalIfAlive(pid, "SIGKILL");
       expect((await run.done).exitCode).not.toBe(0);
       await recover(firstUrl, up);
-      // Where the next test begins.
-      await declare(nextUrl);
-      await project.run(...up);
     },
   );
 
