@@ -15,7 +15,7 @@ export interface ResourceCall {
 }
 
 /** What a create, a read or an update leaves. */
-export interface Result {
+interface Result {
   id: string;
   outs: object;
 }

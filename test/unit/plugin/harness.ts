@@ -70,7 +70,7 @@ function shownIn(value: unknown): unknown {
 }
 
 /** None of them is ever in an error, a line, or in clear in an answer: the harness looks for them everywhere. */
-export const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
+const SECRETS = [API_KEY, VERIFICATION_KEY, "ak-other-0123456789", "foreign-key-0123456789"];
 
 function requireNoSecret(text: string): void {
   const traces = findSecrets(text, SECRETS);
@@ -199,7 +199,7 @@ export interface Failure {
 }
 
 /** What diff answers. */
-export interface Difference {
+interface Difference {
   changes: boolean;
   diffs: string[];
   replaces: string[];
@@ -207,7 +207,7 @@ export interface Difference {
   detailed: Record<string, string>;
 }
 
-export interface Options {
+interface Options {
   preview?: boolean;
   /** Seconds of `customTimeouts`. */
   timeout?: number;
