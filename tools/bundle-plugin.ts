@@ -46,9 +46,9 @@ export { Agent, Client, EnvHttpProxyAgent, errors };
 /** A name that is not in it fails the build. */
 const lightUndici: Plugin = {
   name: "light-undici",
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "light" }));
-    onLoad({ filter: /^/, namespace: "light" }, () => ({ contents: UNDICI, resolveDir: root }));
+  setup: (bundler) => {
+    bundler.onResolve({ filter: /^undici$/ }, () => ({ path: "undici", namespace: "light" }));
+    bundler.onLoad({ filter: /^/, namespace: "light" }, () => ({ contents: UNDICI, resolveDir: root }));
   },
 };
 

@@ -6,7 +6,7 @@ import type { FleetProgram, FleetStack } from "pulumi-apichat/fleet";
 const derivedFrom = pulumi.secret(process.env["KEY_SEED"] ?? "");
 
 /** One stack of the fleet: what each workspace gets is up to you. The resources have the workspace's name. */
-const declareStack: FleetProgram = (stack) => {
+const declareStack = (stack: FleetStack) => {
   const workspaces = stack.workspaces.map((workspace) => ({
     ...workspace,
     key: new VerificationKey(workspace.name, { derivedFrom, rotations: stack.rotations }),
@@ -26,7 +26,7 @@ const declareStack: FleetProgram = (stack) => {
   );
 };
 
-export default declareStack;
+export default declareStack satisfies FleetProgram;
 
 type Workspace = FleetStack["workspaces"][number] & { key: VerificationKey };
 

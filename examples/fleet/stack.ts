@@ -9,6 +9,6 @@ const fleet = await openFleet(definition);
 const stack = fleet.stacks.find(({ name }) => name === pulumi.getStack());
 if (!stack) throw new pulumi.RunError(`the fleet ${fleet.name} has no stack ${pulumi.getStack()}`);
 
-const webhooks = Object.entries(await declareStack({ ...stack, rotations: definition.rotations }));
+const webhooks = Object.entries(declareStack({ ...stack, rotations: definition.rotations }));
 export const botUrls = Object.fromEntries(webhooks.map(([name, { botUrl }]) => [name, botUrl]));
 export const statuses = Object.fromEntries(webhooks.map(([name, { status }]) => [name, status]));

@@ -265,8 +265,8 @@ const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
 /**
- * Updates are always in place: nothing ever replaces. `--replace` deletes first. The engine shows an output that changes as one
- * that goes, so only inputs are named.
+ * Updates are always in place. A replacement that the program asks for (`replaceOnChanges`) deletes first. The engine shows an
+ * output that changes as one that goes, so only inputs are named.
  */
 function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
   const inputs = changed.filter((name) => name in olds || name in news);

@@ -88,7 +88,7 @@ export interface Line {
 export async function startEngine(): Promise<{ address: string; lines: Line[]; stop: () => void }> {
   const taken: Line[] = [];
   const server = new Server();
-  server.addService(engines.EngineService as never, {
+  server.addService(engines.EngineService, {
     log: ({ request }: { request: lines.LogRequest }, done: (error: null, answer: empty.Empty) => void) => {
       const { urn, severity, ephemeral, message } = request.toObject();
       taken.push({ urn, severity, ephemeral, message });
@@ -138,7 +138,7 @@ export function isolatePlugins(): Plugin {
     );
     stops.push(
       () => client.close(),
-      served.stop,
+      () => served.stop(),
       stop,
       () => printLinesWith(former),
     );
@@ -178,7 +178,7 @@ function structsIn(answer: unknown): unknown[] {
 
 export const struct = (values: Marked): protobuf.Struct => protobuf.Struct.fromJavaScript(values as never);
 
-const valuesOf = (given: protobuf.Struct | undefined): Marked => (given?.toJavaScript() ?? {}) as Marked;
+const valuesOf = (given: protobuf.Struct | undefined): Marked => given?.toJavaScript() ?? {};
 
 async function configure(config: Marked, name = "default"): Promise<void> {
   const urn = `urn:pulumi:dev::shop::pulumi:providers:apichat::${name}`;

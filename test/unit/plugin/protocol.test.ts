@@ -79,7 +79,8 @@ describe("lines", () => {
         resourceOf("ApiChatWebhook", name).check({ ...args, baseUrl: `https://platform.example/${name}` }),
       ),
     );
-    expect(plugin.lines.map(({ urn }) => urn.split("::").at(-1)).toSorted()).toEqual(names.toSorted());
+    expect(plugin.lines).toHaveLength(names.length);
+    expect(new Set(plugin.lines.map(({ urn }) => urn.split("::").at(-1)))).toEqual(new Set(names));
   });
 
   test("go to the engine that is attached", async () => {

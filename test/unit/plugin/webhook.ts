@@ -10,7 +10,7 @@ export const webhook = resourceOf("ApiChatWebhook");
 export const programOf = ({ args }: Acme, more: Marked = {}): Marked => {
   const { name: _, apiKey, ...rest } = args;
   const key = secret(VERIFICATION_KEY);
-  return { ...rest, webhookVerificationKey: key, apiKey: secret(apiKey), ...more } as Marked;
+  return { ...rest, webhookVerificationKey: key, apiKey: secret(apiKey), ...more };
 };
 
 /** The inputs as check leaves them. */
