@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { copyFile, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
@@ -47,18 +47,31 @@ async function installJava(folder: string): Promise<void> {
   await writeFile(join(folder, "../pom.xml"), parent.replace("${project.basedir}/../../../sdk/java", sdk));
 }
 
+/** The SDK is a package beside those of the clone. */
+async function installTypeScript(folder: string): Promise<void> {
+  const modules = join(folder, "node_modules");
+  await rm(modules, { force: true });
+  await mkdir(modules);
+  for (const name of await readdir(inClone("node_modules"))) {
+    await symlink(inClone(`node_modules/${name}`), join(modules, name));
+  }
+  await symlink(inClone("sdk/nodejs/bin"), join(modules, "pulumi-apichat-sdk"));
+}
+
 /** Compiling what these stand on takes minutes, so a test starts none of it. */
 const compiled = [
-  { name: "go", environment: {}, install: installGo },
-  { name: "java", environment: {}, install: installJava },
-] as const satisfies PluginLanguage[];
+  { name: "typescript", sdk: "nodejs", environment: {}, install: installTypeScript },
+  { name: "go", sdk: "go", environment: {}, install: installGo },
+  { name: "java", sdk: "java", environment: {}, install: installJava },
+] as const;
 
 const changedAt = (path: string): number =>
   statSync(inClone(path), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 
 /** True if `npm run test:languages` has been here since the schema changed. */
-const isReady = ({ name }: (typeof compiled)[number]): boolean =>
-  hasHost(engine, name) && changedAt(`sdk/${name}/.checked`) > changedAt("provider/plugin/schema.json");
+const isReady = ({ name, sdk }: (typeof compiled)[number]): boolean =>
+  (name === "typescript" || hasHost(engine, name)) &&
+  changedAt(`sdk/${sdk}/.checked`) > changedAt("provider/plugin/schema.json");
 
 /** Those that run on this machine. */
 export const pluginLanguages: PluginLanguage[] = [
@@ -71,7 +84,12 @@ export const pluginLanguages: PluginLanguage[] = [
   ...compiled.filter(isReady),
 ];
 
-/** Go and Java take half a minute each for the whole way, which `npm test` does not have: `npm run test:languages` does. */
+/**
+ * Those with examples of the three ways of use. Go and Java take half a minute each for them, which `npm test` does not have:
+ * `npm run test:languages` does. The examples in TypeScript are on the dynamic provider.
+ */
 export const languagesOfTheWholeWay = pluginLanguages.filter(
-  (language) => process.env.MODE === "languages" || !compiled.some(({ name }) => name === language.name),
+  ({ name }) =>
+    name !== "typescript" &&
+    (process.env.MODE === "languages" || !compiled.some((language) => language.name === name)),
 );
