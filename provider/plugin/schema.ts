@@ -25,12 +25,6 @@ const { resources, types } = schema as unknown as {
 /** The schema of the package, as the engine and the generators of SDKs take it. */
 export const SCHEMA_TEXT = JSON.stringify(schema);
 
-/** Where the schema says that a property of a resource is secret. */
-export function secretPathsOf(token: string): Path[] {
-  const { inputProperties = {}, properties = {} } = resources[token] ?? {};
-  return secretPathsIn({ ...properties, ...inputProperties });
-}
-
 const secretPathsIn = (properties: Properties): Path[] =>
   Object.entries(properties).flatMap(([name, { secret, $ref, additionalProperties }]) => {
     if (secret) return [[name]];
@@ -41,6 +35,17 @@ const secretPathsIn = (properties: Properties): Path[] =>
 
 const typeOf = (reference = ""): Path[] =>
   secretPathsIn(types[reference.replace("#/types/", "")]?.properties ?? {});
+
+/** By the resource's token, once: every answer asks for them. */
+const secretPaths = new Map(
+  Object.entries(resources).map(([token, { inputProperties, properties }]) => [
+    token,
+    secretPathsIn({ ...properties, ...inputProperties }),
+  ]),
+);
+
+/** Where the schema says that a property of a resource is secret. */
+export const secretPathsOf = (token: string): readonly Path[] => secretPaths.get(token) ?? [];
 
 /** A misspelt input would be a setting that does nothing. What check itself has added before comes back in an import. */
 export function checkNames(token: string, olds: Values, news: Values): CheckFailure[] {
