@@ -10,14 +10,14 @@ export const handshakeParameters = z.object({
    */
   hub_verify_token: z.string().min(1),
   /**
-   * A random string, new in each handshake. The answer's body is this value.
+   * A random string, new in each handshake. The response's body is this value.
    * @minLength 1
    */
   hub_challenge: z.string().min(1),
 });
 
 /**
- * The parameters of the verification handshake (section 6.1). Whether they travel as a form, as JSON or in the query is
- * not in the specification. Other parameters are dropped.
+ * The parameters of the verification handshake (section 6.1). The specification does not say whether they travel as a form, as
+ * JSON, as a multipart form or in the query. The schema drops other parameters.
  */
 export interface HandshakeParameters extends z.infer<typeof handshakeParameters> {}

@@ -23,12 +23,12 @@ interface VerifyOptions extends CredentialOptions {
 const loadDiagnosis = () => import("../diagnosis/index.js");
 
 /**
- * The command `apichat verify <url>`: performs the handshake as the service would and prints why it fails. It ends the process:
+ * The command `apichat verify <url>`: performs the handshake of section 6.1 and prints why it fails. It ends the process:
  * exit code 0 if the handshake passed, 1 if it failed, 130 after Ctrl-C. Wrong use is thrown, as a UsageError or by commander.
  */
 export function verifyCommand(): Command {
   const command = new Command("verify")
-    .description("perform the handshake with a webhook URL as the service would, and print why it fails")
+    .description("perform the verification handshake with a webhook URL, and print why it fails")
     .argument("<url>", "the webhook URL")
     .option("--timeout <seconds>", "how long each answer may take", parseSeconds, DEFAULT_SECONDS)
     .option("--json", "print the whole diagnosis as JSON");

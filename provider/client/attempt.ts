@@ -10,7 +10,7 @@ export const ANSWER_LIMIT_BYTES = 1024 * 1024;
 
 const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 
-/** Answers that say: not taken, come again later. */
+/** Assumed to mean: not accepted, come again later. The specification shows no status (section 7). */
 const NOT_TAKEN_STATUS = new Set([429, 503]);
 
 /** Connections that fail in these ways fail the same way the next time: a wrong name, a wrong certificate. */

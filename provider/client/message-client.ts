@@ -38,7 +38,7 @@ export interface MessageClientOptions {
   flowApiKeyAs?: FlowApiKeyAs;
   /** The time limit of one message with its retries, in seconds. Default 30. */
   requestSeconds?: number;
-  /** Which failed attempts are repeated. Default `unsent`: only those of which the service cannot have taken the message. */
+  /** Which failed attempts are repeated. Default `unsent`: those after which the message counts as not accepted. */
   retry?: MessageRetry;
   /** Ends every call of this client. */
   signal?: AbortSignal;
@@ -50,8 +50,8 @@ export interface MessageClientOptions {
 
 /**
  * Sends a contact's messages to the bot of one workspace (section 4.2), checked before they are sent, at most eight at once
- * to one origin. Every failure is an ApiChatError; a message is repeated only where the service cannot have taken it, unless
- * `retry` asks for more.
+ * to one origin. Every failure is an ApiChatError; a message is repeated only if it counts as not accepted, unless `retry` asks
+ * for more.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
@@ -198,9 +198,10 @@ function requireOptions({
 }
 
 /**
- * Which failed attempts are repeated. `unsent`: only those of which the service cannot have taken the message: no connection,
- * 429, 503. `any`: also 408, 500, 502, 504, and a connection that is lost after the message was sent; as the specification
- * has no idempotency key, the contact's message may then stand there twice.
+ * Which failed attempts are repeated. `unsent`: those without a connection, and those with HTTP 429 or 503, which are assumed to
+ * mean that the service has not accepted the message: the specification does not say (section 7). `any`: also 408, 500, 502,
+ * 504, and a connection that is lost after the message was sent; as the specification shows no idempotency key, the contact's
+ * message may then arrive twice.
  */
 export type MessageRetry = "unsent" | "any";
 

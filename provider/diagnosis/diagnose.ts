@@ -65,7 +65,7 @@ export interface FailedHandshake {
 export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
 
 /**
- * Performs the handshake with a webhook URL as the service would (section 6.1), and tells why it fails: as form and as JSON at
+ * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails: as form and as JSON at
  * once, then as a multipart form, and in the query only if all fail, because a key in a URL ends up in the endpoint's access
  * log. One that passes is enough. Never throws for what the endpoint does. No secret is in what it gives.
  *

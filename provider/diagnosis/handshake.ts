@@ -32,7 +32,7 @@ export interface HandshakeRequest {
 }
 
 /**
- * Performs the handshake once in one encoding, as the service would (section 6.1). What goes wrong stands in the step.
+ * Performs the handshake of section 6.1 once, in one encoding. The step contains what went wrong.
  * Rejects with the signal's reason, and with nothing else.
  */
 export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
@@ -141,7 +141,7 @@ const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
 const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
 
-/** What broke the rule of section 6.1 in an answer; undefined if its body is exactly the challenge. */
+/** Why a response fails the handshake; undefined if its status is 2xx and its body is exactly the challenge (section 6.1). */
 function causeOfAnswer(answer: Answer, challenge: string): HandshakeCause | undefined {
   const { status, body } = answer;
   if (status < 200 || status > 299) return causeOfStatus(answer);

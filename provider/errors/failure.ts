@@ -97,7 +97,11 @@ export interface Failure {
   transcript?: HandshakeTranscript;
 }
 
-/** The rule of section 6.1 that an answer to a handshake broke. Each {@link HandshakeCause} belongs to one. */
+/**
+ * What a handshake must satisfy and did not. The specification has two of these: the endpoint accepts the token, and the body is
+ * the challenge (section 6.1). The others are assumptions of this package, such as a 2xx status and no redirect. Each
+ * {@link HandshakeCause} belongs to one.
+ */
 export type HandshakeRule =
   | "private_address"
   | "unreachable"

@@ -112,7 +112,6 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
   fleet: {
     stacksAtOnce: "--stacks-at-once",
     callsPerOrigin: "--calls-per-origin",
-    most429: "--most-429",
     stopAfterFailures: "--stop-after-failures",
     mostRemovals: "--most-removals",
     waveSize: "--wave-size",

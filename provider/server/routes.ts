@@ -127,7 +127,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
-const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path takes GET only", {
+const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path takes GET and HEAD only", {
   allow: "GET, HEAD",
 });
 const HEALTHY: Answer = {

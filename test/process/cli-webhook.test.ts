@@ -138,6 +138,15 @@ describe("apichat webhook set", () => {
   });
 });
 
+test("HTTP 404 is an error of get and of delete: a wrong address responds so too", async () => {
+  emulator = await startService({ beforeFirstSet: "not-found" });
+  for (const run of [() => webhook(["get"]), () => remove()]) {
+    const { exitCode, stdout, stderr } = await run();
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("HTTP 404");
+  }
+});
+
 describe("apichat webhook delete", () => {
   test("removes the webhook of this URL, however it is spelt, and has nothing to do then", async () => {
     acme().takeOver(OURS());

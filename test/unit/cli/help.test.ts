@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { fleetProgram } from "../../../provider/cli/fleet/index.js";
@@ -33,3 +34,12 @@ test.each([...listCommands(apichatProgram()), ...listCommands(fleet)])(
     expect(help).not.toContain("\u001b");
   },
 );
+
+test("every flag by which an error names a field is a flag of some command", () => {
+  const renderer = readFileSync(new URL("../../../provider/errors/render.ts", import.meta.url), "utf8");
+  const named = [...renderer.matchAll(/: "(--[a-z\d-]+)"/g)].map(([, flag]) => flag);
+  expect(named.length).toBeGreaterThan(5);
+  const commands = [...listCommands(apichatProgram()), ...listCommands(fleet)].map(([, command]) => command);
+  const known = commands.flatMap(({ options }) => options.map(({ long }) => long));
+  expect(named.filter((flag) => !known.includes(flag))).toEqual([]);
+});

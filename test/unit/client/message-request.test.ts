@@ -125,6 +125,7 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
     [["payload"]],
   ],
   ["a relative URL", (client) => client.sendImage({ ...TO, url: "/private.png" }), [["url"]]],
+  ["a data URL", (client) => client.sendImage({ ...TO, url: "data:image/png;base64,private" }), [["url"]]],
   ["an unknown event", wire({ event: "private" }), [["event"]]],
   ["an unknown field", wire({ workspace: "private" }), [["workspace", "is not a known field"]]],
   [
