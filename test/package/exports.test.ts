@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
@@ -8,6 +9,7 @@ import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { packPackage, type PackedPackage } from "../support/packed-package.ts";
+import { isRelative, targetsOf } from "../support/pages.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const paths = Object.keys(packageJson.exports).map((key) => key.replace(".", packageJson.name));
@@ -138,6 +140,21 @@ test("the packed tarball has the resource plugin as a folder that the engine can
   });
   expect([stdout, stderr, exitCode]).toEqual([expect.stringMatching(/^\d+$/), "", 0]);
   expect(await readdir(join(folder, "dist/provider"))).not.toContain("plugin");
+});
+
+test("every page of the packed tarball links only to what is in it", async () => {
+  const folder = join(project, "node_modules", packageJson.name);
+  const names = await readdir(folder, { recursive: true });
+  const pages = names.filter((name) => name.endsWith(".md") && !name.startsWith("node_modules"));
+  expect(pages.length).toBeGreaterThan(25);
+  const dead = await Promise.all(
+    pages.map(async (page) => {
+      const targets = targetsOf({ text: await readFile(join(folder, page), "utf8") }).filter(isRelative);
+      const files = targets.map((target) => normalize(join(dirname(page), target.replace(/#.*/, ""))));
+      return files.filter((file) => !existsSync(join(folder, file))).map((file) => `${page}: ${file}`);
+    }),
+  );
+  expect(dead.flat()).toEqual([]);
 });
 
 describe("What a Pulumi program loads with the package", () => {

@@ -24,6 +24,19 @@ export const blocksOf = ({ text }: Pick<Page, "text">, language: string): string
     ([, code = ""]) => code,
   );
 
+const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, "");
+
+/** What the links and images of a page lead to, in their order. */
+export const targetsOf = ({ text }: Pick<Page, "text">): string[] =>
+  [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+
+/** Whether a target is a file or an anchor, and not an address. */
+export const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
+
+/** The headings of a page, of every level or of one. */
+export const headingsOf = ({ text }: Pick<Page, "text">, level = "#{1,6}"): string[] =>
+  [...withoutCode(text).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
+
 /** The commands of shell blocks. A command over several lines is one. */
 export const commandsIn = (blocks: readonly string[]): string[] =>
   blocks.flatMap((block) =>

@@ -6,29 +6,23 @@ import { startEmulator } from "../../provider/emulator/index.js";
 import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
-import { blocksOf, readPage, readPages, root, type Page } from "../support/pages.ts";
+import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
 
 const pages = readPages();
 const docs = pages.filter(({ path }) => path.startsWith("docs/"));
-const examples = readdirSync(`${root}examples`);
+const examples = readdirSync(`${root}examples`).filter((name) => !name.startsWith("."));
 const all = [
   ...pages,
   ...["CONTRIBUTING.md", ...examples.map((name) => `examples/${name}/README.md`)].map(readPage),
 ];
 const KIB = 1024;
 
-const withoutCode = ({ text }: Page): string => text.replaceAll(/^```.*?^```$/gms, "");
 /** As GitHub makes the anchor of a heading. */
 const slug = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
     .replaceAll(/\s/g, "-");
-const headingsOf = (page: Page, level = "#{1,6}"): string[] =>
-  [...withoutCode(page).matchAll(new RegExp(`^${level} (.+)$`, "gm"))].map(([, heading = ""]) => heading);
-const targetsOf = (page: Page): string[] =>
-  [...withoutCode(page).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
-const isRelative = (target: string): boolean => !/^[a-z]+:/.test(target);
 
 describe.each(docs.map((page) => [page.path, page] as const))("%s", (path, page) => {
   test("is of at most 15 KiB", () => expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(15 * KIB));
