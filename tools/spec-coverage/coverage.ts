@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Switches } from "../../provider/emulator/switches.ts";
 
-/** The emulator, then what a program uses beside it: the clients, the resource with its preflight, and what takes deliveries. */
+/** The emulator, then what a program uses: the clients, the resource with its preflight, and what receives deliveries. */
 const PARTS = ["emulator", "client", "resource", "responder"] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -43,11 +43,11 @@ export const coveragePage = new URL("../../docs/spec-coverage.md", import.meta.u
 
 const INTRODUCTION = `# Coverage of the specification
 
-Every operation, field and state of the "API Channel Integration Service Specification": which file implements it, and which
-tests show it: in the emulator, then in the client, the resource and the responder where they use it. Tests are files below
-\`test/unit\`, those of the contract below \`test\`. "Switch" is the emulator's switch for an [open point](open-points.md).
+Every operation, field and state of the "API Channel Integration Service Specification", with the code that implements it and
+the tests that show it: in the clients, the resource and the responder, and in the emulator. Code is in \`provider\` and
+\`schema\`; tests are in \`test/unit\`, those of the contract in \`test\`. "Switch" is the emulator's switch for an [open point](open-points.md).
 
-\`npm run check:coverage\` holds this page against the schemas and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
+\`npm run check:coverage\` compares this page with the schemas, the code and the tests. \`node tools/spec-coverage/coverage.ts\` writes it.
 `;
 
 /** The whole page as Markdown, as prettier leaves it. */
@@ -75,7 +75,7 @@ function describeEntry({ code, switches, tests }: (typeof coverage)[number]): st
   const files = PARTS.flatMap((part) => tests[part]?.split(/(?:\.test)?\.ts > /)[0] ?? []);
   const shown = files.map((file) => quote(file.replace(/^test\/(?:unit\/)?/, "")));
   return [
-    `  - Code: ${code.map(quote).join(", ")}`,
+    `  - Code: ${code.map((file) => quote(file.replace(/^provider\/|\.ts$/g, ""))).join(", ")}`,
     ...(switches.length > 0 ? [`  - Switch: ${switches.map(quote).join(", ")}`] : []),
     `  - Tests: ${shown.join(", ")}`,
   ].join("\n");

@@ -47,7 +47,7 @@ describe("the table of coverage holds", () => {
   test("each field in every part that sends or takes it", () => {
     const partsOf: Record<string, readonly Part[]> = {
       "registration-requests": ["client", "resource"],
-      "registration-envelope": ["client", "resource"],
+      "registration-envelope": ["client"],
       "webhook-configuration": ["client", "resource"],
       handshake: ["resource", "responder"],
       inbound: ["client"],
@@ -81,14 +81,66 @@ describe("the table of coverage holds", () => {
   });
 });
 
-describe("what the table says is there", () => {
+/** Where the code and the tests of each part are. A schema that only received deliveries use is the responder's. */
+const FOLDERS: Record<Part, { code: RegExp; tests: RegExp }> = {
+  emulator: { code: /^provider\/emulator\//, tests: /^test\/unit\/emulator\// },
+  client: { code: /^provider\/client\//, tests: /^test\/unit\/client\// },
+  resource: { code: /^provider\/(webhook|diagnosis)\//, tests: /^test\/unit\/(webhook|diagnosis)\// },
+  responder: {
+    code: /^provider\/responder\/|^schema\/(received-outbound|parse-outbound)/,
+    tests: /^test\/(unit\/responder|unit\/schema|contract)\//,
+  },
+};
+const PARTS = Object.keys(FOLDERS) as Part[];
+
+const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
+
+/** Names in the code of fields that have another one on the wire. */
+const NAME_IN_CODE: Record<string, string> = {
+  ChaveApi: "apiKey",
+  hub_mode: "handshake",
+  hub_verify_token: "token",
+};
+const inCamelCase = (field: string): string =>
+  field.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
+/** Whether a file has a field, by its name on the wire or in the code. */
+function hasField(file: string, path: string): boolean {
+  const field = path.replace(/^.* /, "").replaceAll("[]", "").replace(/^.*\./, "");
+  const names = [field, inCamelCase(field), NAME_IN_CODE[field], field.replace("hub_", "")];
+  return new RegExp(`\\b(${names.filter(Boolean).join("|")})\\b`).test(read(file));
+}
+
+describe("what the table says", () => {
+  const rows = coverage.map((entry) => [`${entry.section} ${entry.what.join(", ")}`, entry] as const);
+
+  test.each(rows)("of %s names code and tests of the same parts", (_, { code, tests }) => {
+    const named = PARTS.filter((part) => code.some((file) => FOLDERS[part].code.test(file)));
+    expect(named).toEqual(PARTS.filter((part) => tests[part] !== undefined));
+    for (const [part, reference] of Object.entries(tests))
+      expect(reference).toMatch(FOLDERS[part as Part].tests);
+  });
+
+  // A file may leave some fields to another one, such as to the schema.
+  const withFields = rows.filter(([, { fields }]) => fields.length > 0);
+  test.each(withFields)(
+    "of %s names code that has every field, and none that lacks most",
+    (_, { code, fields }) => {
+      const countIn = (file: string): number => fields.filter((field) => hasField(file, field)).length;
+      expect(code.filter((file) => countIn(file) < fields.length / 2)).toEqual([]);
+      expect(fields.filter((field) => !code.some((file) => hasField(file, field)))).toEqual([]);
+    },
+  );
+});
+
+describe("what the table names is there", () => {
   const files = [...new Set(coverage.flatMap(({ code }) => code))];
   test.each(files)("%s", (file) => expect(existsSync(new URL(file, root))).toBe(true));
 
   const tests = new Set(coverage.flatMap((entry) => Object.values(entry.tests)));
   test.each([...tests])("%s", (reference) => {
     const [, file = "", title = ""] = /^(\S+) > (.+)$/.exec(reference) ?? [];
-    const source = readFileSync(new URL(file, root), "utf8");
+    const source = read(file);
     const spelled = [`"`, "'", "`"].flatMap((quote) =>
       [",", ":", "]"].map((end) => quote + title + quote + end),
     );

@@ -12,6 +12,8 @@ import {
   received,
   sendTo,
   set,
+  startAcme,
+  startEndpoint,
   startSilent,
   text,
 } from "./harness.js";
@@ -42,6 +44,19 @@ describe("a message that is right", () => {
     expect(answer.status).toBe(status);
     expect(answer.text).toContain(said);
     expect((await sendTo(acme, text)).status).toBe(200);
+  });
+
+  test("after delete-webhook is taken, and its reply is not delivered", async () => {
+    const { acme } = await startAcme();
+    const endpoint = await startEndpoint();
+    await set(acme, endpoint.url);
+    await call(acme, "delete-webhook");
+    expect(acme.registration).toBeUndefined();
+    expect(await sendTo(acme, text)).toMatchObject({ status: 200 });
+    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
+    expect(received(acme)).toEqual([text]);
+    expect(acme.deliveries).toEqual([]);
+    expect(endpoint.received).toHaveLength(1);
   });
 
   test("is answered at once, handed to the flow once, and unanswered until that has replied", async () => {
