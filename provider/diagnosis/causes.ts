@@ -86,7 +86,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   redirect: {
     rule: "redirect",
-    hint: "register the final URL; a redirected POST loses its body",
+    hint: "register the final URL; the service may not follow redirects, and a redirected POST may lose its body",
   },
   not_found: {
     rule: "status",
@@ -127,7 +127,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   signature_demanded: {
     rule: "token_refused",
     finding: "it demands a signature of the handshake",
-    hint: "answer the handshake before the signature is checked: only deliveries are signed, the token is its gate",
+    hint: "answer the handshake before the signature is checked: the specification shows a signature on deliveries only; check the token instead",
   },
   body_echoed: {
     rule: "wrong_challenge",

@@ -86,7 +86,7 @@ function refuseToConnect(url: string, code: string): Failing {
 
 type Way = [name: string, start: () => Failing | Promise<Failing>];
 
-/** Ways to fail a call that the service cannot have taken. */
+/** Ways to fail a call after which it counts as not accepted. */
 const NOT_TAKEN: Way[] = [
   ...[429, 503].map((status): Way => [
     `HTTP ${status}`,
