@@ -1,4 +1,4 @@
-// What is read of a message without its schema: who loads this loads no zod.
+// Reads a message without its schema, so that importing this file does not load zod.
 
 /** The four kinds of media, in the order of the specification: `file_type` of an attachment, `type` of a delivery. */
 export const MEDIA_KINDS = ["image", "audio", "video", "file"] as const;

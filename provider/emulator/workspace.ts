@@ -62,9 +62,9 @@ export interface Workspace {
   /** Somebody else removes the registration: all four fields are empty, as after delete-webhook. */
   remove(): void;
   /**
-   * Signs a message with the registered key and posts it to the registered URL, whatever the status (section 6.2), after the
-   * other deliveries of its conversation, where it is recorded as the flow's. Resolves when it is done, with what the endpoint
-   * answered: tried once, or as `deliveryAttempts` says. Throws `invalid_config` if no webhook takes deliveries.
+   * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other deliveries of its
+   * conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's response after the last attempt
+   * (`deliveryAttempts`). Throws `invalid_config` if no webhook accepts deliveries (`deliveryWhile`).
    */
   deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
 }
