@@ -2,7 +2,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { ApiChatError, type ApiChatOperation, type Hint } from "../errors/index.js";
 import { NEVER, orAborted, sleep } from "../lib/abort.js";
 import { CALLS_PER_ORIGIN } from "../lib/post.js";
-import { withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
+import { shortestBackOffMs, withRetries, type Retry, type RetryVerdict } from "../lib/retry.js";
 import { AttemptError, type AttemptFailure } from "./attempt.js";
 
 /** One call of a client, with all its attempts. */
@@ -46,7 +46,7 @@ export async function runOperation<Result>(
         try {
           return { result: await send(budget.leftMs), attempts };
         } catch (error) {
-          const pauseMs = pauseOf(error, limitMs);
+          const pauseMs = pauseOf(error, number, limitMs);
           if (pauseMs > 0) gate.pause(pauseMs);
           throw error;
         } finally {
@@ -66,11 +66,15 @@ export async function runOperation<Result>(
   }
 }
 
-/** How long a failure holds back every further call to the origin, in milliseconds: after HTTP 429, as the answer says. */
-function pauseOf(error: unknown, limitMs: number): number {
+/**
+ * How long a failed attempt holds back every further call to the origin, in milliseconds: after HTTP 429, as Retry-After says,
+ * and never less than the shortest pause of the call itself.
+ */
+function pauseOf(error: unknown, attempt: number, limitMs: number): number {
   if (!(error instanceof AttemptError) || error.failure.httpStatus !== 429) return 0;
   // Not longer than a call may take, so that no answer stops the process for good.
-  return Math.min(error.failure.retryAfterMs ?? 0, limitMs);
+  const { retryAfterMs = 0 } = error.failure;
+  return Math.min(Math.max(retryAfterMs, shortestBackOffMs(attempt)), limitMs);
 }
 
 function explain(
@@ -123,6 +127,7 @@ export class Semaphore {
 
 /** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
 class OriginGate {
+  /** By `performance.now()`, which nobody sets. */
   #pausedUntil = 0;
   readonly #semaphore: Semaphore;
 
@@ -134,9 +139,7 @@ class OriginGate {
   async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
     const release = await this.#semaphore.acquire(signal);
     try {
-      for (let ms = this.#pausedUntil - Date.now(); ms > 0; ms = this.#pausedUntil - Date.now()) {
-        await sleep(ms, signal);
-      }
+      for (let ms = this.#pauseLeftMs(); ms > 0; ms = this.#pauseLeftMs()) await sleep(ms, signal);
       return release;
     } catch (error) {
       release();
@@ -146,7 +149,11 @@ class OriginGate {
 
   /** Holds back every call that has not begun for this many milliseconds. */
   pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + ms);
+    this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
+  }
+
+  #pauseLeftMs(): number {
+    return this.#pausedUntil - performance.now();
   }
 }
 

@@ -31,6 +31,9 @@ export function backOffMs(
   return Math.ceil(ceiling * (0.5 + random() / 2));
 }
 
+/** The least of those pauses. */
+export const shortestBackOffMs = (attempts: number): number => backOffMs(attempts, CALL_BACK_OFF, () => 0);
+
 /** What one failed attempt means for the next: whether there is one, and how long the other side asked to wait. */
 export interface RetryVerdict {
   retry: boolean;

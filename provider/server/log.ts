@@ -52,11 +52,11 @@ export function createLog(sink: LogSink, redact: Redact = (text) => text): Log {
     limited: (level, event, kind, fields) => {
       const name = `${event} ${kind}`;
       const before = last.get(name);
-      if (before !== undefined && Date.now() - before.atMs < SAME_LINE_MS) {
+      if (before !== undefined && performance.now() - before.atMs < SAME_LINE_MS) {
         before.suppressed++;
         return;
       }
-      last.set(name, { atMs: Date.now(), suppressed: 0 });
+      last.set(name, { atMs: performance.now(), suppressed: 0 });
       write(level, event, before?.suppressed ? { ...fields, suppressed: before.suppressed } : fields);
     },
   };

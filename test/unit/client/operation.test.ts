@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CallOptions } from "../../../provider/client/index.js";
 import { gateOf } from "../../../provider/client/operation.js";
 import { CALLS_PER_ORIGIN } from "../../../provider/lib/post.js";
@@ -184,6 +184,16 @@ describe("a gate", () => {
     controller.abort(new Error("gave up"));
     for (const call of paused) await expect(call).rejects.toThrow("gave up");
     await expect(patient).rejects.toThrow("no time");
+  });
+
+  test("ends a pause in its time although somebody sets the clock back", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gate = newGate();
+    gate.pause(50);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    const acquired = gate.acquire(AbortSignal.timeout(5_000));
+    await expect(acquired).resolves.toBeTypeOf("function");
   });
 
   test("is one for each origin", () => {

@@ -228,6 +228,20 @@ describe("Retry-After", () => {
     expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(3000);
   });
 
+  test("is missing in a 429: the back-off holds back the other calls to that origin", async () => {
+    const { url, requests } = await startServer(answerFirst([429]));
+    const release = holdPauses();
+    const first = sendTo(url);
+    await expect.poll(() => pauses).toHaveLength(1);
+    const other = createTestClient(`${url}/a`).getWebhook();
+    await expect.poll(() => pauses).toHaveLength(2);
+    expect(requests).toHaveLength(1);
+    release();
+    await Promise.all([first, other]);
+    const [refusedAt = 0, ...later] = requests.map(({ atMs }) => atMs);
+    expect(Math.min(...later) - refusedAt).toBeGreaterThanOrEqual(125);
+  });
+
   test("of a 503 holds back only its own call", async () => {
     const { url } = await startServer(answerFirst([503], { "retry-after": "2" }));
     const release = holdPauses();
