@@ -1,14 +1,23 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 
-/** Writes a file that only its owner can read (0600). Whoever reads sees the file before or the file after, never half of one. */
+/**
+ * Writes a file that only its owner can read (0600). Readers see the file before or after the write, never half of one. Throws
+ * an error of the file system with its `code` that names the path; nothing of the new text is on the disk then.
+ */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
-  await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
-  await rename(temporary, path);
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: "wx" });
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw Object.assign(new Error(`cannot write ${path}: ${message}`, { cause }), { code, path });
+  }
 }
 
 /** What to warn of where others than its owner may open a file or a folder that holds secrets. A pipe is nobody else's. */

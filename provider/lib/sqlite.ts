@@ -31,8 +31,10 @@ interface SqliteFormat {
 }
 
 export interface SqliteOptions extends SqliteFormat {
-  /** Set on each opening, before the tables are made. */
+  /** Set on each opening, before the tables are made. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
+  /** Set before those, and only in a file without tables. */
+  firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
   /** Whether the file is for this process alone, until it is closed or the process ends, however it ends. Default false. */
@@ -52,7 +54,9 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
     else accessSync(path);
     database = connect(path, options.lockTimeoutMs);
     if (options.exclusive) database.exec("PRAGMA locking_mode = EXCLUSIVE");
-    checkFormat(database, options);
+    const isNew = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
+    if (isNew) database.exec(options.firstPragmas ?? "");
+    else checkFormat(database, options);
     // Another program may have changed it. SQLite gives its two other files the mode of this one.
     chmodSync(path, 0o600);
     database.exec(options.pragmas);
@@ -78,7 +82,8 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
   createPrivateFile(path);
   const database = connect(path, lockTimeoutMs);
   try {
-    database.exec("BEGIN EXCLUSIVE");
+    // Without a journal it needs no space, so a full disk does not prevent a start.
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { release: () => database.close() };
   } catch (error) {
     database.close();
@@ -102,7 +107,6 @@ function connect(path: string, timeout: number): DatabaseSync {
 
 function checkFormat(database: DatabaseSync, { applicationId, version }: SqliteFormat): void {
   const found = readPragma(database, "user_version");
-  if (database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return;
   if (readPragma(database, "application_id") !== numberOf(applicationId)) {
     throw new SqliteError("foreign", "the file holds another program's tables");
   }
@@ -143,19 +147,24 @@ export function readPragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }
 
-/** SQLite's primary result codes that mean something to us. */
+const FULL = 13;
+
+/** SQLite's primary result codes, the low bytes of the extended ones, that mean something to us. */
 const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }> = {
   5: { code: "busy", message: "another process holds the file" },
   8: { code: "readonly", message: "the file cannot be written: change its owner or mode" },
-  13: { code: "full", message: "the disk is full: make room" },
+  [FULL]: { code: "full", message: "the disk is full: make room" },
   26: { code: "foreign", message: "the file is no SQLite database" },
 };
+
+/** SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk. */
+const NO_ROOM_FOR_INDEX = 4874;
 
 /** Gives SQLite's errors their code; a SqliteError stays as it is. */
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
-  // The low byte of the extended result code.
-  const primary = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+  const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
+  const primary = extended === NO_ROOM_FOR_INDEX ? FULL : extended & 0xff;
   const { code, message } = KNOWN_FAILURES[primary] ?? {
     code: "failed",
     message: error instanceof Error ? error.message : String(error),

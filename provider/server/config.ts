@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
@@ -55,7 +56,7 @@ export interface LoadedConfig {
  * one key, a key may be `{ "file": path }` or `{ "env": name }`, `path` may be left out, and paths of files are relative
  * to the folder of the configuration. Throws `invalid_config` with everything that is wrong, one line each. No key is in it.
  */
-export async function loadConfig(file: string): Promise<LoadedConfig> {
+export async function loadConfig(file: string, makeRedactor = createRedactor): Promise<LoadedConfig> {
   const bytes = await readBytes(file);
   const folder = dirname(resolve(file));
   const checked = checkConfig(parseJson(file, bytes));
@@ -80,7 +81,17 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     config,
     digest: createHash("sha256").update(bytes).digest("hex"),
     warnings: [...warnOfModes(file, given, folder), ...warnOfClearText(config)],
-    redact: createRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
+    redact: makeRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
+  };
+}
+
+/** Returns a `createRedactor` that makes another one only for other secrets: with 10,000 keys that takes a second. */
+export function rememberRedactor(): typeof createRedactor {
+  let last: { secrets: readonly string[]; redact: Redact } | undefined;
+  return (secrets) => {
+    if (last === undefined || !isDeepStrictEqual(last.secrets, secrets))
+      last = { secrets, redact: createRedactor(secrets) };
+    return last.redact;
   };
 }
 

@@ -3,15 +3,16 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
-import { loadConfig, type LoadedConfig } from "./config.js";
+import { loadConfig, rememberRedactor, type LoadedConfig } from "./config.js";
 import type { ServerStatus, WorkspaceStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";
-import { takeDataDir, writeInstance } from "./data-dir.js";
+import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
 import { Forwarder } from "./forward/forwarder.js";
 import { refuseLoops } from "./forward/loops.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
-import { SPOOL_FILE, warningOfMode } from "../lib/files.js";
+import { hasCode, SPOOL_FILE, warningOfMode } from "../lib/files.js";
+import type { createRedactor } from "../lib/redact.js";
 import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
 
@@ -30,6 +31,10 @@ const TOKEN_BYTES = 32;
 /** A day, unless the configuration says otherwise. */
 const FORWARD_WITHIN_SECONDS = 86_400;
 
+/** The codes of a full disk or a used quota, and how long the announcement waits for room, in milliseconds. */
+const FULL_DISK = ["ENOSPC", "EDQUOT"];
+const ANNOUNCE_AGAIN_MS = 1_000;
+
 /** Undoes one step of a start. */
 type Undo = () => unknown;
 
@@ -39,14 +44,15 @@ type Undo = () => unknown;
  * process has the data folder, `unavailable` if the address cannot be had. Nothing of it is left running then.
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const loaded = await loadConfig(options.configFile);
+  const makeRedactor = rememberRedactor();
+  const loaded = await loadConfig(options.configFile, makeRedactor);
   const { dataDir } = loaded.config;
   const folder = await takeDataDir(dataDir);
   const undos: Undo[] = [() => folder.release()];
   try {
     const spool = openSpool(join(dataDir, SPOOL_FILE));
     undos.push(() => spool.close());
-    const server = new RunningServer(options, { loaded, spool, undos });
+    const server = new RunningServer(options, { loaded, makeRedactor, spool, undos });
     await server.open();
     return server;
   } catch (error) {
@@ -59,10 +65,19 @@ async function undoAll(undos: Undo[]): Promise<void> {
   for (const undo of undos.splice(0).toReversed()) await undo();
 }
 
+/** What a start has opened. */
+interface StartedParts {
+  loaded: LoadedConfig;
+  makeRedactor: typeof createRedactor;
+  spool: Spool;
+  undos: Undo[];
+}
+
 /** A responder that runs. */
 export class RunningServer implements ControlActions {
   readonly log: Log;
   readonly #configFile: string;
+  readonly #makeRedactor: typeof createRedactor;
   readonly #instance: string;
   readonly #spool: Spool;
   readonly #routes: Routes;
@@ -80,10 +95,11 @@ export class RunningServer implements ControlActions {
 
   constructor(
     { configFile, instance = randomUUID(), log }: ServerOptions,
-    { loaded, spool, undos }: { loaded: LoadedConfig; spool: Spool; undos: Undo[] },
+    { loaded, makeRedactor, spool, undos }: StartedParts,
   ) {
     const { host, port, dataDir } = loaded.config;
     this.#configFile = configFile;
+    this.#makeRedactor = makeRedactor;
     this.#instance = instance;
     this.#spool = spool;
     this.#undos = undos;
@@ -100,7 +116,7 @@ export class RunningServer implements ControlActions {
     return this.#stopped.promise;
   }
 
-  /** Listens, begins to forward, and announces itself in the data folder. */
+  /** Listens, announces itself in the data folder, and begins to forward. */
   async open(): Promise<void> {
     const { config } = this.#loaded;
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
@@ -110,14 +126,12 @@ export class RunningServer implements ControlActions {
     // What is accepted meanwhile waits in the spool for the next start.
     this.#undos.push(() => Promise.all([listener.close(), this.#forwarder.close()]));
     this.#address = { host: listener.host, port: listener.port };
-    this.#apply(this.#loaded);
+    this.#answerBy(this.#loaded);
     const announced = { instance: this.#instance, pid: process.pid, ...this.#address };
-    await writeInstance(config.dataDir, {
-      ...announced,
-      controlPort: control.port,
-      token,
-      startedAt: new Date().toISOString(),
-    });
+    const startedAt = new Date().toISOString();
+    // Before anything is forwarded: a start that fails has changed nothing.
+    await this.#announce({ ...announced, controlPort: control.port, token, startedAt });
+    this.#forwardBy(this.#loaded);
     this.log.info("started", { ...announced, workspaces: this.#workspaceCount });
     this.#warnOfMode();
     this.#logWarnings();
@@ -138,9 +152,10 @@ export class RunningServer implements ControlActions {
       try {
         if (this.#isStopping)
           throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
-        const loaded = await loadConfig(this.#configFile);
+        const loaded = await loadConfig(this.#configFile, this.#makeRedactor);
         this.#refuseMove(loaded);
-        this.#apply(loaded);
+        this.#answerBy(loaded);
+        this.#forwardBy(loaded);
       } catch (error) {
         this.log.error("not reloaded", { error: messageOf(error) });
         throw error;
@@ -166,11 +181,26 @@ export class RunningServer implements ControlActions {
     this.#changes(end).then(this.#stopped.resolve, this.#stopped.reject);
   }
 
-  #apply(loaded: LoadedConfig): void {
-    const { config } = loaded;
-    refuseLoops(config, this.#address);
+  /** On a full disk the announcement is written later, once forwarding has made room for it. */
+  async #announce(instance: Instance): Promise<void> {
+    try {
+      await writeInstance(this.#loaded.config.dataDir, instance);
+    } catch (error) {
+      if (!hasCode(error, ...FULL_DISK)) throw error;
+      const message = messageOf(error);
+      this.log.limited("error", "not announced", message, { error: message });
+      const again = () => this.#changes(() => (this.#isStopping ? undefined : this.#announce(instance)));
+      setTimeout(() => void again().catch(() => undefined), ANNOUNCE_AGAIN_MS).unref();
+    }
+  }
+
+  #answerBy(loaded: LoadedConfig): void {
+    refuseLoops(loaded.config, this.#address);
     this.#loaded = loaded;
-    this.#routes.configure(config);
+    this.#routes.configure(loaded.config);
+  }
+
+  #forwardBy({ config }: LoadedConfig): void {
     this.#forwarder.follow({
       targets: new Map(
         Object.entries(config.workspaces).flatMap(([name, { forwardTo }]) =>

@@ -56,7 +56,7 @@ async function note(
   const { workspace, id } = delivery;
   const attempts = delivery.attempts + 1;
   const kind = `${workspace} ${failure}`;
-  const nowMs = Date.now();
+  const nowMs = queue.nowMs();
   const untilMs = delivery.ageFromMs + maxAgeMs;
   if (outcome.kind === "refused" || nowMs >= untilMs) {
     await queue.bury(delivery, failure);

@@ -42,7 +42,7 @@ interface Lane {
   workspace: string;
   /** undefined: its deliveries are kept; what is in progress ends. */
   target: URL | undefined;
-  /** When something of it is due, since 1970; 0: as soon as possible. */
+  /** When something of it is due, by the spool's clock; 0: as soon as possible. */
   dueMs: number;
   inProgress: Set<Head>;
 }
@@ -60,7 +60,7 @@ export class Forwarder {
   readonly #lanes = new Map<string, Lane>();
   readonly #attempts = new Set<Promise<void>>();
   readonly #abandoning = new AbortController();
-  readonly #startedMs = Date.now();
+  readonly #startedMs: number;
   #maxAgeMs = 0;
   /** Plans and retries, one after the other. */
   #changing: Promise<void> = Promise.resolve();
@@ -70,6 +70,7 @@ export class Forwarder {
 
   constructor({ spool, log, ...settings }: ForwarderOptions) {
     this.#spool = spool;
+    this.#startedMs = spool.queue.nowMs();
     this.#log = log;
     this.#settings = { ...DEFAULTS, ...settings };
     // HTTP/1.1 only: it keeps the headers as they came.
@@ -149,7 +150,7 @@ export class Forwarder {
 
   #beginDue(): void {
     this.#soon = undefined;
-    const nowMs = Date.now();
+    const nowMs = this.#spool.queue.nowMs();
     try {
       // Those with the fewest attempts in progress first, so that a target that hangs leaves room for the others.
       const due = this.#lanesWithRoom().filter(({ dueMs }) => dueMs <= nowMs);

@@ -1,16 +1,18 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { openSqlite, readPragma } from "../../lib/sqlite.js";
+import { openSqlite, toSqliteError } from "../../lib/sqlite.js";
 
 /** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
-const LOCK_TIMEOUT_MS = 5_000;
+export const LOCK_TIMEOUT_MS = 5_000;
 
 /** Where the pages in the log are moved into the file, about 8 MiB; the log is cut back to it. */
 const LOG_PAGES = 2_000;
-const PAGE_BYTES = 4_096;
+export const PAGE_BYTES = 4_096;
 
-/** The first has an effect only before the first table. Zeroes over deleted rows, since they hold messages. */
+/** It has an effect only before the first table. */
+const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
+
+/** Zeroes over deleted rows, since they hold messages. */
 const PRAGMAS = `
-  PRAGMA auto_vacuum = INCREMENTAL;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA secure_delete = ON;
@@ -22,7 +24,8 @@ const PRAGMAS = `
  * `position` is the order of acceptance. `due_ms` is set only for the first delivery of each conversation, and for each
  * one without a conversation: those are all that may be forwarded, so the rest costs nothing however long it is.
  * `age_from_ms` moves on by time in which nothing was tried.
- * Times are in milliseconds since 1970.
+ * `accepted_ms` and `buried_ms` are of the machine's clock, the other times of the spool's (see SpoolClock), which has a row
+ * without a name in `forwarded_workspaces`. All are in milliseconds since 1970.
  */
 const TABLES = `
   CREATE TABLE deliveries (
@@ -62,62 +65,27 @@ const TABLES = `
 `;
 
 /** Opens the file, and makes it with its tables if it is missing and may be made. Several processes may have it open. */
-export const openSpoolDatabase = (path: string, create: boolean): DatabaseSync =>
+export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
+  try {
+    return open(path, create, false);
+  } catch (error) {
+    if (!create || toSqliteError(error).code !== "full") throw error;
+    // Alone, this process needs no index on the disk: it comes up, and deletes once there is room for that.
+    return open(path, create, true);
+  }
+}
+
+const open = (path: string, create: boolean, exclusive: boolean): DatabaseSync =>
   openSqlite(path, {
+    exclusive,
     applicationId: "apic",
     version: 1,
     tables: TABLES,
     pragmas: PRAGMAS,
+    firstPragmas: FIRST_PRAGMAS,
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     create,
   });
-
-/** Pages given back to the file system at a time, so that the event loop is not held up. */
-const PAGES_AT_ONCE = 1_000;
-
-/**
- * Keeps the files small, and free of messages that are gone: some time after a write it gives free pages back to the file
- * system and empties the log, which still holds rows that are deleted from the file.
- */
-export class SpoolTidying {
-  readonly #database: DatabaseSync;
-  readonly #afterMs: number;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(database: DatabaseSync, afterMs: number) {
-    this.#database = database;
-    this.#afterMs = afterMs;
-  }
-
-  /** Something was written: tidies up after a while. */
-  schedule(): void {
-    this.#timer ??= setTimeout(() => this.#tidy(), this.#afterMs).unref();
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #tidy(): void {
-    this.#timer = undefined;
-    if (!this.#isTidy()) this.schedule();
-  }
-
-  #isTidy(): boolean {
-    // While another process reads or writes, the log cannot be emptied: later, then, rather than wait for it here.
-    this.#database.exec("PRAGMA busy_timeout = 0");
-    try {
-      this.#database.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`);
-      const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
-      return checkpoint?.busy === 0 && readPragma(this.#database, "freelist_count") === 0;
-    } catch {
-      // The same, or a full disk: nothing is lost by trying again.
-      return false;
-    } finally {
-      this.#database.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}`);
-    }
-  }
-}
 
 /** A header as it came: name and value. Repeated names stay apart, in their order. */
 export type HeaderPair = readonly [name: string, value: string];
@@ -143,7 +111,7 @@ export interface KeptDelivery extends AcceptedDelivery {
   attempts: number;
   /** Why the last one failed. */
   failure: string | undefined;
-  /** When the next attempt is due, in milliseconds since 1970; undefined: its workspace is not forwarded, or it waits behind another. */
+  /** When the next attempt is due, by the machine's clock; undefined: its workspace is not forwarded, or it waits behind another. */
   dueMs?: number | undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SharedCommits } from "./shared-commits.js";
+import type { SpoolClock } from "./clock.js";
 import { toDeadLetter, type DeadLetter, type ListOptions } from "./database.js";
 
 /** Which dead letters: these, or all of one workspace or of every one. */
@@ -11,10 +12,12 @@ const ROWS_A_COMMIT = 200;
 /** The deliveries that could not be forwarded. */
 export class DeadLetters {
   readonly #commits: SharedCommits;
+  readonly #clock: SpoolClock;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(database: DatabaseSync, commits: SharedCommits) {
+  constructor(database: DatabaseSync, commits: SharedCommits, clock: SpoolClock) {
     this.#commits = commits;
+    this.#clock = clock;
     this.#statements = prepareStatements(database);
   }
 
@@ -48,7 +51,7 @@ export class DeadLetters {
   /** Gives 0 if another process was first. */
   #replayOne(position: number): number {
     this.#statements.yieldHead.run({ position });
-    this.#statements.replay.run({ position, nowMs: Date.now() });
+    this.#statements.replay.run({ position, nowMs: this.#clock.nowMs() });
     return Number(this.#statements.remove.run(position).changes);
   }
 

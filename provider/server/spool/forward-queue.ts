@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SharedCommits } from "./shared-commits.js";
+import type { SpoolClock } from "./clock.js";
 import { toKeptDelivery, type KeptDelivery } from "./database.js";
 
 /** The first delivery of a conversation, or one without a conversation. */
@@ -11,7 +12,7 @@ export interface Head {
 /** A delivery under way to its target. */
 export interface ForwardableDelivery extends KeptDelivery {
   /**
-   * From when its age counts, in milliseconds since 1970: the first of its conversation, replayed, or its workspace first
+   * From when its age counts, by the spool's clock: the first of its conversation, replayed, or its workspace first
    * forwarded; later by the time in which no forwarder ran.
    */
   ageFromMs: number;
@@ -32,11 +33,18 @@ const ROWS_A_COMMIT = 500;
  */
 export class ForwardQueue {
   readonly #commits: SharedCommits;
+  readonly #clock: SpoolClock;
   readonly #statements: ReturnType<typeof prepareStatements>;
 
-  constructor(database: DatabaseSync, commits: SharedCommits) {
+  constructor(database: DatabaseSync, commits: SharedCommits, clock: SpoolClock) {
     this.#commits = commits;
+    this.#clock = clock;
     this.#statements = prepareStatements(database);
+  }
+
+  /** The time by which deliveries are due. */
+  nowMs(): number {
+    return this.#clock.nowMs();
   }
 
   /** What is due at `nowMs`, the longest due first. */
@@ -95,13 +103,13 @@ export class ForwardQueue {
   setForwarded(workspaces: readonly string[]): Promise<void> {
     return this.#commits.write("frees", () => {
       this.#statements.forgetOthers.run(JSON.stringify(workspaces));
-      for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, Date.now());
+      for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, this.nowMs());
     });
   }
 
   /** Ends the pauses of a workspace: what waits for another attempt is due now. Resolves with how many pauses there were. */
   async retry(workspace: string): Promise<number> {
-    const nowMs = Date.now();
+    const nowMs = this.nowMs();
     const retrySome = (): number => Number(this.#statements.retry.run(nowMs, workspace, nowMs).changes);
     for (let count = 0; ;) {
       const some = await this.#commits.write("frees", retrySome);
@@ -113,7 +121,7 @@ export class ForwardQueue {
   #removeHead({ position, workspace, conversation }: KeptDelivery): void {
     this.#statements.remove.run(position);
     if (conversation !== undefined)
-      this.#statements.promote.run({ nowMs: Date.now(), workspace, conversation });
+      this.#statements.promote.run({ nowMs: this.nowMs(), workspace, conversation });
   }
 }
 
@@ -149,7 +157,7 @@ function prepareStatements(database: DatabaseSync) {
       "INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?) ON CONFLICT DO NOTHING",
     ),
     forgetOthers: database.prepare(
-      "DELETE FROM forwarded_workspaces WHERE workspace NOT IN (SELECT value FROM json_each(?))",
+      "DELETE FROM forwarded_workspaces WHERE workspace <> '' AND workspace NOT IN (SELECT value FROM json_each(?))",
     ),
     retry: database.prepare(
       `UPDATE deliveries SET due_ms = ? WHERE position IN

@@ -1,11 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/** A write that waits for the next commit. `run` may run twice: its first run is undone then. */
+/** A write that waits for the next commit. `run` may run again: its former run is undone then. */
 interface PendingWrite {
   run(): void;
   resolve(): void;
   reject(error: SqliteError): void;
+}
+
+/** What belongs to each commit. */
+export interface CommitHooks {
+  /** Called within the transaction. Returns what to call once it is committed. */
+  note(): (() => void) | undefined;
+  onCommit(): void;
+  /** Called when the disk is full, before a write is tried for the last time. */
+  makeRoom(): void;
 }
 
 /** `frees`: takes rows away or changes them. `adds`: needs room for new ones. */
@@ -14,19 +23,19 @@ export type WriteKind = "frees" | "adds";
 /**
  * Commits all writes of one turn of the event loop together, so that they share one wait for the disk. If that commit
  * fails, each write is tried alone: a delivery that does not fit holds back neither those that do nor the rows to be
- * deleted, which make room.
+ * deleted, which make room. A write that fails alone is tried once more.
  */
 export class SharedCommits {
   readonly #database: DatabaseSync;
-  readonly #onCommit: () => void;
+  readonly #hooks: CommitHooks;
   #frees: PendingWrite[] = [];
   #adds: PendingWrite[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
 
-  constructor(database: DatabaseSync, onCommit: () => void) {
+  constructor(database: DatabaseSync, hooks: CommitHooks) {
     this.#database = database;
-    this.#onCommit = onCommit;
+    this.#hooks = hooks;
   }
 
   /** Resolves with what `run` gives, after it is committed. Rejects with a SqliteError, and then nothing of it is kept. */
@@ -55,22 +64,29 @@ export class SharedCommits {
     if (writes.length > 0) this.#commit(writes);
   }
 
-  #commit(writes: readonly PendingWrite[]): void {
+  #commit(writes: readonly PendingWrite[], isLast = false): void {
+    let noted: (() => void) | undefined;
     try {
       inTransaction(this.#database, () => {
         for (const write of writes) write.run();
+        noted = this.#hooks.note();
       });
     } catch (error) {
-      this.#settleFailed(writes, toSqliteError(error));
+      this.#settleFailed(writes, toSqliteError(error), isLast);
       return;
     }
+    noted?.();
     for (const write of writes) write.resolve();
-    this.#onCommit();
+    this.#hooks.onCommit();
   }
 
-  #settleFailed(writes: readonly PendingWrite[], error: SqliteError): void {
+  #settleFailed(writes: readonly PendingWrite[], error: SqliteError, isLast: boolean): void {
     // Waiting for a lock blocks the event loop: once for all is enough.
-    if (writes.length === 1 || error.code === "busy") for (const write of writes) write.reject(error);
-    else for (const write of writes) this.#commit([write]);
+    if (isLast || error.code === "busy") for (const write of writes) write.reject(error);
+    else if (writes.length > 1) for (const write of writes) this.#commit([write]);
+    else {
+      if (error.code === "full") this.#hooks.makeRoom();
+      this.#commit(writes, true);
+    }
   }
 }

@@ -1,17 +1,20 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
+import { toSqliteError } from "../../lib/sqlite.js";
 import { DeadLetters } from "./dead-letters.js";
 import { ForwardQueue } from "./forward-queue.js";
 import {
   openSpoolDatabase,
-  SpoolTidying,
   toKeptDelivery,
   type AcceptedDelivery,
   type KeptDelivery,
   type ListOptions,
 } from "./database.js";
+import { SpoolClock } from "./clock.js";
 import { SharedCommits } from "./shared-commits.js";
+import { SPARE_BYTES, SpoolTidying } from "./tidying.js";
+import { SpoolVolume } from "./volume.js";
 
 export interface SpoolOptions {
   /** Whether a missing file is made. Default true. */
@@ -21,7 +24,7 @@ export interface SpoolOptions {
 }
 
 /** Larger than most deliveries. */
-const CHECK_BODY = new Uint8Array(32 * 1024);
+const CHECK_BYTES = 32 * 1024;
 
 /** How many rows of one workspace there are. */
 export interface SpoolCounts {
@@ -44,7 +47,11 @@ export class Spool {
   readonly #database: DatabaseSync;
   readonly #commits: SharedCommits;
   readonly #statements: ReturnType<typeof prepareStatements>;
+  readonly #clock: SpoolClock;
+  readonly #volume: SpoolVolume;
   readonly #tidying: SpoolTidying;
+  /** Since space is short. */
+  #isPrepared = false;
   #onAccepted: (workspace: string) => void = () => {};
 
   /** What the forwarder takes its work from. */
@@ -54,16 +61,22 @@ export class Spool {
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
     this.#database = database;
-    this.#tidying = new SpoolTidying(database, tidyAfterMs);
-    this.#commits = new SharedCommits(database, () => this.#tidying.schedule());
+    this.#clock = new SpoolClock(database);
+    this.#volume = new SpoolVolume(database);
+    this.#tidying = new SpoolTidying(database, this.#volume, tidyAfterMs);
+    this.#commits = new SharedCommits(database, {
+      note: () => this.#clock.note(),
+      onCommit: () => this.#tidying.schedule(),
+      makeRoom: () => this.#tidying.reuseLog(),
+    });
     this.#statements = prepareStatements(database);
-    this.deadLetters = new DeadLetters(database, this.#commits);
-    this.queue = new ForwardQueue(database, this.#commits);
+    this.deadLetters = new DeadLetters(database, this.#commits, this.#clock);
+    this.queue = new ForwardQueue(database, this.#commits, this.#clock);
   }
 
   /**
    * Keeps a delivery. Resolves once it is on the disk: it may be acknowledged then. All deliveries of one turn of the event
-   * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
+   * loop share a commit. The reserve on the disk stays free, and a file that was removed takes no more. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
    */
   async accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
     const row = {
@@ -72,9 +85,10 @@ export class Spool {
       conversation: conversation ?? null,
       headers: JSON.stringify(headers),
       body,
-      nowMs: Date.now(),
+      acceptedMs: Date.now(),
+      nowMs: this.#clock.nowMs(),
     };
-    await this.#commits.write("adds", () => void this.#statements.accept.run(row));
+    await this.#store(row.headers.length + body.byteLength, () => void this.#statements.accept.run(row));
     this.#onAccepted(workspace);
   }
 
@@ -83,11 +97,31 @@ export class Spool {
    * could be accepted now.
    */
   check(): Promise<void> {
-    const row = { id: "", workspace: "", conversation: null, headers: "[]", body: CHECK_BODY, nowMs: 0 };
-    return this.#commits.write("adds", () => {
-      this.#statements.accept.run(row);
-      this.#statements.remove.run(row.id);
-    });
+    return this.#store(CHECK_BYTES, () => this.#storeAndRemove(CHECK_BYTES));
+  }
+
+  async #store(bytes: number, write: () => void): Promise<void> {
+    try {
+      await this.#volume.claim(bytes, () => this.#commits.write("adds", write));
+      this.#isPrepared = false;
+    } catch (error) {
+      if (toSqliteError(error).code === "full") await this.#prepareForShortage();
+      throw error;
+    }
+  }
+
+  /** Takes what deletes and reschedules will need before another program takes it: a file with free pages and no pages in the log. */
+  async #prepareForShortage(): Promise<void> {
+    if (this.#isPrepared) return;
+    this.#isPrepared = true;
+    await this.#commits.write("frees", () => this.#storeAndRemove(SPARE_BYTES)).catch(() => undefined);
+    this.#tidying.reuseLog();
+  }
+
+  #storeAndRemove(bytes: number): void {
+    const [body, times] = [new Uint8Array(bytes), { acceptedMs: 0, nowMs: 0 }];
+    this.#statements.accept.run({ id: "", workspace: "", conversation: null, headers: "[]", body, ...times });
+    this.#statements.remove.run("");
   }
 
   /** Calls this for each delivery from now on, after its commit. There is one listener. */
@@ -97,7 +131,8 @@ export class Spool {
 
   /** What waits to be forwarded or read, in the order of acceptance. */
   list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
-    const rows = this.#statements.list.all(workspace ?? null, workspace ?? null, after, limit);
+    const ahead = this.#clock.aheadMs();
+    const rows = this.#statements.list.all(ahead, workspace ?? null, workspace ?? null, after, limit);
     return rows.map(toKeptDelivery);
   }
 
@@ -133,7 +168,7 @@ function prepareStatements(database: DatabaseSync) {
   return {
     accept: database.prepare(
       `INSERT INTO deliveries (id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
-       VALUES (:id, :workspace, :conversation, :nowMs, :nowMs,
+       VALUES (:id, :workspace, :conversation, :acceptedMs, :nowMs,
          iif(EXISTS (SELECT 1 FROM deliveries WHERE workspace = :workspace AND conversation = :conversation),
            NULL, :nowMs),
          :headers, :body)`,
@@ -141,7 +176,7 @@ function prepareStatements(database: DatabaseSync) {
     remove: database.prepare("DELETE FROM deliveries WHERE id = ?"),
     // The rows are found in an index, so that bodies which are not asked for are not read.
     list: database.prepare(
-      `SELECT *, iif(workspace IN (SELECT workspace FROM forwarded_workspaces), due_ms, NULL) AS next_due_ms
+      `SELECT *, iif(workspace IN (SELECT workspace FROM forwarded_workspaces), due_ms - ?, NULL) AS next_due_ms
        FROM deliveries WHERE position IN
        (SELECT position FROM deliveries WHERE (? IS NULL OR workspace = ?) AND position > ?
         ORDER BY position LIMIT ?)

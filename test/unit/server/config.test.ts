@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { responderCommand } from "../../../provider/cli/responder.js";
 import { fileShape } from "../../../provider/server/config-shape.js";
-import { loadConfig, readPlace } from "../../../provider/server/config.js";
+import { loadConfig, readPlace, rememberRedactor } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
@@ -52,6 +52,20 @@ describe("a configuration", () => {
         healthPath: "/healthz",
       },
     });
+  });
+
+  it("keeps what takes its keys out of texts until they change", async () => {
+    const folder = await makeFolder();
+    const file = await writeConfig(folder, SMALLEST);
+    const makeRedactor = rememberRedactor();
+    const before = await loadConfig(file, makeRedactor);
+    await writeConfig(folder, { ...SMALLEST, forwardWithinSeconds: 7 });
+    const same = await loadConfig(file, makeRedactor);
+    expect(same.config.forwardWithinSeconds).toBe(7);
+    expect(same.redact).toBe(before.redact);
+    await writeConfig(folder, { ...SMALLEST, workspaces: { acme: { verificationKeys: SECOND_KEY } } });
+    const changed = await loadConfig(file, makeRedactor);
+    expect(changed.redact(`it said ${SECOND_KEY}`)).not.toContain(SECOND_KEY);
   });
 
   it("takes keys from texts, files and the environment", async () => {

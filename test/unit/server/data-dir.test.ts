@@ -1,9 +1,9 @@
-import { readdir, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { makeDataDir } from "../../../provider/lib/files.js";
+import { makeDataDir, writePrivateFile } from "../../../provider/lib/files.js";
 import { readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
-import { DEAD, makeFolder } from "./harness.js";
+import { DEAD, KEY, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
@@ -56,6 +56,15 @@ it.each(["", "{", "null", '{"instance":"a"}', JSON.stringify({ ...DEAD, pid: "47
     expect(await readInstance(dataDir)).toBeUndefined();
   },
 );
+
+it("leaves nothing of a private file that cannot be written, and names its path", async () => {
+  const folder = await makeFolder();
+  const path = join(folder, "file");
+  await mkdir(path);
+  const message = expect.stringContaining(`cannot write ${path}: EISDIR`) as string;
+  await expect(writePrivateFile(path, KEY)).rejects.toMatchObject({ code: "EISDIR", message });
+  expect(await readdir(folder)).toEqual(["file"]);
+});
 
 it("lets one hold a data folder, and the next when it lets go", async () => {
   const dataDir = await makeFolder();

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
+import { Forwarder } from "../../../provider/server/forward/forwarder.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startTcpServer } from "../../support/http.js";
 import { startReceiver } from "../../support/receiver.js";
@@ -35,7 +37,35 @@ describe("a responder as a server", () => {
   });
 });
 
+it("takes no delivery and is not well once its spool file is removed or replaced, and forwards what it has", async () => {
+  const receiver = await startReceiver();
+  receiver.answerWith(503);
+  const workspaces = { acme: { verificationKeys: KEY, forwardTo: receiver.url } };
+  const { server, origin, dataDir, log } = await startTestServer({ workspaces });
+  expect(await deliver(`${origin()}/acme`)).toBe(200);
+  const file = join(dataDir, "spool.sqlite");
+  await rm(file);
+  expect(await deliver(`${origin()}/acme`)).toBe(503);
+  expect((await fetch(`${origin()}/healthz`)).status).toBe(503);
+  expect(await log()).toContain(`${file} was removed or replaced`);
+  await writeFile(file, "");
+  expect(await deliver(`${origin()}/acme`)).toBe(503);
+  receiver.answerWith(200);
+  server.retry();
+  await expect.poll(() => server.status().workspaces["acme"]?.pending).toBe(0);
+});
+
 describe("the start of a responder", () => {
+  it("announces itself before anything is forwarded", async () => {
+    const folder = await makeFolder();
+    const announced: boolean[] = [];
+    const note = (): void => void announced.push(existsSync(join(folder, "data", "instance.json")));
+    vi.spyOn(Forwarder.prototype, "follow").mockImplementation(note);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await startTestServer({}, folder);
+    expect(announced).toEqual([true]);
+  });
+
   it("fails on a data folder that another one has, and works when that one has stopped", async () => {
     const first = await startTestServer();
     const start = () => startServer({ configFile: first.configFile, log: "file" });

@@ -47,7 +47,7 @@ export async function acceptAll(
 /** What is due of a workspace now, as the forwarder reads it. */
 export const readDue = (spool: Spool, limit: number, workspace = "acme"): ForwardableDelivery[] =>
   spool.queue
-    .dueHeads(workspace, Date.now(), limit)
+    .dueHeads(workspace, spool.queue.nowMs(), limit)
     .flatMap(({ position }) => spool.queue.read(position) ?? []);
 
 /** The first of them; throws if nothing is due. */

@@ -1,0 +1,101 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createDelivery } from "pulumi-apichat/responder";
+import { expect, test } from "vitest";
+import { readInstance, requestStatus, type Instance } from "../../dist/provider/server/control-client.js";
+import { freePort } from "../support/http.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../support/volume.ts";
+import { KEY, makeHome, run, startProgram, startResponder } from "./program.ts";
+
+const MiB = 1024 * 1024;
+const TEXT = "x".repeat(192 * 1024);
+
+const healthOf = async (origin: string): Promise<number> => (await fetch(`${origin}/healthz`)).status;
+
+/** Each delivery is of a conversation of its own. */
+async function deliver(origin: string, conversation: number): Promise<number> {
+  const message = { conv_id: conversation, text: TEXT };
+  const request = await createDelivery("text", { url: `${origin}/acme`, verificationKey: KEY, message });
+  return (await fetch(request)).status;
+}
+
+/** Delivers until a delivery is rejected, and returns how many were acknowledged. */
+async function deliverUntilFull(origin: string): Promise<number> {
+  for (let conversation = 0; ; conversation++) {
+    const status = await deliver(origin, conversation);
+    if (status === 200) continue;
+    expect(status).toBe(503);
+    return conversation;
+  }
+}
+
+const pendingOf = async (instance: Instance): Promise<number | undefined> =>
+  (await requestStatus(instance))?.workspaces["acme"]?.pending;
+
+/** A responder on a volume that its own spool has filled, because the target was down. */
+async function fillBySpool(kind: VolumeKind, megabytes: number) {
+  const volume = await mountVolume(kind, megabytes);
+  const receiver = await startReceiver();
+  receiver.answerWith(503);
+  const dataDir = join(volume, "data");
+  const config = { dataDir, workspaces: { acme: { verificationKeys: KEY, forwardTo: receiver.url } } };
+  const home = { ...(await makeHome(config)), dataDir, config };
+  const responder = await startResponder(home);
+  const acknowledged = await deliverUntilFull(responder.origin);
+  return { volume, receiver, home, responder, acknowledged };
+}
+
+test.each([
+  ["ext4", 64],
+  ["tmpfs", 32],
+] as const)(
+  "a volume of %s that the spool has filled keeps a reserve, drains once the target is back, and takes deliveries again",
+  async (kind, megabytes) => {
+    const { volume, receiver, home, responder, acknowledged } = await fillBySpool(kind, megabytes);
+    const { origin, instance } = responder;
+    expect(acknowledged).toBeGreaterThan(megabytes);
+    expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
+    await expect.poll(() => healthOf(origin)).toBe(503);
+    receiver.answerWith(200);
+    await run("responder", "retry", "--config", home.configFile);
+    await expect.poll(() => pendingOf(instance)).toBe(0);
+    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+    await expect.poll(() => healthOf(origin)).toBe(200);
+    expect(await deliver(origin, 0)).toBe(200);
+  },
+);
+
+test("after a kill, a start on a volume without a free byte comes up, answers 503, and forwards what it keeps", async () => {
+  const { volume, receiver, home, responder, acknowledged } = await fillBySpool("tmpfs", 32);
+  responder.child.kill("SIGKILL");
+  await responder.ended;
+  const filler = await fillVolume(volume);
+  expect(await freeBytesOf(volume)).toBe(0);
+  const { origin, instance } = await startResponder(home);
+  expect([await deliver(origin, 0), await healthOf(origin)]).toEqual([503, 503]);
+  receiver.answerWith(200);
+  await run("responder", "retry", "--config", home.configFile);
+  await expect.poll(() => pendingOf(instance)).toBe(0);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+  await rm(filler);
+  await expect.poll(() => healthOf(origin)).toBe(200);
+});
+
+test("after a stop, a start on a volume without a free byte comes up, answers 503, and forwards once there is room", async () => {
+  const { volume, receiver, home, responder, acknowledged } = await fillBySpool("tmpfs", 32);
+  responder.child.kill("SIGTERM");
+  await responder.ended;
+  const port = await freePort();
+  await home.configure({ ...home.config, port });
+  const filler = await fillVolume(volume);
+  const { child } = startProgram(["responder", "--config", home.configFile]);
+  const origin = `http://127.0.0.1:${port}`;
+  const statusNow = () => deliver(origin, 0).catch(() => 0);
+  await expect.poll(statusNow).toBe(503);
+  expect(await healthOf(origin)).toBe(503);
+  receiver.answerWith(200);
+  await rm(filler);
+  await expect.poll(() => new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
+  await expect.poll(async () => (await readInstance(home.dataDir))?.pid).toBe(child.pid);
+});
