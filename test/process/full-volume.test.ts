@@ -9,6 +9,8 @@ import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../suppor
 import { KEY, makeHome, run, startProgram, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
+/** The disk of a busy machine is slow. */
+const WAIT = { timeout: 60_000 };
 const TEXT = "x".repeat(192 * 1024);
 
 const healthOf = async (origin: string): Promise<number> => (await fetch(`${origin}/healthz`)).status;
@@ -56,12 +58,12 @@ test.each([
     const { origin, instance } = responder;
     expect(acknowledged).toBeGreaterThan(megabytes);
     expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
-    await expect.poll(() => healthOf(origin)).toBe(503);
+    await expect.poll(() => healthOf(origin), WAIT).toBe(503);
     receiver.answerWith(200);
     await run("responder", "retry", "--config", home.configFile);
-    await expect.poll(() => pendingOf(instance)).toBe(0);
+    await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
     expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-    await expect.poll(() => healthOf(origin)).toBe(200);
+    await expect.poll(() => healthOf(origin), WAIT).toBe(200);
     expect(await deliver(origin, 0)).toBe(200);
   },
 );
@@ -76,10 +78,10 @@ test("after a kill, a start on a volume without a free byte comes up, answers 50
   expect([await deliver(origin, 0), await healthOf(origin)]).toEqual([503, 503]);
   receiver.answerWith(200);
   await run("responder", "retry", "--config", home.configFile);
-  await expect.poll(() => pendingOf(instance)).toBe(0);
+  await expect.poll(() => pendingOf(instance), WAIT).toBe(0);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
   await rm(filler);
-  await expect.poll(() => healthOf(origin)).toBe(200);
+  await expect.poll(() => healthOf(origin), WAIT).toBe(200);
 });
 
 test("after a stop, a start on a volume without a free byte comes up, answers 503, and forwards once there is room", async () => {
@@ -92,10 +94,10 @@ test("after a stop, a start on a volume without a free byte comes up, answers 50
   const { child } = startProgram(["responder", "--config", home.configFile]);
   const origin = `http://127.0.0.1:${port}`;
   const statusNow = () => deliver(origin, 0).catch(() => 0);
-  await expect.poll(statusNow).toBe(503);
+  await expect.poll(statusNow, WAIT).toBe(503);
   expect(await healthOf(origin)).toBe(503);
   receiver.answerWith(200);
   await rm(filler);
-  await expect.poll(() => new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
-  await expect.poll(async () => (await readInstance(home.dataDir))?.pid).toBe(child.pid);
+  await expect.poll(() => new Set(receiver.received.map(({ id }) => id)).size, WAIT).toBe(acknowledged);
+  await expect.poll(async () => (await readInstance(home.dataDir))?.pid, WAIT).toBe(child.pid);
 });
