@@ -46,6 +46,9 @@ export function emulatorCommand(): Command {
 const HELP = `
 The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 
+If an emulator with the workspace acme is already running at the port, the command without options prints where it is, and
+ends with 0.
+
 A seed has workspaces, flow, flows, faults and every open point; flags count over it. Such as:
   workspaces:
     - name: acme
@@ -87,6 +90,7 @@ async function run(options: EmulatorCliOptions): Promise<void> {
   const { startFromOptions } = await loadEmulator();
   const stopped = untilStopped();
   const emulator = await startFromOptions(options);
+  if (emulator === undefined) return;
   await stopped;
   await emulator.close();
 }

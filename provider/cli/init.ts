@@ -96,7 +96,8 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   const folder = resolve(given);
   const name = toProjectName(basename(folder));
   const makeProgram = language === undefined ? dynamicProgram : LANGUAGES[language];
-  const { files, install } = makeProgram({ name, source: await packageSource(), baseUrl, webhookUrl });
+  const { source, clone } = await findPackage();
+  const { files, install } = makeProgram({ name, source, baseUrl, webhookUrl });
   const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
@@ -104,7 +105,11 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
     );
   }
   await writeAll(folder, files);
-  return { folder, files: Object.keys(files), next: nextCommands({ folder, baseUrl, webhookUrl, install }) };
+  return {
+    folder,
+    files: Object.keys(files),
+    next: nextCommands({ folder, baseUrl, webhookUrl, install, path: clone && pathLine(clone, language) }),
+  };
 }
 
 /** What was written, and the commands to paste, for people. */
@@ -147,20 +152,35 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
   }
 }
 
-/**
- * What a program's package.json names this package by: the clone that runs, the tarball or folder that it was installed from,
- * else the version as the registry has it.
- */
-async function packageSource(): Promise<string> {
+interface FoundPackage {
+  /** What a program's package.json names this package by. */
+  source: string;
+  /** The folder of the clone that runs, if one does. */
+  clone?: string;
+}
+
+/** Finds the clone that runs, the tarball or folder that the package was installed from, else its version in the registry. */
+async function findPackage(): Promise<FoundPackage> {
   const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
   const modules = dirname(own);
-  if (basename(modules) !== "node_modules") return `file:${own}`;
+  if (basename(modules) !== "node_modules") {
+    const isClone = existsSync(join(own, "tools/engine"));
+    return { source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
+  }
   const above = dirname(modules);
   // Without one, pnpm has put it there.
   const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
   const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];
-  return given?.startsWith("file:") ? `file:${resolve(above, given.slice("file:".length))}` : `^${VERSION}`;
+  const isLocal = given?.startsWith("file:");
+  return { source: isLocal ? `file:${resolve(above, given?.slice("file:".length) ?? "")}` : `^${VERSION}` };
+}
+
+/** Puts a clone's `pulumi` and its Node on PATH: neither needs to be on the machine. */
+function pathLine(clone: string, language: Language | undefined): string {
+  const host = language === undefined || language === "typescript" ? "" : ` -- --languages ${language}`;
+  const engine = `$(dirname "$(npm --prefix ${quote(clone)} run --silent engine${host})")`;
+  return `export PATH="${engine}":${quote(join(clone, "node_modules/.bin"))}:"$PATH"`;
 }
 
 /** The workspace that `apichat emulator` has without options. */
@@ -173,9 +193,11 @@ function nextCommands(program: {
   baseUrl: string;
   webhookUrl: string | undefined;
   install: readonly string[];
+  /** Makes the commands available in a terminal that does not have them. */
+  path: string | undefined;
 }): string[] {
-  const enter = `cd ${quote(program.folder)}`;
-  const prepare = [enter, ...program.install];
+  const enter = [...(program.path === undefined ? [] : [program.path]), `cd ${quote(program.folder)}`];
+  const prepare = [...enter, ...program.install];
   const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
   if (program.baseUrl !== EMULATOR_URL) {
     const login = hasBackend() ? [] : ["pulumi login"];
@@ -189,7 +211,7 @@ function nextCommands(program: {
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
-    `# In another terminal, where it stays:\n${chain([enter, "npx apichat emulator"])}`,
+    `# In another terminal, where it stays, unless an emulator is running already:\n${chain([...enter, "npx apichat emulator"])}`,
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
 }

@@ -71,6 +71,33 @@ describe("apichat emulator", () => {
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
   });
 
+  it("is not started twice: one that does the same is shown, and its port is taken for other options", async () => {
+    const first = start([]);
+    const [, url = ""] = await first.waitFor(/^registration {2}(http\S+)$/m);
+    const [, bot = ""] = await first.waitFor(/^bot host {6}(http\S+)$/m);
+    const ports = ["emulator", "--port", new URL(url).port, "--bot-port", new URL(bot).port];
+    const second = await runCli(ports);
+    expect(second).toMatchObject({ exitCode: 0, stderr: "" });
+    const [, ...places] = second.stdout.split("\n");
+    expect(second.stdout).toMatch(/^An emulator is already running/);
+    expect(first.stdout()).toContain(places.join("\n").trimEnd());
+    expect((await runCli([...ports, "--json"])).json).toMatchObject({
+      type: "running",
+      url,
+      botUrl: bot,
+      workspaces: [{ name: "acme", apiKey: "acme-api-key" }],
+    });
+    const other = await runCli([...ports, "--flow", "menu"]);
+    expect(other).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(other.stderr).toMatch(/an emulator with other options is already running there\. End the program/);
+    await fetch(`${url}/_emulator/workspaces/acme`, { method: "DELETE" });
+    expect(await runCli(ports)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("other options"),
+    });
+    await first.end();
+  });
+
   it("prints one JSON object a line with --json, without keys but those that it made", async () => {
     const endpoint = await startEndpoint();
     const program = await startWithJson(["--workspace", "acme", "--workspace", "globex"]);

@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
@@ -94,6 +94,28 @@ describe("apichat init", () => {
     expect(await runCli(["init", folder, "--json", ...parameters])).toMatchObject(wrongUse(reason));
     expect(await readdir(folder)).toEqual([]);
   });
+
+  test.each([
+    ["", "pulumi-language-nodejs"],
+    ["yaml", "pulumi-language-yaml"],
+  ])(
+    "in a clone, prints what gives each terminal pulumi and Node 24: --language %o",
+    async (language, host) => {
+      const { next } = await init(folder, ...(language === "" ? [] : ["--language", language]));
+      const terminals = [next[0], next[1]?.split("\n").slice(1).join("\n")];
+      // Without what the tests themselves have put there.
+      const bare = (process.env.PATH ?? "")
+        .split(delimiter)
+        .filter((path) => !path.startsWith(repository) && !path.includes("pulumi-apichat"));
+      for (const commands of terminals) {
+        const [line = ""] = (commands ?? "").split(" &&\n");
+        const found = ["pulumi", "apichat", host].map((command) => `command -v ${command}`);
+        const script = [line, "node --version", ...found].join("\n");
+        const { stdout } = await execa("sh", ["-ec", script], { env: { PATH: bare.join(delimiter) } });
+        expect(stdout).toMatch(new RegExp(`^v24.*\\n/.*/pulumi\\n/.*/apichat\\n/.*/${host}$`));
+      }
+    },
+  );
 
   test("knows the workspace and the key of the emulator", async () => {
     const { next } = await init(folder);

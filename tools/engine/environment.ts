@@ -37,5 +37,5 @@ export function engineEnvironment(
   };
 }
 
-/** Puts `pulumi` on PATH in the terminal that it is pasted into. */
-export const exportLine = ({ directory }: Engine): string => `export PATH="${directory}:$PATH"`;
+/** Puts `pulumi` and Node 24 on PATH in the terminal that it is pasted into. */
+export const exportLine = ({ directory }: Engine): string => `export PATH="${directory}:${binaries}:$PATH"`;

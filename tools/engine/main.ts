@@ -29,6 +29,6 @@ await runTool(async () => {
   if (wanted.includes("python")) await preparePythonSdk(engine, signal);
   console.log(values.json ? JSON.stringify(engine) : engine.command);
   // On stderr: scripts read the path.
-  if (engine.source !== "path") console.error(exportLine(engine));
+  console.error(exportLine(engine));
 });
 process.exit();

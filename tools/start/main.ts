@@ -83,7 +83,7 @@ async function main({ keep }: { keep?: true }): Promise<number> {
   const engine = await resolveEngine({ signal });
   await play(engine, keep === true, signal);
   if (engine.source !== "path") {
-    printResult("To have this pulumi in your terminal:");
+    printResult("To have this pulumi and Node 24 in your terminal:");
     printPaste(exportLine(engine));
   }
   return 0;

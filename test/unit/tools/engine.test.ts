@@ -32,8 +32,9 @@ describe("the engine on PATH", () => {
     const engine = await findEngine(environmentOf(folder));
     const command = join(folder, "pulumi");
     expect(engine).toEqual({ command, directory: folder, version: "3.220.1", source: "path" });
-    const { stdout } = await execa("sh", ["-c", `${exportLine(engine)}\npulumi version`]);
-    expect(stdout).toBe("v3.220.1");
+    const commands = `${exportLine(engine)}\npulumi version\nnode --version`;
+    const { stdout } = await execa("sh", ["-c", commands], { env: { PATH: "/usr/bin:/bin" } });
+    expect(stdout).toMatch(/^v3\.220\.1\nv24\.\d+\.\d+$/);
   });
 
   test.each(["v3.99.10", "v3.215.0", "v4.0.0"])("is refused if it is %s", async (version) => {
