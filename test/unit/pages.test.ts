@@ -74,7 +74,10 @@ describe("The blocks", () => {
   });
 
   test("of the control API are taken by the emulator", async () => {
-    const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
+    const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "our-key" };
+    const emulator = await startEmulator({
+      workspaces: [{ name: "acme", apiKey: "an-api-key", registration }],
+    });
     try {
       const { text } = readPage("docs/emulator-control.md");
       const [, fault = ""] = /-d '([^']+)'/.exec(text) ?? [];
@@ -86,6 +89,11 @@ describe("The blocks", () => {
         const answer = await fetch(url, { method, headers: { "content-type": "application/json" }, body });
         expect(answer.ok, await answer.text()).toBe(true);
       }
+      // Of a change by hand: with another key it would be somebody else's webhook.
+      expect(emulator.workspace("acme").registration).toMatchObject({
+        webhook_url: expect.stringContaining("changed-by-hand") as string,
+        webhook_verification_key: "our-key",
+      });
     } finally {
       await emulator.close();
     }

@@ -35,6 +35,8 @@ func main() {
 
 		ctx.Export("bot_url", webhook.BotUrl) // where messages of your contacts are posted
 		ctx.Export("status", webhook.Status)  // "verified"
+
+		ctx.Export("verification_key", key.Current) // a secret, for apichat verify and apichat listen
 		return nil
 	})
 }

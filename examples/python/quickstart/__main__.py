@@ -17,3 +17,4 @@ webhook = apichat.ApiChatWebhook(
 
 pulumi.export("bot_url", webhook.bot_url)  # where messages of your contacts are posted
 pulumi.export("status", webhook.status)  # "verified"
+pulumi.export("verification_key", key.current)  # a secret, for apichat verify and apichat listen

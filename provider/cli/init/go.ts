@@ -34,15 +34,19 @@ func main() {
 	pulumi.Run(func(ctx *pulumi.Context) error {
 `;
 
-const CLOSE_MAIN = `		if err != nil {
+const closeMain = (keyExport = ""): string => `		if err != nil {
 			return err
 		}
 
 		ctx.Export("bot_url", webhook.BotUrl) // ${NOTES.botUrl}
 		ctx.Export("status", webhook.Status)  // ${NOTES.status}
-		return nil
+${keyExport}		return nil
 	})
 }
+`;
+
+const KEY_EXPORT = `
+		ctx.Export("verification_key", key.Current) // ${NOTES.sharedKey}
 `;
 
 const WITH_RESPONDER = `${openMain()}${comment("\t\t//", NOTES.key)}
@@ -66,7 +70,7 @@ ${comment("\t\t//", NOTES.webhook)}
 			WebhookUrl:             responder.Urls.MapIndex(pulumi.String("${WORKSPACE}")),
 			WebhookVerificationKey: key.Current,
 		})
-${CLOSE_MAIN}`;
+${closeMain(KEY_EXPORT)}`;
 
 const withEndpoint = (
   webhookUrl: string,
@@ -75,4 +79,4 @@ const withEndpoint = (
 			WebhookUrl:             pulumi.String(${JSON.stringify(webhookUrl)}),
 			WebhookVerificationKey: config.RequireSecret(ctx, "verificationKey"), // ${NOTES.endpointKey}
 		})
-${CLOSE_MAIN}`;
+${closeMain()}`;

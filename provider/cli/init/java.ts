@@ -83,7 +83,7 @@ ${dependency("com.pulumi", "pulumi", "1.16.1")}${dependency("com.google.code.gso
 </project>
 `;
 
-const toApp = (imports: readonly string[], body: string): string => `package example;
+const toApp = (imports: readonly string[], body: string, keyExport = ""): string => `package example;
 
 import com.pulumi.Pulumi;
 ${imports.map((name) => `import ${name};\n`).join("")}
@@ -93,7 +93,7 @@ public class App {
 ${body}
             ctx.export("bot_url", webhook.botUrl()); // ${NOTES.botUrl}
             ctx.export("status", webhook.status()); // ${NOTES.status}
-        });
+${keyExport}        });
     }
 }
 `;
@@ -124,6 +124,8 @@ ${comment("            //", NOTES.webhook)}
                 .webhookUrl(responder.urls().applyValue(urls -> urls.get("${WORKSPACE}")))
                 .webhookVerificationKey(key.current())
                 .build());
+`,
+  `            ctx.export("verification_key", key.current()); // ${NOTES.sharedKey}
 `,
 );
 

@@ -31,6 +31,7 @@ export const NOTES = {
   endpointKey: "the key that your endpoint has",
   botUrl: "where messages of your contacts are posted",
   status: '"verified"',
+  sharedKey: "a secret, for apichat verify and apichat listen",
 };
 
 /** Comment lines at this indentation. */

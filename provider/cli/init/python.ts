@@ -33,6 +33,9 @@ pulumi.export("bot_url", webhook.bot_url)  # ${NOTES.botUrl}
 pulumi.export("status", webhook.status)  # ${NOTES.status}
 `;
 
+const KEY_EXPORT = `pulumi.export("verification_key", key.current)  # ${NOTES.sharedKey}
+`;
+
 const WITH_RESPONDER = `${IMPORTS}
 ${comment("#", NOTES.key)}
 key = apichat.VerificationKey("key")
@@ -46,7 +49,7 @@ webhook = apichat.ApiChatWebhook(
     webhook_url=responder.urls["${WORKSPACE}"],
     webhook_verification_key=key.current,
 )
-${EXPORTS}`;
+${EXPORTS}${KEY_EXPORT}`;
 
 const withEndpoint = (webhookUrl: string): string => `${IMPORTS}
 config = pulumi.Config()

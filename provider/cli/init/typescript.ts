@@ -67,6 +67,9 @@ export const bot_url = webhook.botUrl; // ${NOTES.botUrl}
 export const status = webhook.status; // ${NOTES.status}
 `;
 
+const KEY_EXPORT = `export const verification_key = key.current; // ${NOTES.sharedKey}
+`;
+
 const WITH_PROCESS = `import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 
 ${comment("//", NOTES.key)}
@@ -80,7 +83,7 @@ const webhook = new ApiChatWebhook("webhook", {
   webhookUrl: responder.url,
   webhookVerificationKey: key.current,
 });
-${EXPORTS}`;
+${EXPORTS}${KEY_EXPORT}`;
 
 const WITH_RESPONDER = `import { ApiChatWebhook, Responder, VerificationKey } from "${SDK}";
 
@@ -95,7 +98,7 @@ const webhook = new ApiChatWebhook("webhook", {
   webhookUrl: responder.urls.${WORKSPACE},
   webhookVerificationKey: key.current,
 });
-${EXPORTS}`;
+${EXPORTS}${KEY_EXPORT}`;
 
 const withEndpoint = (webhookUrl: string, sdk: string): string => `import * as pulumi from "@pulumi/pulumi";
 import { ApiChatWebhook } from "${sdk}";

@@ -15,8 +15,9 @@ export const yamlProgram = (options: ProgramOptions): Program => ({
     "package.json": packageJson(options),
     "Pulumi.yaml":
       projectYaml(options, "yaml", PACKAGES) +
-      (options.webhookUrl === undefined ? WITH_RESPONDER : withEndpoint(options.webhookUrl)) +
-      OUTPUTS,
+      (options.webhookUrl === undefined
+        ? WITH_RESPONDER + OUTPUTS + KEY_OUTPUT
+        : withEndpoint(options.webhookUrl) + OUTPUTS),
     ".gitignore": gitignore(),
   },
   install: ["npm install"],
@@ -25,6 +26,9 @@ export const yamlProgram = (options: ProgramOptions): Program => ({
 const OUTPUTS = `outputs:
   bot_url: \${webhook.botUrl} # ${NOTES.botUrl}
   status: \${webhook.status} # ${NOTES.status}
+`;
+
+const KEY_OUTPUT = `  verification_key: \${key.current} # ${NOTES.sharedKey}
 `;
 
 const WITH_RESPONDER = `resources:

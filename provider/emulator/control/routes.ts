@@ -10,6 +10,7 @@ import { conversationOf } from "../conversations.js";
 import { sendReply } from "../deliveries/delivery.js";
 import { Refusal } from "../errors.js";
 import { faultRule } from "../faults.js";
+import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { registrationFields, workspaceOptions } from "../options.js";
 import { sendAsContact } from "../service/messages.js";
 import { type EmulatorState, nextRecord } from "../state.js";
@@ -18,6 +19,7 @@ import {
   changeWorkspace,
   createWorkspace,
   publishWorkspace,
+  readConfiguration,
   register,
   removeWorkspace,
   resetState,
@@ -103,7 +105,8 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.put(`${PATH}/registration`, async (context) => {
     const workspace = workspaceOf(context);
-    register(workspace, { ...(await readBody(context, registrationFields)), webhook_status: "verified" });
+    const fields = await readBody(context, registrationOver(readConfiguration(workspace)));
+    register(workspace, { ...fields, webhook_status: "verified" });
     publishWorkspace(state, workspace);
     return context.json(viewWorkspace(context.var.viewer, workspace));
   });
@@ -113,6 +116,15 @@ function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
     unregister(workspace);
     publishWorkspace(state, workspace);
     return context.body(null, 204);
+  });
+}
+
+/** A new registration. Without a key, the registered one stays: somebody has changed the URL alone. */
+function registrationOver(registered: WebhookConfiguration | null) {
+  if (registered === null) return registrationFields;
+  const { webhook_verification_key: key } = registrationFields.shape;
+  return registrationFields.extend({
+    webhook_verification_key: key.default(registered.webhook_verification_key),
   });
 }
 

@@ -137,6 +137,9 @@ describe("a workspace", () => {
     const put = await control(emulator, `PUT ${acmePath}/registration`, theirs);
     expect(put).toMatchObject({ status: 200, body: { registration } });
     expect(acme.registration).toMatchObject(theirs);
+    const changed = { webhook_url: "https://other.example/changed-by-hand" };
+    expect(await control(emulator, `PUT ${acmePath}/registration`, changed)).toMatchObject({ status: 200 });
+    expect(acme.registration).toMatchObject({ ...theirs, ...changed });
     expect(acme.handshakes).toEqual([]);
     expect((await control(emulator, `DELETE ${acmePath}/registration`)).status).toBe(204);
     expect(acme.registration).toBeUndefined();

@@ -32,6 +32,7 @@ public class App {
 
             ctx.export("bot_url", webhook.botUrl()); // where messages of your contacts are posted
             ctx.export("status", webhook.status()); // "verified"
+            ctx.export("verification_key", key.current()); // a secret, for apichat verify and apichat listen
         });
     }
 }
