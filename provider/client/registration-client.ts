@@ -193,13 +193,15 @@ const isRefusedRead = (
   { code, httpStatus }: Pick<ApiChatError, "code"> & { httpStatus?: number | undefined },
 ): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
 
+const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
+
 function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): Hint[] {
   if (code === "timeout") return [{ id: "raise_request_seconds" }];
   if (code === "unauthorized") return [{ id: "give_api_key" }];
   if (isRefusedRead(operation, { code, httpStatus }))
     return [{ id: "check_api_key" }, { id: "give_api_key" }];
   if (code === "rejected" && (httpStatus === 404 || httpStatus === 405 || httpStatus === 410)) {
-    return [{ id: "check_base_url" }];
+    return [{ id: "check_base_url" }, ...(operation === "get-webhook" ? [FORGET_WORKSPACE] : [])];
   }
   if (code === "unavailable" && httpStatus === undefined) {
     return [{ id: "check_connection", address: "baseUrl" }];

@@ -30,6 +30,7 @@ export type Hint =
   | { id: "rotated_api_key" } // refresh and destroy use the API key of the last `up`, which may be rotated since
   | { id: "check_flow_api_key" } // the flow API key is another key, and its presentation is a guess
   | { id: "check_base_url" } // the address may not be that of the registration interface
+  | { id: "forget_workspace" } // the workspace may no longer exist, but a state still has its webhook
   | { id: "check_connection"; address: "baseUrl" | "botUrl" } // nothing answers at an address
   | { id: "set_final_address"; address: "baseUrl" | "botUrl" } // a redirect is not followed
   | { id: "raise_request_seconds" }

@@ -40,6 +40,10 @@ const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extrac
     `otherwise as ${fieldName("flowApiKeyAs", audience)} says`,
   check_base_url: (_, { audience }) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
+  forget_workspace: {
+    program: "If the workspace no longer exists, pulumi state delete <urn>",
+    command_line: "",
+  },
   check_connection: ({ address }, { audience }) =>
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
   set_final_address: ({ address }, { audience }) =>

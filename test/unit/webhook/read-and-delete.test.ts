@@ -101,6 +101,16 @@ describe("read", () => {
     expect((await failureOf(read(state))).code).toBe(code);
   });
 
+  test("of a workspace that no longer exists names the way to forget it; so does delete", async () => {
+    const { state, emulator } = await startCreated();
+    emulator.removeWorkspace("acme");
+    for (const call of [read, remove]) {
+      expect((await failureOf(call(state))).message).toMatch(
+        /HTTP 404.*Check baseUrl\. If the workspace no longer exists, pulumi state delete <urn>$/,
+      );
+    }
+  });
+
   test("by id alone is refused, with the way to read a registration", async () => {
     const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as StoredState));
     expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
