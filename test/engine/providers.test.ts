@@ -1,0 +1,74 @@
+import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { LANGUAGES, type Language } from "../../dist/provider/cli/init/languages.js";
+import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
+import { pluginLanguages } from "../support/languages.ts";
+import { blocksOf, readPage, root } from "../support/pages.ts";
+import { openProgramFolder } from "../support/program-folder.ts";
+import { expectCleanBackend, openScene } from "../support/scene.ts";
+import { findSecrets } from "../support/secrets.ts";
+
+/** The fence of a language's block, and the file of its program. */
+const SOURCES: Record<Language, [string, string]> = {
+  yaml: ["yaml", "Pulumi.yaml"],
+  python: ["python", "__main__.py"],
+  go: ["go", "main.go"],
+  typescript: ["ts", "index.ts"],
+  java: ["java", "src/main/java/example/App.java"],
+};
+
+const page = readPage("docs/providers.md");
+
+test.each(pluginLanguages)(
+  "the program of the page on several providers in $name registers and reads through its provider",
+  async ({ name, environment, install }) => {
+    const { emulator, backend, endpoint } = await openScene(["acme", "globex"]);
+    const globex = emulator.workspace("globex");
+    const webhookUrl = `${endpoint.url}/providers`;
+    globex.takeOver({ webhook_url: webhookUrl, webhook_verification_key: VERIFICATION_KEY });
+    const language = name as Language;
+    const [fence, file] = SOURCES[language];
+    const [block = ""] = blocksOf(page, fence);
+    const source = block
+      .replace("https://platform.example/globex/apichat", globex.baseUrl)
+      .replace("https://chat.example/webhooks/apichat", webhookUrl);
+
+    const folder = join(await realpath(backend.folder), "providers");
+    // In place of the program that `apichat init` writes.
+    const baseUrl = emulator.workspace("acme").baseUrl;
+    const { files } = LANGUAGES[language]({ name: "providers", source: "*", baseUrl, webhookUrl });
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    await writeFile(
+      join(folder, file),
+      language === "yaml" ? intoProject(files[file] ?? "", source) : source,
+    );
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+    const env = { CI: "false", XDG_STATE_HOME: backend.folder, ...environment };
+    await install(folder, { ...backend.environment, ...env });
+
+    const program = openProgramFolder(backend, folder, env);
+    await program.run("stack", "init", "dev");
+    await program.run("config", "set", "--secret", "globexApiKey", API_KEY);
+    await program.run("config", "set", "--secret", "verificationKey", VERIFICATION_KEY);
+    await program.run("up", "--yes", "--skip-preview");
+    expect(JSON.parse(await program.run("stack", "output", "--json"))).toEqual({
+      bot_url: globex.botUrl,
+      registered_url: webhookUrl,
+    });
+    await program.run("destroy", "--yes", "--skip-preview");
+    expect(globex.registration).toBeUndefined();
+    expect(findSecrets(program.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+    await expectCleanBackend(backend, [API_KEY, VERIFICATION_KEY]);
+  },
+);
+
+/** The page's program has no name, runtime and packages of its own. */
+function intoProject(project: string, program: string): string {
+  const { name, runtime, packages } = parse(project) as Record<string, unknown>;
+  return stringify({ name, runtime, packages, ...(parse(program) as object) });
+}
