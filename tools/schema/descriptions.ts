@@ -5,7 +5,7 @@ export type Wording = readonly (readonly [from: string, to: string])[];
 export interface Reworded {
   /** In the words of every language. */
   reword: (text: string) => string;
-  /** The same, with each paragraph in one line. */
+  /** The same, with each paragraph in one line and the specification named. */
   describe: (comment: string) => string;
   /** Throws if there are words that no text had: the comment has changed, and what it says now is not reworded. */
   finish: () => void;
@@ -20,12 +20,16 @@ export function createRewording(wording: Wording): Reworded {
     }, text);
   return {
     reword,
-    describe: (comment) => reword(comment).replaceAll(/(?<!\n)\n(?!\n)/g, " "),
+    describe: (comment) => nameSpecification(reword(comment).replaceAll(/(?<!\n)\n(?!\n)/g, " ")),
     finish: () => {
       if (unused.size > 0) throw new Error(`no doc comment has these words: ${[...unused].join("; ")}`);
     },
   };
 }
+
+/** Completes "(section 4.1)": whoever reads the help of an SDK does not know which document is meant. */
+const nameSpecification = (text: string): string =>
+  text.replaceAll(/\((section [\d.]+)\)/g, "($1 of the API Channel specification)");
 
 /** Code by language, in the form of which each SDK takes its own. */
 export function writeExamples(examples: Record<string, string>): string {

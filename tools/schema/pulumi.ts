@@ -66,7 +66,7 @@ export function generatePulumiSchema(): string {
   const variables = Object.fromEntries(
     Object.entries(config).map(([name, description]) => [
       name,
-      { type: "string", description, ...(secrets.includes(name) && { secret: true }) },
+      { type: "string", description: describe(description), ...(secrets.includes(name) && { secret: true }) },
     ]),
   );
   const schema = {
