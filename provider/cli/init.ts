@@ -197,7 +197,8 @@ function nextCommands(program: {
   path: string | undefined;
 }): string[] {
   const enter = [...(program.path === undefined ? [] : [program.path]), `cd ${quote(program.folder)}`];
-  const prepare = [...enter, ...program.install];
+  const install = program.path === undefined ? program.install : program.install.map(withWayOut);
+  const prepare = [...enter, ...install];
   const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
   if (program.baseUrl !== EMULATOR_URL) {
     const login = hasBackend() ? [] : ["pulumi login"];
@@ -215,6 +216,12 @@ function nextCommands(program: {
     chain([...backend, "pulumi stack init dev", known, ...key, "pulumi up"]),
   ];
 }
+
+/** The hosts that a clone builds lack what `pulumi install` needs. */
+const withWayOut = (command: string): string =>
+  command === "pulumi install"
+    ? `# "unknown method GeneratePackage"? See docs/languages.md#from-a-clone in the clone\n${command}`
+    : command;
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 

@@ -117,6 +117,12 @@ describe("apichat init", () => {
     },
   );
 
+  test("in a clone, names the page for a host that cannot generate an SDK", async () => {
+    const { next } = await init(folder, "--language", "python");
+    const [, page = "", heading] = /See (\S+)#(\S+) in the clone\npulumi install/.exec(next.join("\n")) ?? [];
+    expect(await readFile(join(repository, page), "utf8")).toContain(`(#${heading})`);
+  });
+
   test("knows the workspace and the key of the emulator", async () => {
     const { next } = await init(folder);
     const project = await readFile(join(folder, "Pulumi.yaml"), "utf8");
