@@ -6,7 +6,6 @@ import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
 import {
   endWithStdin,
-  findEngineAddress,
   isProviderOfSdk,
   printWarning,
   report,
@@ -22,12 +21,9 @@ import {
 } from "./webhook/contract.js";
 import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
 import { readWebhook } from "./webhook/observe.js";
-import { configure, joinRun, nameOf } from "./webhook/run.js";
+import { configure, nameOf } from "./webhook/run.js";
 
-if (isProviderOfSdk()) {
-  endWithStdin();
-  joinRun(findEngineAddress());
-}
+if (isProviderOfSdk()) endWithStdin();
 
 export { ResponderProcess } from "./handshake-responder/lifecycle.js";
 export { VerificationKey } from "./verification-key/lifecycle.js";

@@ -36,6 +36,7 @@ export async function runOperation<Result>(
   const { limitMs, signal, beforeRepeat, send, judge = (failure) => failure, onRetry } = operation;
   const gate = gateOf(operation.origin);
   let attempts = 0;
+  let mayBeTaken = false;
   try {
     return await withRetries(
       async (number, budget) => {
@@ -57,12 +58,16 @@ export async function runOperation<Result>(
         limitMs,
         signal,
         judge: (error) => (error instanceof AttemptError ? judge(error.failure) : { retry: false }),
-        onRetry,
+        onRetry: (retry) => {
+          mayBeTaken ||= retry.error instanceof AttemptError && retry.error.failure.mayBeTaken === true;
+          onRetry(retry);
+        },
       },
     );
   } catch (error) {
     signal.throwIfAborted();
-    throw explain(error, attempts, operation);
+    const failure = explain(error, attempts, operation);
+    throw mayBeTaken && failure instanceof ApiChatError ? failure.with({ mayBeTaken }) : failure;
   }
 }
 

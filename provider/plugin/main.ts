@@ -4,7 +4,6 @@
  */
 import { startRespondersWith } from "../handshake-responder/process.js";
 import { endWithStdin, findEngineAddress, printLinesWith } from "../lib/provider-process.js";
-import { joinRun } from "../webhook/run.js";
 import { Engine } from "./engine.js";
 import { serve } from "./server.js";
 
@@ -18,7 +17,6 @@ async function main(): Promise<void> {
   endWithStdin();
   startRespondersWith([node, script]);
   const address = findEngineAddress();
-  joinRun(address);
   const engine = new Engine(address ?? "");
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   const { port } = await serve(engine);

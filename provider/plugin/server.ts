@@ -9,7 +9,6 @@ import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
 import { createRedactor } from "../lib/redact.js";
 import { changedConfig, checkConfig, configureProvider, secretsOfConfig } from "./config.js";
-import { joinRun } from "../webhook/run.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import { getApiChatWebhook } from "./get-webhook.js";
@@ -86,7 +85,6 @@ function createService(engine: Engine): Service {
     handshake: answer(async () => new messages.ProviderHandshakeResponse().setAcceptSecrets(true)),
     attach: answer(async (request: plugins.PluginAttach) => {
       engine.attach(request.getAddress());
-      joinRun(request.getAddress());
       return new empty.Empty();
     }),
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),

@@ -21,10 +21,11 @@ import type { Path, Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
 export const webhook: PluginResource = {
-  check: async ({ name }, olds, news) => {
+  check: async (call, olds, news) => {
+    const { name } = call;
     const isKeyMissing = news["webhookVerificationKey"] === IMPORTED_KEY;
     const given = isKeyMissing ? { ...news, webhookVerificationKey: UNKNOWN } : news;
-    const { inputs, problems, warnings } = checkWebhook({ ...given, name });
+    const { inputs, problems, warnings } = checkWebhook({ ...given, name }, call);
     for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
     const failures = toFailures(problems, SECRET_INPUTS);
     if (!isKeyMissing) return { inputs: toStored(inputs), failures };
@@ -35,7 +36,7 @@ export const webhook: PluginResource = {
 
   /** A state of the dynamic provider holds its source: update takes it out. */
   diff: async (call, _id, state, news) => {
-    const { changed } = diffWebhook(toState(call, state), toInputs(call, news));
+    const { changed } = diffWebhook(toState(call, state), toInputs(call, news), call);
     return [...changed, ...sourceOf(state)];
   },
 

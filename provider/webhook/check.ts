@@ -23,10 +23,11 @@ import {
   isKeyDrifted,
   isLastApiKey,
   isOurUrl,
+  type OperationContext,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { claimBot, declare, defaultApiKey, defaultBaseUrl, quoteNames } from "./run.js";
+import { declare, defaultApiKey, defaultBaseUrl, quoteNames, resourceOf, showState } from "./run.js";
 
 /** What check finds. No value of a secret is in it. */
 export interface CheckedWebhook {
@@ -80,7 +81,7 @@ const SCHEMA = z.object({
  * Resolves the defaults and finds everything that is wrong at once. No I/O. Values that a preview does not know pass.
  * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
-export function checkWebhook(news: RawInputs): CheckedWebhook {
+export function checkWebhook(news: RawInputs, context: OperationContext = {}): CheckedWebhook {
   const baseUrl = news["baseUrl"] ?? defaultBaseUrl();
   const inputs = {
     ...news,
@@ -92,13 +93,17 @@ export function checkWebhook(news: RawInputs): CheckedWebhook {
     apiKey: inputs.apiKey ?? defaultApiKey(),
   });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
-  return { inputs, problems: problemsOfTwin(inputs), warnings: findWarnings(inputs) };
+  return {
+    inputs,
+    problems: problemsOfTwin(inputs, resourceOf(inputs, context)),
+    warnings: findWarnings(inputs),
+  };
 }
 
-function problemsOfTwin(inputs: WebhookInputs): FieldProblem[] {
+function problemsOfTwin(inputs: WebhookInputs, resource: string): FieldProblem[] {
   const { name, baseUrl, apiKey = defaultApiKey() } = inputs;
   if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
-  const other = declare(inputs, apiKey);
+  const other = declare(inputs, apiKey, resource);
   if (other === undefined) return [];
   const text = `${quoteNames([other, name])} declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`;
   return [{ field: "", text }];
@@ -118,9 +123,12 @@ function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookIn
  * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
  * alias, is recorded, so that a destroy names the resource that the program knows.
  */
-export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffResult {
+export function diffWebhook(
+  state: WebhookState,
+  inputs: WebhookInputs,
+  context: OperationContext = {},
+): DiffResult {
   const { name } = inputs;
-  claimBot(state.applied.botUrl, { name, claimId: state.applied.claimId });
   const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
   for (const property of ["webhookUrl", "baseUrl"] as const) {
     if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
@@ -130,7 +138,7 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
   const hasNewApiKey = isNewApiKey(state, inputs);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
-  return toDiff([
+  const diff = toDiff([
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
     ...(hasNewApiKey ? ["apiKey"] : []),
@@ -140,6 +148,8 @@ export function diffWebhook(state: WebhookState, inputs: WebhookInputs): DiffRes
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
     ...missingSource(state, inputs),
   ]);
+  showState(state, { name, resource: resourceOf(inputs, context), isUnchanged: !diff.changes });
+  return diff;
 }
 
 /** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */

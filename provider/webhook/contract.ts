@@ -151,9 +151,11 @@ export function inputsOf(state: WebhookInputs): WebhookInputs {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as WebhookInputs;
 }
 
-/** What ends an operation, beside the time limits of its inputs. */
-export interface OperationLimits {
-  /** Ends it at once. Its reason is the ApiChatError to report. */
+/** What the engine says of an operation, beside its inputs. */
+export interface OperationContext {
+  /** The URN of the resource. The dynamic provider is not told it. */
+  urn?: string;
+  /** Ends the operation at once. Its reason is the ApiChatError to report. */
   signal?: AbortSignal | undefined;
   /** How long the engine waits for it (`customTimeouts`), in seconds. */
   limitSeconds?: number | undefined;
@@ -166,7 +168,7 @@ export interface OperationLimits {
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
   limit: keyof Timeouts,
-  { limitSeconds }: OperationLimits,
+  { limitSeconds }: OperationContext,
 ): T {
   if (limitSeconds === undefined) return inputs;
   return { ...inputs, timeouts: { [limit]: limitSeconds, ...inputs.timeouts } };

@@ -13,7 +13,7 @@ import {
   showsOurKey,
   toState,
   withTimeLimit,
-  type OperationLimits,
+  type OperationContext,
   type StoredState,
   type WebhookInputs,
   type WebhookState,
@@ -35,44 +35,76 @@ import {
   registerIfNeeded,
   rememberBefore,
 } from "./register.js";
-import { apiKeyFor, claimBot, declaredFor, handOver, isHandedOver, managerOf, nameOf } from "./run.js";
+import {
+  apiKeyCandidates,
+  apiKeyFor,
+  claimBot,
+  declaredAs,
+  declaredAt,
+  handOver,
+  inTurn,
+  nameOf,
+  otherHolderOf,
+  releaseBot,
+  replacedBy,
+  resourceOf,
+  workspaceOf,
+} from "./run.js";
 
 /**
- * Registers the webhook, or adopts a registration of the same URL: of an earlier run whose answer was lost, or of an import.
+ * Registers the webhook, or adopts a registration of the same URL: of an earlier run whose response was lost, or of an import.
  * Another URL is a conflict unless `onExisting` is "replace".
  */
-export async function createWebhook(
-  inputs: WebhookInputs,
-  limits: OperationLimits = {},
-): Promise<WebhookState> {
-  const { name } = inputs;
-  const { signal } = limits;
+export function createWebhook(inputs: WebhookInputs, context: OperationContext = {}): Promise<WebhookState> {
   const apiKey = apiKeyFor(inputs.apiKey);
-  const client = createClient(inputs, apiKey, limits);
-  const claimId = createClaimId();
-  const seen = await observeBeforeSet(client, inputs);
-  if (seen && seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId });
-  if (seen && !isHandedOver(seen)) refuseForeign(seen, inputs);
-  try {
-    const { registration, wasSet } = await registerIfNeeded({
-      inputs: withTimeLimit(inputs, "readySeconds", limits),
-      client,
-      seen,
-      signal,
-    });
-    claimBot(registration.botUrl, { name, claimId });
-    printWhatWasThere(seen, inputs, wasSet);
-    return toState(inputs, registration, { apiKey, claimId });
-  } catch (error) {
-    const left = error instanceof UnconfirmedError && (error.seen ?? mayBeRegistered(seen, inputs));
-    if (!left) throw error;
-    throw new UnfinishedError(left.botUrl, toState(inputs, left, { apiKey, claimId }), error);
-  }
+  const workspace = workspaceOf(inputs.baseUrl, apiKey);
+  return inTurn([workspace], context, () => createInTurn(inputs, context, { apiKey, workspace }));
 }
 
-/** Of a workspace that had a webhook the bot is known, so the state can keep what may be registered there by now. */
-const mayBeRegistered = (seen: Registration | undefined, inputs: WebhookInputs): Registration | undefined =>
-  seen && seen.botUrl !== "" ? { ...inputs, botUrl: seen.botUrl, status: "" } : undefined;
+async function createInTurn(
+  inputs: WebhookInputs,
+  context: OperationContext,
+  { apiKey, workspace }: { apiKey: string; workspace: string },
+): Promise<WebhookState> {
+  const { name } = inputs;
+  const claim = { claimId: createClaimId(), name, resource: resourceOf(inputs, context) };
+  const client = createClient(inputs, apiKey, context);
+  const toOuts = (seen: Registration): WebhookState => toState(inputs, seen, { apiKey, ...claim });
+  const { state: former, isHandedOver } = replacedBy(workspace, claim.resource);
+  let seen: Registration | undefined;
+  /** What the engine keeps if this fails. */
+  let left = isHandedOver && former ? { ...former, name } : undefined;
+  try {
+    seen = await observeBeforeSet(client, inputs);
+    if (seen && seen.botUrl !== "") claimBot(seen.botUrl, claim);
+    const isFormer = seen !== undefined && former !== undefined && isOurs(seen, former.applied);
+    if (isFormer) left = { ...former, name };
+    else if (seen) refuseForeign(seen, inputs);
+    const { registration, wasSet } = await registerIfNeeded({
+      inputs: withTimeLimit(inputs, "readySeconds", context),
+      client,
+      seen,
+      former: isFormer ? former : undefined,
+      isDue: isHandedOver,
+      signal: context.signal,
+    });
+    left = toOuts(registration);
+    claimBot(registration.botUrl, claim);
+    if (!isFormer) printWhatWasThere(seen, inputs, wasSet);
+    return left;
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    if (error instanceof UnconfirmedError) {
+      if (error.seen) left = toOuts(error.seen);
+      else if (left) left = withAttempt(left, inputs);
+      // If the workspace already had a webhook, its bot is known.
+      else if (seen && seen.botUrl !== "") left = toOuts({ ...inputs, botUrl: seen.botUrl, status: "" });
+    }
+    if (left) throw new UnfinishedError(left.botUrl, left, error);
+    if (seen) releaseBot(seen.botUrl, claim.claimId);
+    throw error;
+  }
+}
 
 /** The engine prints "created" for what was adopted or replaced too. */
 function printWhatWasThere(
@@ -80,7 +112,7 @@ function printWhatWasThere(
   { name, webhookUrl }: WebhookInputs,
   wasSet: boolean,
 ): void {
-  if (!seen || isHandedOver(seen)) return;
+  if (!seen) return;
   if (!isSameUrl(seen.webhookUrl, webhookUrl)) return printReplaced(name, seen);
   const what = wasSet ? "its key or status differed, so it was set again" : "nothing was written";
   printLine(name, `adopted ${printUrl(webhookUrl)}, which was registered already; ${what}`);
@@ -94,35 +126,52 @@ const printReplaced = (name: string, seen: Registration): void =>
  * Brings the registration to what the program says, and calls set-webhook only if URL, key or status differ from what
  * is registered. Touches it only while it is ours, or drifted in a way that a refresh has shown.
  */
-export async function updateWebhook(
+export function updateWebhook(
   id: string,
   state: WebhookState,
   inputs: WebhookInputs,
-  limits: OperationLimits = {},
+  context: OperationContext = {},
 ): Promise<WebhookState> {
-  const { claimId } = state.applied;
-  const { signal } = limits;
   const apiKey = apiKeyFor(inputs.apiKey);
-  const client = createClient(inputs, apiKey, limits);
+  const workspaces = [inputs.baseUrl, state.baseUrl].map((baseUrl) => workspaceOf(baseUrl, apiKey));
+  return inTurn(workspaces, context, () => updateInTurn(id, state, inputs, { ...context, apiKey }));
+}
+
+async function updateInTurn(
+  id: string,
+  state: WebhookState,
+  inputs: WebhookInputs,
+  { apiKey, ...context }: OperationContext & { apiKey: string },
+): Promise<WebhookState> {
+  const { name, baseUrl } = inputs;
+  const { claimId } = state.applied;
+  const claim = { claimId, name, resource: resourceOf(inputs, context) };
+  const client = createClient(inputs, apiKey, context);
   const toOuts = (registered: Registration): WebhookState => toState(inputs, registered, { apiKey, claimId });
   const seen = await client.getWebhook();
-  requireSameWorkspace({ seen, apiKey }, state, { baseUrl: inputs.baseUrl, operation: "set-webhook" });
-  claimBot(state.applied.botUrl, { name: inputs.name, claimId });
+  requireSameWorkspace({ seen, apiKey }, state, { baseUrl, operation: "set-webhook" });
+  claimBot(state.applied.botUrl, claim);
   const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
   if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
   if (seen && isStillAsWanted(seen, state, inputs)) return toOuts(seen);
+  let left: WebhookState | undefined;
   try {
     const registration = await register({
-      inputs: withTimeLimit(inputs, "readySeconds", limits),
+      inputs: withTimeLimit(inputs, "readySeconds", context),
       client,
       before: rememberBefore(seen, state),
-      signal,
+      signal: context.signal,
     });
-    if (isTakenOver) printReplaced(inputs.name, seen);
-    return toOuts(registration);
+    left = toOuts(registration);
+    claimBot(registration.botUrl, claim);
+    if (isTakenOver) printReplaced(name, seen);
+    return left;
   } catch (error) {
-    if (!(error instanceof UnconfirmedError)) throw error;
-    throw new UnfinishedError(id, error.seen ? toOuts(error.seen) : withAttempt(state, inputs), error);
+    if (!(error instanceof ApiChatError)) throw error;
+    if (error instanceof UnconfirmedError)
+      left = error.seen ? toOuts(error.seen) : withAttempt(state, inputs);
+    if (!left) throw error;
+    throw new UnfinishedError(id, left, error);
   }
 }
 
@@ -172,29 +221,45 @@ function isStillAsWanted(seen: Registration, state: WebhookState, inputs: Webhoo
 }
 
 /**
- * Removes the registration while it is ours. If nothing is registered, it succeeds; somebody else's stays, with a warning; one
- * that the program still manages under another name stays too. Each repetition reads it again first. Where the program replaces
- * the webhook, the handshake of the new one comes first: a live webhook is not removed for one that cannot be registered.
+ * Removes the registration while it is ours. If nothing is registered, it succeeds; somebody else's stays, with a warning. So
+ * does one that the program still declares: it is left to the resource that declares it, which sets it again. Each repetition
+ * reads it again first. Where the program replaces the webhook, the handshake of the new one comes first: a live webhook is not
+ * removed for one that cannot be registered.
  */
-export async function deleteWebhook(state: WebhookState, limits: OperationLimits = {}): Promise<void> {
-  const manager = managerOf(state);
-  if (manager) {
-    if (manager.toCreate) await tryReplacement(manager.toCreate, limits);
-    handOver(state);
-    printLine(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager.name}"`);
-    return;
-  }
-  const replacement = declaredFor(state)?.inputs;
-  const observed = await observe(state, limits);
+export async function deleteWebhook(state: WebhookState, context: OperationContext = {}): Promise<void> {
+  const resource = resourceOf({ name: nameOf(state) }, context);
+  const apiKeys = apiKeyCandidates(state, resource);
+  const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
+  await inTurn(workspaces, context, () => deleteInTurn(state, { ...context, resource, apiKeys }));
+  releaseBot(state.applied.botUrl, state.applied.claimId);
+}
+
+async function deleteInTurn(
+  state: WebhookState,
+  { resource, apiKeys, ...context }: OperationContext & { resource: string; apiKeys: readonly string[] },
+): Promise<void> {
+  const { botUrl, claimId } = state.applied;
+  const holder = otherHolderOf(botUrl, claimId);
+  if (holder) return printStays(state, holder.name);
+  const observed = await observe(state, apiKeys, context);
+  const heir = declaredAt(workspaceOf(state.baseUrl, observed.apiKey), resource);
+  const replacement = (heir ?? declaredAs(resource))?.inputs;
   if (!isOursToDelete(observed, state, replacement)) return;
-  if (replacement) await tryReplacement(replacement, limits);
+  if (replacement) await tryReplacement(replacement, context);
+  if (heir) {
+    handOver(state, heir);
+    return printStays(state, heir.inputs.name);
+  }
   await removeRegistration(observed.client, state.baseUrl, (seen) =>
     isOursToDelete({ ...observed, seen }, state, replacement),
   );
 }
 
+const printStays = (state: WebhookState, manager: string): void =>
+  printLine(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager}"`);
+
 /** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
-async function tryReplacement(inputs: WebhookInputs, { signal }: OperationLimits): Promise<void> {
+async function tryReplacement(inputs: WebhookInputs, { signal }: OperationContext): Promise<void> {
   const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
   if (isKnown) await preflight(inputs, { signal });
 }

@@ -24,11 +24,11 @@ import {
   toState,
   withTimeLimit,
   type DriftedProperty,
-  type OperationLimits,
+  type OperationContext,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { apiKeyCandidates, apiKeyFor } from "./run.js";
+import { apiKeyCandidates, apiKeyFor, nameOf, resourceOf } from "./run.js";
 
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
@@ -37,7 +37,7 @@ type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
 export function createClient(
   settings: ClientSettings,
   apiKey: string,
-  { signal }: Pick<OperationLimits, "signal"> = {},
+  { signal }: Pick<OperationContext, "signal"> = {},
 ): RegistrationClient {
   const { name, baseUrl, timeouts, apiKeyAs } = settings;
   const { requestSeconds } = timeouts ?? {};
@@ -159,11 +159,15 @@ export interface Observed {
 }
 
 /** Reads a resource's workspace with the first API key that the service accepts: after a rotation that is not the recorded one. */
-export async function observe(state: WebhookState, limits: OperationLimits = {}): Promise<Observed> {
-  const settings = withTimeLimit(state, "requestSeconds", limits);
+export async function observe(
+  state: WebhookState,
+  apiKeys: readonly string[],
+  context: OperationContext,
+): Promise<Observed> {
+  const settings = withTimeLimit(state, "requestSeconds", context);
   let refusal: ApiChatError | undefined;
-  for (const apiKey of apiKeyCandidates(state)) {
-    const client = createClient(settings, apiKey, limits);
+  for (const apiKey of apiKeys) {
+    const client = createClient(settings, apiKey, context);
     try {
       return { seen: await client.getWebhook(), client, apiKey };
     } catch (error) {
@@ -172,7 +176,8 @@ export async function observe(state: WebhookState, limits: OperationLimits = {})
       refusal ??= error;
     }
   }
-  throw refusal?.with({ hints: [...refusal.hints, { id: "rotated_api_key" }] });
+  if (!refusal) throw settingMissing("apiKey");
+  throw refusal.with({ hints: [...refusal.hints, { id: "rotated_api_key" }] });
 }
 
 /**
@@ -211,9 +216,10 @@ export function requireSameWorkspace(
  */
 export async function readWebhook(
   state: WebhookState,
-  limits: OperationLimits = {},
+  context: OperationContext = {},
 ): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const observed = await observe(state, limits);
+  const apiKeys = apiKeyCandidates(state, resourceOf({ name: nameOf(state) }, context));
+  const observed = await observe(state, apiKeys, context);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
   if (!seen) return undefined;
@@ -237,11 +243,11 @@ export async function readWebhook(
  */
 export async function importWebhook(
   { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
-  limits: OperationLimits = {},
+  context: OperationContext = {},
 ): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
   const apiKey = apiKeyFor(undefined);
-  const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", limits);
-  const seen = await createClient(settings, apiKey, limits).getWebhook();
+  const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
+  const seen = await createClient(settings, apiKey, context).getWebhook();
   if (!seen) return undefined;
   const { webhookUrl } = seen;
   const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };

@@ -4,23 +4,24 @@ import { anySignal } from "../lib/abort.js";
 import { isUnknown, UNKNOWN } from "../lib/checks.js";
 import { printLine, printWarning } from "../lib/provider-process.js";
 import { isSameUrl, printUrl } from "../lib/url.js";
-import { createClaimId, type OperationLimits, type WebhookInputs } from "./contract.js";
+import { createClaimId, isOurs, type OperationContext, type WebhookInputs } from "./contract.js";
 import { createClient, observeBeforeSet, refuseForeign } from "./observe.js";
-import { apiKeyFor, claimBot, holdsBot, isHandedOver } from "./run.js";
+import { apiKeyFor, claimBot, replacedBy, resourceOf, workspaceOf } from "./run.js";
 
 /** How long the look of a preview may take, in milliseconds. */
 const LOOK_MS = 5_000;
 
 /**
  * Looks, in a preview, what a create would meet, and writes nothing. Gives the registration that it would adopt;
- * throws the same `conflict`. Of a replacement it gives nothing: ours is deleted before. Whatever else is wrong is a warning:
+ * throws the same `conflict`. Of a replacement it gives nothing: ours is set again. Whatever else is wrong is a warning:
  * a preview may run where the service cannot be reached.
  */
 export async function previewCreate(
   inputs: WebhookInputs,
-  { signal }: OperationLimits = {},
+  context: OperationContext = {},
 ): Promise<Registration | undefined> {
   const { name, baseUrl, webhookUrl } = inputs;
+  const { signal } = context;
   const apiKey = apiKeyFor(inputs.apiKey);
   if (baseUrl === UNKNOWN || apiKey === UNKNOWN) return undefined;
   const late = new AbortController();
@@ -28,14 +29,17 @@ export async function previewCreate(
   try {
     const client = createClient({ name, baseUrl }, apiKey, { signal: anySignal(signal, late.signal) });
     const seen = await observeBeforeSet(client, inputs);
-    if (!seen || holdsBot(seen.botUrl, name)) return undefined;
-    if (seen.botUrl !== "") claimBot(seen.botUrl, { name, claimId: createClaimId() });
+    if (!seen) return undefined;
+    const resource = resourceOf(inputs, context);
+    const { state: former } = replacedBy(workspaceOf(baseUrl, apiKey), resource);
+    if (former && isOurs(seen, former.applied)) return undefined;
     if (isUnknown([webhookUrl, inputs.onExisting])) {
       const registered = `${printUrl(baseUrl)} has the webhook ${printUrl(seen.webhookUrl)} already`;
       printLine(name, `${registered}, and whether pulumi up may go on is not known yet`);
       return undefined;
     }
-    if (!isHandedOver(seen)) refuseForeign(seen, inputs);
+    refuseForeign(seen, inputs);
+    if (seen.botUrl !== "") claimBot(seen.botUrl, { claimId: createClaimId(), name, resource });
     return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
   } catch (error) {
     signal?.throwIfAborted();

@@ -66,16 +66,21 @@ function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
   });
 }
 
-/** As {@link register}, unless what was seen is as wanted: a lost answer of an earlier run, or an import. */
+/** As {@link register}, unless what was seen is as wanted: a lost response of an earlier run, or an import. */
 export async function registerIfNeeded({
   seen,
+  former,
+  isDue = false,
   ...options
-}: Omit<RegisterOptions, "before"> & { seen: Registration | undefined }): Promise<{
-  registration: Registration;
-  wasSet: boolean;
-}> {
-  if (seen && isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
-  return { registration: await register({ ...options, before: rememberBefore(seen) }), wasSet: true };
+}: Omit<RegisterOptions, "before"> & {
+  seen: Registration | undefined;
+  /** The state that knows what was seen, if it is ours. */
+  former?: WebhookState | undefined;
+  /** It is set even if it is as wanted. */
+  isDue?: boolean;
+}): Promise<{ registration: Registration; wasSet: boolean }> {
+  if (seen && !isDue && isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
+  return { registration: await register({ ...options, before: rememberBefore(seen, former) }), wasSet: true };
 }
 
 /** Nothing is left to set: our URL, our key in clear, verified, and a bot URL. */
@@ -111,6 +116,7 @@ async function setUntilAccepted(
 ): Promise<Registration | undefined> {
   const { client, inputs, signal = NEVER } = options;
   let attempt = 1;
+  let mayBeTaken = false;
   const describeWait = (): string =>
     `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
   const setOnce = (number: number): Promise<Registration | undefined> => {
@@ -120,21 +126,24 @@ async function setUntilAccepted(
   const retrying = {
     limitMs: deadline - performance.now(),
     signal,
-    judge: (error: unknown) => ({ retry: mayBeAccepted(error) }),
+    judge: (error: unknown) => {
+      mayBeTaken ||= error instanceof ApiChatError && mayHaveTakenEffect(error);
+      return { retry: mayBeAccepted(error) };
+    },
   };
   try {
     return await printIfSlow(inputs.name, describeWait, () => withRetries(setOnce, retrying));
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     if (error === signal.reason) throw unconfirmed(error);
-    if (mayHaveTakenEffect(error)) return observeEffect(options, error);
+    if (mayBeTaken) return observeEffect(options, error);
     throw mayBeAccepted(error) ? await undo(options, error, attempt) : error;
   }
 }
 
-/** Whether a call that writes may have written: without an answer nobody knows. */
-export const mayHaveTakenEffect = ({ code, attempts }: ApiChatError): boolean =>
-  attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol");
+/** Whether an attempt of a call that writes may have taken effect: without a response nobody knows. */
+export const mayHaveTakenEffect = ({ code, attempts, mayBeTaken = false }: ApiChatError): boolean =>
+  mayBeTaken || (attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol"));
 
 /** After a set-webhook whose answer is lost: gives what is registered if that is its effect. */
 async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {

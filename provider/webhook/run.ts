@@ -1,90 +1,116 @@
 import { createHmac } from "node:crypto";
-import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
 import { botCodeOf, canonicalUrl } from "../lib/url.js";
-import { SharedClaims, type Claim } from "./claims.js";
 import {
   SETTINGS,
   findBaseUrl,
-  isOurs,
   settingMissing,
-  type Applied,
+  type OperationContext,
   type StoredState,
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
 
 /**
- * What this run's program declares, and which state holds which bot. So two resources for one workspace are seen, and that the
- * resource to be deleted is only the old name of one that lives: the engine creates a renamed resource first and deletes the
- * old one last. An alias leaves the old name in the outputs until the next update, so the name that counts is the one that
- * the program gives a state. What other processes of the run know is in claims.ts.
+ * What this run knows of its webhooks. Two facts decide what may be written: which workspaces the program declares (from check),
+ * and which bot each state holds after its own step. Names decide nothing, because a program may move them: to another workspace,
+ * or to another webhook. All of it is the knowledge of one provider process; the limits are in docs/resource.md.
  */
 interface Declared {
   inputs: WebhookInputs;
   /** The API key in force: the argument or the default. */
   apiKey: string;
+  workspace: string;
 }
 
-const declaredByName = new Map<string, Declared>();
-const namesByAddress = new Map<string, Set<string>>();
-const claimsByBotCode = new Map<string, Claim>();
-const handedOver = new Map<string, Applied>();
-/** Of a provider that the engine has started. */
-let shared: SharedClaims | undefined;
-
-/** Shares what is declared and claimed with the other processes of a run: those that the engine of this address has started. */
-export function joinRun(engineAddress: string | undefined): void {
-  shared?.close();
-  shared = engineAddress === undefined ? undefined : new SharedClaims(engineAddress);
+/** A state that holds a bot. */
+export interface Claim {
+  /** Tells this state apart from another one of the same workspace. */
+  claimId: string;
+  /** The resource of the program, see {@link resourceOf}, and its name. */
+  resource: string;
+  name: string;
+  /** Diff alone has seen it, so the engine may still replace it: a create of the same resource takes its place. */
+  isReplaceable?: boolean;
 }
+
+const newTable = () => ({
+  declaredByWorkspace: new Map<string, Map<string, Declared>>(),
+  declaredByResource: new Map<string, Declared[]>(),
+  claimsByBotCode: new Map<string, Claim>(),
+  namesByClaimId: new Map<string, string>(),
+  /** By workspace: the state of a deleted resource whose webhook was left to the resource that declares the workspace. */
+  handedOver: new Map<string, WebhookState>(),
+  /** By resource: the state that diff has shown. */
+  shownByResource: new Map<string, WebhookState>(),
+});
+
+let table = newTable();
+
+/** Forgets everything. For tests, which run many programs in one process. */
+export function forgetManaged(): void {
+  table = newTable();
+}
+
+/** What tells the resources of a run apart: the URN, or the name where the engine gives no URN (the dynamic provider). */
+export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
 /** A workspace: keyed with the API key, so that the address alone, known to many, shows nothing of it. */
-const addressOf = (baseUrl: string, apiKey: string): string =>
+export const workspaceOf = (baseUrl: string, apiKey: string): string =>
   createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
-/** Notes that the program declares a workspace. Gives the name of another resource that declares the same one. */
-export function declare(inputs: WebhookInputs, apiKey: string): string | undefined {
-  const { name, baseUrl } = inputs;
-  const before = declaredByName.get(name);
-  if (before) namesByAddress.get(addressOf(before.inputs.baseUrl, before.apiKey))?.delete(name);
-  declaredByName.set(name, { inputs, apiKey });
-  const address = addressOf(baseUrl, apiKey);
-  const names = namesByAddress.get(address) ?? new Set();
-  namesByAddress.set(address, names.add(name));
-  shared?.write({ name, address });
-  return otherNameAt(address, name);
+/** Records that the program declares a workspace. Returns the name of another resource that declares the same one. */
+export function declare(inputs: WebhookInputs, apiKey: string, resource: string): string | undefined {
+  const { declaredByWorkspace, declaredByResource } = table;
+  const workspace = workspaceOf(inputs.baseUrl, apiKey);
+  const declared: Declared = { inputs, apiKey, workspace };
+  const here = declaredByWorkspace.get(workspace) ?? new Map<string, Declared>();
+  declaredByWorkspace.set(workspace, here.set(resource, declared));
+  const others = (declaredByResource.get(resource) ?? []).filter((one) => one.workspace !== workspace);
+  declaredByResource.set(resource, [...others, declared]);
+  return [...here].find(([other]) => other !== resource)?.[1].inputs.name;
 }
 
-const otherNameAt = (address: string, name: string): string | undefined =>
-  [...(namesByAddress.get(address) ?? [])].find((other) => other !== name);
+/** What the program declares for a workspace, the given resource before any other. */
+export function declaredAt(workspace: string, resource: string): Declared | undefined {
+  const here = table.declaredByWorkspace.get(workspace);
+  return here?.get(resource) ?? here?.values().next().value;
+}
 
-/** Notes that a resource holds a bot. Throws `conflict` if another resource of this program holds the same one. */
+/** What the program declares as a resource. Undefined if it has dropped it, in a destroy, and where a name is used twice. */
+export function declaredAs(resource: string): Declared | undefined {
+  const found = table.declaredByResource.get(resource) ?? [];
+  return found.length === 1 ? found[0] : undefined;
+}
+
+/** Records that a state of the program holds a bot. Throws `conflict` if another state holds it. */
 export function claimBot(botUrl: string, claim: Claim): void {
-  const bot = botCodeOf(botUrl);
-  const holder = otherHolderOf(bot, claim);
-  if (holder) {
+  const holder = otherHolderOf(botUrl, claim.claimId);
+  if (holder && !isReplacedBy(holder, claim)) {
     throw new ApiChatError(
       "conflict",
       `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
       { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
     );
   }
-  claimsByBotCode.set(bot, claim);
-  shared?.write({ bot, ...claim });
+  table.claimsByBotCode.set(botCodeOf(botUrl), claim);
 }
 
-/** The resource that the program declares beside this one; in another process it may have the same name. */
-function otherHolderOf(bot: string, { name, claimId }: Claim): Claim | undefined {
-  const own = claimsByBotCode.get(bot);
-  if (own && own.name !== name && declaredByName.has(own.name)) return own;
-  const other = shared?.claimOf(bot, claimId);
-  return other?.isDeclared ? other : undefined;
+/** Whether a create takes the place of a state that diff has shown: the engine replaces it. */
+const isReplacedBy = (holder: Claim, { resource, isReplaceable }: Claim): boolean =>
+  holder.isReplaceable === true && isReplaceable !== true && holder.resource === resource;
+
+/** The claim of another state on a bot. */
+export function otherHolderOf(botUrl: string, claimId: string): Claim | undefined {
+  const claim = table.claimsByBotCode.get(botCodeOf(botUrl));
+  return claim?.claimId === claimId ? undefined : claim;
 }
 
-/** Whether the state of this name holds a bot: diff has seen it. A create is its replacement then, and a delete comes before. */
-export const holdsBot = (botUrl: string, name: string): boolean =>
-  claimsByBotCode.get(botCodeOf(botUrl))?.name === name;
+/** Ends the claim of a state that is deleted, or was never stored. */
+export function releaseBot(botUrl: string, claimId: string): void {
+  if (!otherHolderOf(botUrl, claimId)) table.claimsByBotCode.delete(botCodeOf(botUrl));
+}
 
 /** Two resources in a fixed order: the engine asks for them in any. */
 export const quoteNames = (names: readonly string[]): string =>
@@ -93,54 +119,60 @@ export const quoteNames = (names: readonly string[]): string =>
     .map((name) => `"${name}"`)
     .join(" and ");
 
+/**
+ * Records the state that the engine shows to diff for a resource. Without a change it holds its bot, if the program declares it:
+ * diff is called in a refresh too. With a change it holds what its update comes to.
+ */
+export function showState(
+  state: WebhookState,
+  { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
+): void {
+  const { claimId, botUrl } = state.applied;
+  table.namesByClaimId.set(claimId, name);
+  table.shownByResource.set(resource, state);
+  const declared = table.declaredByResource.get(resource) ?? [];
+  const isDeclared = declared.some(({ inputs }) => inputs.baseUrl === state.baseUrl);
+  if (isUnchanged && isDeclared) claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
+}
+
 /** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
-export function nameOf({ name, botUrl, applied }: StoredState): string {
-  const claim = claimsByBotCode.get(botCodeOf(applied.botUrl ?? botUrl));
-  return claim?.claimId === applied.claimId ? claim.name : name;
-}
+export const nameOf = ({ name, applied }: StoredState): string =>
+  table.namesByClaimId.get(applied.claimId) ?? name;
 
-/** What the program of this run declares under the name of a state; undefined for one that it has dropped, and in a destroy. */
-export const declaredFor = (state: WebhookState): Declared | undefined => declaredByName.get(nameOf(state));
+/** Leaves the webhook of a deleted resource to the create that follows at a workspace. */
+export const handOver = (state: WebhookState, { workspace }: Declared): void =>
+  void table.handedOver.set(workspace, state);
 
-interface Manager {
-  name: string;
-  /** What it is to create, unless it has done so in this run. */
-  toCreate?: WebhookInputs | undefined;
-}
+/**
+ * The state that a create replaces: its webhook was left to this workspace, or diff has shown it (the replacement of an earlier
+ * run was cut off between delete and create).
+ */
+export const replacedBy = (
+  workspace: string,
+  resource: string,
+): { state: WebhookState | undefined; isHandedOver: boolean } => {
+  const handed = table.handedOver.get(workspace);
+  return { state: handed ?? table.shownByResource.get(resource), isHandedOver: handed !== undefined };
+};
 
-/** Who of the program still manages the registration of a resource that is about to be deleted. */
-export function managerOf(state: WebhookState): Manager | undefined {
-  const { botUrl, claimId } = state.applied;
-  const bot = botCodeOf(botUrl);
-  const own = claimsByBotCode.get(bot);
-  const claim = own && own.claimId !== claimId ? own : shared?.claimOf(bot, claimId);
-  if (claim) return { name: claim.name };
-  if (declaredFor(state)) return undefined;
-  const addresses = apiKeyCandidates(state).map((apiKey) => addressOf(state.baseUrl, apiKey));
-  const names = addresses.map((address) => otherNameAt(address, state.name));
-  const name = names.find((found) => found !== undefined);
-  if (name !== undefined) return { name, toCreate: declaredByName.get(name)?.inputs };
-  const elsewhere = shared?.nameAt(addresses);
-  return elsewhere === undefined ? undefined : { name: elsewhere };
-}
+const queue = new KeyedQueue();
 
-/** Leaves the registration of a deleted resource to the one that manages it from now on, which may be created only later. */
-export const handOver = ({ applied }: WebhookState): void =>
-  void handedOver.set(botCodeOf(applied.botUrl), applied);
-
-/** Whether a registration was left to whoever manages it from now on. */
-export function isHandedOver(seen: Registration): boolean {
-  const applied = handedOver.get(botCodeOf(seen.botUrl));
-  return applied !== undefined && isOurs(seen, applied);
-}
-
-/** Forgets everything. For tests, which run many programs in one process. */
-export function forgetManaged(): void {
-  declaredByName.clear();
-  namesByAddress.clear();
-  claimsByBotCode.clear();
-  handedOver.clear();
-  joinRun(undefined);
+/**
+ * Runs an operation when no other operation on these workspaces is in progress: no create slips into a delete that has
+ * looked already. Rejects with the signal's reason if that fires first.
+ */
+export function inTurn<T>(
+  workspaces: readonly string[],
+  { signal }: OperationContext,
+  operation: () => Promise<T>,
+): Promise<T> {
+  const start = (): Promise<T> => {
+    signal?.throwIfAborted();
+    return operation();
+  };
+  // One order for all, so that no two wait for each other.
+  const keys = [...new Set(workspaces)].toSorted();
+  return keys.reduce<() => Promise<T>>((next, key) => () => queue.run(key, next), start)();
 }
 
 /** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
@@ -183,14 +215,12 @@ export function apiKeyFor(apiKey: string | undefined): string {
 
 /**
  * The API keys to read and delete with, most likely first: the recorded one, those of the environment and the
- * configuration, and the one that the program of this run declares. After a rotation only some of them are good.
+ * configuration, and the one that the program of this run gives the resource. After a rotation only some of them are good.
  */
-export function apiKeyCandidates(state: WebhookState): string[] {
-  const declared = declaredFor(state);
+export function apiKeyCandidates(state: WebhookState, resource: string): string[] {
+  const declared = declaredAs(resource);
   const isHere =
     declared !== undefined && canonicalUrl(declared.inputs.baseUrl) === canonicalUrl(state.baseUrl);
   const keys = [state.apiKey, ...defaultApiKeys(), isHere ? declared.apiKey : undefined];
-  const found = [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
-  if (found.length === 0) throw settingMissing("apiKey");
-  return found;
+  return [...new Set(keys.filter((key) => key !== undefined && key !== ""))] as string[];
 }

@@ -7,6 +7,7 @@ import {
   API_KEY,
   FOREIGN,
   GET,
+  OTHER_KEY,
   SET,
   VERIFICATION_KEY,
   create,
@@ -18,6 +19,7 @@ import {
   remove,
   secondLookFails,
   startAcme,
+  startCreated,
   startEndpoint,
   startRun,
   unfinishedBy,
@@ -331,6 +333,46 @@ test("two resources that reach one bot are a conflict that names both, and the s
   expect(actions()).toEqual(GET);
   expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
 });
+
+test("two resources of one name are a conflict too, and the second writes nothing", async () => {
+  const { args, actions } = await startAcme();
+  await create(args);
+  actions();
+  const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
+  expect((await failureOf(create({ ...args, webhookUrl }))).hints).toEqual([{ id: "separate_workspaces" }]);
+  expect(actions()).toEqual(GET);
+});
+
+test("a conflict that only the response of set-webhook shows is kept in the state", async () => {
+  const { args, emulator, acme } = await startAcme();
+  const apiKey = "ak-alias-0123456789";
+  const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
+  emulator.workspace("alias").change({ owner: "acme" });
+  await create(args);
+  acme.remove();
+  const { state } = await unfinishedBy(create({ ...args, name: "again", baseUrl, apiKey }));
+  expect(state.botUrl).toBe(acme.botUrl);
+});
+
+test("a webhook whose state has moved on is no conflict for the resource that takes its workspace", async () => {
+  const { state, args, acme, emulator } = await startCreated();
+  const other = emulator.workspace("other");
+  acme.remove();
+  const moved = { ...args, baseUrl: other.baseUrl, apiKey: OTHER_KEY };
+  expect(await hasChanges(state, moved)).toBe(true);
+  expect((await failureOf(update(state, moved))).code).toBe("conflict");
+  expect((await create({ ...args, name: "beta" })).botUrl).toBe(acme.botUrl);
+});
+
+test.each([401, 403, 404, 413, 422])(
+  "a set-webhook that took effect without saying so, and whose repetition is refused with %d, is found",
+  async (status) => {
+    const { args, emulator, acme } = await startAcme();
+    emulator.injectFault({ operation: "set-webhook", fault: { status: 502, afterChange: true } });
+    emulator.injectFault({ operation: "set-webhook", every: 2, times: 1, fault: { status } });
+    expect((await create(args)).botUrl).toBe(acme.botUrl);
+  },
+);
 
 describe("the API key to create with", () => {
   test("comes from the environment before the configuration, and does not enter the state", async () => {

@@ -104,12 +104,20 @@ describe("diff", () => {
     ]);
   });
 
-  test("fails if another resource that the program declares holds the same bot, and not for an old name", () => {
-    diff({ name: "old-name" });
+  test("fails if another state of the program holds the same bot, whatever the names are", () => {
+    declare(INPUTS, API_KEY, "acme");
     diff({});
-    declare(INPUTS, "one");
-    declare({ ...INPUTS, name: "again" }, "two");
-    expect(() => diff({ name: "again" })).toThrow(/"acme" and "again"/);
+    diff({});
+    const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
+    expect(() => diff({}, twin)).toThrow(/"acme" and "acme"/);
+  });
+
+  test("gives no state a claim that its program does not declare, or is about to change", () => {
+    diff({});
+    declare(INPUTS, API_KEY, "acme");
+    diff({ preflight: "off" });
+    const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
+    expect(() => diff({}, other)).not.toThrow();
   });
 });
 

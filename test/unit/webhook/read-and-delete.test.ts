@@ -14,6 +14,8 @@ import {
   API_KEY,
   FOREIGN,
   GET,
+  OTHER_KEY,
+  SET,
   VERIFICATION_KEY,
   checked,
   create,
@@ -26,6 +28,7 @@ import {
   startCreated,
   startEndpoint,
   startRun,
+  unfinishedBy,
   update,
   type Acme,
 } from "./harness.js";
@@ -204,14 +207,14 @@ describe("delete", () => {
 
 describe("delete within a run of the program", () => {
   test.each([
-    ["created", create],
-    ["only declared yet", checked],
-  ])("does nothing for the old name of a resource that is %s, and says so", async (_, declare) => {
+    ["created", create, []],
+    ["only declared yet", checked, GET],
+  ])("does nothing for the old name of a resource that is %s, and says so", async (_, declare, calls) => {
     const { state, args, acme, actions } = await startCreated();
     await declare({ ...args, name: "renamed" });
     actions();
     await remove(state);
-    expect(actions()).toEqual([]);
+    expect(actions()).toEqual(calls);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
     expect(lines.at(-1)).toMatch(/^acme: .*still managed by this program, as "renamed"$/);
   });
@@ -222,30 +225,89 @@ describe("delete within a run of the program", () => {
     expect(created.applied.claimId).not.toBe(state.applied.claimId);
     await remove(state);
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-    await remove(created);
-    expect(acme.registration).toBeUndefined();
   });
 
-  test("removes a resource that the program declares itself: --replace deletes first", async () => {
-    const { state, args, acme } = await startCreated();
-    await hasChanges(state, args);
-    await remove(state);
+  test("removes a dropped webhook, although a state that no longer has its bot is declared for another workspace", async () => {
+    const { state, args, acme, emulator } = await startCreated();
+    const other = emulator.workspace("other");
+    // What a --replace to another workspace leaves if its create fails.
+    const pending = { ...state, applied: { ...state.applied, claimId: "pending" } };
+    expect(await hasChanges(pending, { ...args, baseUrl: other.baseUrl, apiKey: OTHER_KEY })).toBe(true);
+    await remove({ ...state, name: "zeta" });
     expect(acme.registration).toBeUndefined();
   });
 });
 
-describe("a resource whose name an alias changed", () => {
-  test("is replaced in place: delete leaves the webhook to create, which sets the new URL", async () => {
-    const { state, args, acme } = await startCreated();
-    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    // For --replace the engine calls check without old inputs, no diff, delete and create.
-    const renamed = { ...args, name: "beta", webhookUrl };
-    await checked(renamed);
+describe("--replace", () => {
+  test("leaves the live webhook to the create, which sets it again", async () => {
+    const { state, args, acme, actions } = await startCreated();
+    const inputs = await checked(args);
     await remove(state);
-    await create(renamed);
-    expect(acme.registration).toMatchObject({ webhook_url: webhookUrl, webhook_status: "verified" });
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
+    actions();
+    await ApiChatWebhook.create(inputs);
+    expect(actions()).toEqual(SET);
   });
 
+  test("sets a new URL in place of ours", async () => {
+    const { state, args, acme } = await startCreated();
+    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    const inputs = await checked({ ...args, webhookUrl });
+    await remove(state);
+    await ApiChatWebhook.create(inputs);
+    expect(acme.registration).toMatchObject({ webhook_url: webhookUrl, webhook_status: "verified" });
+    expect(lines.filter((line) => line.includes("replaced"))).toEqual([]);
+  });
+
+  test("whose create fails keeps the state that is still true", async () => {
+    const { state, args, acme, emulator } = await startCreated();
+    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    const inputs = await checked({ ...args, webhookUrl });
+    await remove(state);
+    emulator.injectFault({ operation: "get-webhook", fault: { status: 422 } });
+    const { id, state: left } = await unfinishedBy(ApiChatWebhook.create(inputs));
+    expect(left).toEqual(state);
+    expect(id).toBe(state.botUrl);
+    startRun();
+    await remove(left);
+    expect(acme.registration).toBeUndefined();
+  });
+
+  test("that was cut off before its create goes on in the next run, which knows the webhook by its state", async () => {
+    const { state, args, acme } = await startCreated();
+    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
+    await hasChanges(state, { ...args, webhookUrl });
+    await create({ ...args, webhookUrl });
+    expect(acme.registration?.webhook_url).toBe(webhookUrl);
+  });
+
+  test.each(["first", "last"])(
+    "never removes what another resource adopts, if that comes %s",
+    async (when) => {
+      const { state: alpha, args, acme, emulator } = await startCreated();
+      const other = emulator.workspace("other");
+      const beta = await create({ ...args, name: "beta", baseUrl: other.baseUrl, apiKey: OTHER_KEY });
+      startRun();
+      // The program moves alpha to the workspace of beta, and beta to that of alpha.
+      const alphaArgs = { ...args, name: "acme", baseUrl: other.baseUrl, apiKey: OTHER_KEY };
+      const [toOther, toAcme] = [await checked(alphaArgs), await checked({ ...args, name: "beta" })];
+      emulator.injectFault({
+        operation: "delete-webhook",
+        fault: { delayMs: 200, afterChange: true },
+        times: 2,
+      });
+      const replaceAlpha = async () => (await remove(alpha), ApiChatWebhook.create(toOther));
+      const replaceBeta = async () => (await remove(beta), ApiChatWebhook.create(toAcme));
+      await Promise.all(when === "first" ? [replaceAlpha(), replaceBeta()] : [replaceBeta(), replaceAlpha()]);
+      expect([acme, other].map(({ registration }) => registration?.webhook_status)).toEqual([
+        "verified",
+        "verified",
+      ]);
+    },
+  );
+});
+
+describe("a resource whose name an alias changed", () => {
   test("is named as the program names it in every error, and in the state after the update", async () => {
     const { state, args, emulator } = await startCreated();
     expect(await hasChanges(state, { ...args, name: "beta" })).toBe(true);
@@ -274,7 +336,7 @@ describe("a replacement that the program declares", () => {
   test("is not tried while it is unknown", async () => {
     const { state, acme } = await startReplacing({ webhookUrl: UNKNOWN, timeouts });
     await remove(state);
-    expect(acme.registration).toBeUndefined();
+    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
   });
 
   test("goes on where nothing is registered for another API key than the last used", async () => {
@@ -285,6 +347,14 @@ describe("a replacement that the program declares", () => {
     expect(lines).toEqual([
       expect.stringMatching(/^acme: warning: .* nothing registered, for another API key/),
     ]);
+  });
+
+  test("of another API key removes the webhook of the former one, where that still works", async () => {
+    const { state, acme, emulator } = await startCreated();
+    emulator.addWorkspace({ name: "twin", path: "acme", apiKey: ROTATED });
+    await checked({ ...state, apiKey: ROTATED });
+    await remove(state);
+    expect(acme.registration).toBeUndefined();
   });
 });
 
