@@ -202,11 +202,14 @@ interface Target {
   call: ResourceCall;
 }
 
+/** A resource that has moved here from the dynamic provider keeps that provider's type in a pending delete. */
+const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
+
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
 function targetOf(request: ResourceRequest): Target {
   const urn = request.getUrn();
   const [start = "", project = "", types = "", ...name] = urn.split("::");
-  const token = types.split("$").at(-1) ?? "";
+  const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
   const resource = RESOURCES[token];
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
   const stack = start.split(":").at(-1) ?? "";

@@ -27,7 +27,15 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { declare, defaultApiKey, defaultBaseUrl, quoteNames, resourceOf, showState } from "./run.js";
+import {
+  declare,
+  defaultApiKey,
+  defaultBaseUrl,
+  isDeclared,
+  quoteNames,
+  resourceOf,
+  showState,
+} from "./run.js";
 
 /** What check finds. No value of a secret is in it. */
 export interface CheckedWebhook {
@@ -129,12 +137,14 @@ export function diffWebhook(
   context: OperationContext = {},
 ): DiffResult {
   const { name } = inputs;
+  const resource = resourceOf(inputs, context);
   const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
   for (const property of ["webhookUrl", "baseUrl"] as const) {
     if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
   }
   if (changed.includes("webhookVerificationKey")) printLine(name, "webhookVerificationKey changes");
-  if (isKeyDrifted(state)) printLine(name, describeDriftedKey(state, inputs));
+  if (isKeyDrifted(state))
+    printLine(name, isDeclared(inputs, resource) ? foretellDriftedKey(state, inputs) : DRIFTED_KEY_LINE);
   const hasNewApiKey = isNewApiKey(state, inputs);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
@@ -148,7 +158,7 @@ export function diffWebhook(
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
     ...missingSource(state, inputs),
   ]);
-  showState(state, { name, resource: resourceOf(inputs, context), isUnchanged: !diff.changes });
+  showState(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }
 
@@ -157,13 +167,16 @@ function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookI
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** The same rule as in update: another URL with another key is somebody else's. */
-function describeDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
+/** In a refresh, whose inputs are not the program's. */
+const DRIFTED_KEY_LINE = "webhookVerificationKey: the service holds another key";
+
+/** What `pulumi up` will do about it: the same rule as in update, for what the last refresh saw. */
+function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
   const isOurRegistration =
     isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
   return isOurRegistration || onExisting === "replace"
-    ? "webhookVerificationKey: the service holds another key; pulumi up sets ours again"
-    : `the service holds another URL and another key, so somebody else's webhook: pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
+    ? "webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again"
+    : `the last refresh saw another URL and another key, so somebody else's webhook: while it is there, pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */

@@ -16,11 +16,14 @@ import { DEFAULT_PREFLIGHT, readySecondsOf, type WebhookInputs } from "./contrac
 export interface PreflightOptions {
   /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. Default: in `readySeconds`. */
   deadline?: number;
-  /** So many rounds in a row with the same refusal of the token end the waiting. Default: none do. */
+  /** Stop waiting after this many consecutive rounds with the same refusal of the token. Default {@link MAX_REFUSED_ROUNDS}. */
   refusedRounds?: number | undefined;
   /** Ends it at once: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
+
+/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get the new one. */
+const MAX_REFUSED_ROUNDS = 6;
 
 /** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
 const LEAST_ANSWER_MS = 1_000;
@@ -50,7 +53,7 @@ export async function preflight(inputs: WebhookInputs, options: PreflightOptions
 
 async function waitForHandshake(
   inputs: WebhookInputs,
-  { deadline = deadlineOf(inputs), refusedRounds = Infinity, signal = NEVER }: PreflightOptions,
+  { deadline = deadlineOf(inputs), refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: PreflightOptions,
 ): Promise<HandshakeDiagnosis> {
   const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = inputs;
   const isOneRound = inputs.preflight === "warn";

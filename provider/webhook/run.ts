@@ -119,10 +119,11 @@ export const quoteNames = (names: readonly string[]): string =>
     .map((name) => `"${name}"`)
     .join(" and ");
 
-/**
- * Records the state that the engine shows to diff for a resource. Without a change it holds its bot, if the program declares it:
- * diff is called in a refresh too. With a change it holds what its update comes to.
- */
+/** Whether the program declares a resource with these inputs. Not yet in a refresh, which calls diff as well. */
+export const isDeclared = ({ baseUrl }: WebhookInputs, resource: string): boolean =>
+  (table.declaredByResource.get(resource) ?? []).some(({ inputs }) => inputs.baseUrl === baseUrl);
+
+/** Records the state that the engine shows to diff for a resource. If the program leaves it as it is, it holds its bot. */
 export function showState(
   state: WebhookState,
   { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
@@ -130,9 +131,8 @@ export function showState(
   const { claimId, botUrl } = state.applied;
   table.namesByClaimId.set(claimId, name);
   table.shownByResource.set(resource, state);
-  const declared = table.declaredByResource.get(resource) ?? [];
-  const isDeclared = declared.some(({ inputs }) => inputs.baseUrl === state.baseUrl);
-  if (isUnchanged && isDeclared) claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
+  if (isUnchanged && isDeclared(state, resource))
+    claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
 }
 
 /** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */

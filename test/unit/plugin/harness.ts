@@ -238,8 +238,8 @@ const { DIFF_SOME } = messages.DiffResponse.DiffChanges;
 const KINDS = Object.entries(messages.PropertyDiff.Kind).map(([name, kind]) => [kind, name] as const);
 const kindNames = new Map<unknown, string>(KINDS);
 
-export function resourceOf(type: string, name = "acme"): Resource {
-  const urn = `urn:pulumi:dev::shop::apichat:index:${type}::${name}`;
+export function resourceOf(type: string, name = "acme", module = "apichat:index"): Resource {
+  const urn = `urn:pulumi:dev::shop::${module}:${type}::${name}`;
   return {
     urn,
     check: async (news, olds = {}) => {

@@ -213,6 +213,28 @@ describe("delete", () => {
   });
 });
 
+test("a pending delete of the dynamic provider comes with that one's type, and is done", async () => {
+  const { id, outs, acme } = await startCreated();
+  const moved = resourceOf("ApiChatWebhook", "acme", "pulumi-nodejs:dynamic/apichat");
+  await moved.delete(id, { ...outs, __provider: "source", name: "acme" });
+  expect(acme.registration).toBeUndefined();
+});
+
+test("two resources of one name below two components that declare one workspace are refused by check", async () => {
+  const started = await startAcme();
+  const [one, two] = ["One", "Two"].map((parent) =>
+    resourceOf("ApiChatWebhook", "acme", `app:index:${parent}$apichat:index`),
+  );
+  expect((await one?.check(programOf(started)))?.failures).toEqual([]);
+  expect((await two?.check(programOf(started)))?.failures).toEqual([
+    {
+      property: "",
+      reason: expect.stringContaining('"acme" and "acme" declare the same workspace') as string,
+    },
+  ]);
+  expect((await one?.check(programOf(started)))?.failures).not.toEqual([]);
+});
+
 describe("what takes too long", () => {
   test("ends at once when the run is ended, each with what is left of it", async () => {
     const { acme, emulator, inputs, id, outs, endpoint } = await startCreated();

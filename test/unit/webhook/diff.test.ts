@@ -98,9 +98,27 @@ describe("diff", () => {
     diff({ webhookUrl: "https://chat.example/hook?token=query-value" });
     expect(lines).toEqual([
       "acme: webhookVerificationKey changes",
-      "acme: webhookVerificationKey: the service holds another key; pulumi up sets ours again",
+      "acme: webhookVerificationKey: the service holds another key",
       "acme: apiKey changes",
       "acme: webhookUrl changes: https://chat.example/hook => https://chat.example/hook?token=***",
+    ]);
+  });
+
+  test("foretells what up will do about another key for the inputs of the program only: a refresh has others", () => {
+    const ours = { ...STATE, drift: [DRIFTED_KEY] };
+    const foreign = { ...ours, webhookUrl: "https://somebody-else.example/" };
+    diff({ webhookUrl: foreign.webhookUrl }, foreign);
+    declare(INPUTS, API_KEY, "acme");
+    diff({}, ours);
+    diff({}, foreign);
+    diff({ onExisting: "replace" }, foreign);
+    expect(lines).toEqual([
+      "acme: webhookVerificationKey: the service holds another key",
+      "acme: webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again",
+      expect.stringMatching(
+        /^acme: the last refresh saw another URL and another key, .* stops with a conflict/,
+      ),
+      "acme: webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again",
     ]);
   });
 

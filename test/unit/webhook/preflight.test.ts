@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { diagnoseHandshake } from "../../../provider/diagnosis/diagnose.js";
+import { backOffMs } from "../../../provider/lib/retry.js";
 import type { WebhookInputs } from "../../../provider/webhook/contract.js";
 import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
 import { freePort, startServer, type Answer } from "../../support/http.js";
@@ -26,6 +27,7 @@ beforeEach(() => {
 
 /** The arguments of each round. */
 vi.mock(import("../../../provider/diagnosis/diagnose.js"), { spy: true });
+vi.mock(import("../../../provider/lib/retry.js"), { spy: true });
 
 const lines = isolateRuns();
 
@@ -193,17 +195,21 @@ describe("waiting", () => {
 });
 
 describe("an endpoint that refuses the token", () => {
-  test("in the same way again and again is given up after as many rounds as were asked for", async () => {
-    const { url, requests } = await startServer(inRounds(401, 401));
-    const error = await failureOf(run(url, { refusedRounds: 2, ...inAMinute() }));
-    expect(error.transcript).toMatchObject({ rule: "token_refused", rounds: 2 });
-    expect(requests).toHaveLength(2 * REQUESTS_OF_A_ROUND);
+  test.each([
+    ["six rounds", undefined, 6],
+    ["as many rounds as were asked for", 2, 2],
+  ])("in the same way again and again is given up after %s", async (_, refusedRounds, rounds) => {
+    vi.mocked(backOffMs).mockReturnValue(1);
+    const { url, requests } = await startServer(respond(401));
+    const error = await failureOf(run(url, { refusedRounds, ...inAMinute() }));
+    expect(error.transcript).toMatchObject({ rule: "token_refused", rounds });
+    expect(requests).toHaveLength(rounds * REQUESTS_OF_A_ROUND);
   });
 
   test.each([
     ["if it answers otherwise in between", [401, 503, 401], 2],
     ["if it refuses in another way each time", [401, 403, 401], 2],
-    ["always where no number is asked for", [401, 401], undefined],
+    ["a few rounds where no number is asked for", [401, 401], undefined],
   ])("is waited for %s", async (_, statuses, refusedRounds) => {
     const { url, requests } = await startServer(inRounds(...statuses));
     await run(url, { refusedRounds, ...inAMinute() });
