@@ -22,6 +22,7 @@ import {
   createClient,
   observe,
   observeBeforeSet,
+  observeFirst,
   refuseForeign,
   removeOther,
   requireSameWorkspace,
@@ -49,6 +50,7 @@ import {
   replacedBy,
   resourceOf,
   workspaceOf,
+  type Declared,
 } from "./run.js";
 
 /**
@@ -242,10 +244,14 @@ async function deleteInTurn(
   const holder = otherHolderOf(botUrl, claimId);
   if (holder) return printStays(state, holder.name);
   const observed = await observe(state, apiKeys, context);
-  const heir = declaredAt(workspaceOf(state.baseUrl, observed.apiKey), resource);
-  const replacement = (heir ?? declaredAs(resource))?.inputs;
+  const workspace = workspaceOf(state.baseUrl, observed.apiKey);
+  const own = declaredAs(resource);
+  const replacement = (declaredAt(workspace, resource) ?? own)?.inputs;
   if (!isOursToDelete(observed, state, replacement)) return;
   if (replacement) await tryReplacement(replacement, context);
+  const hasMoved = own !== undefined && (await reachesBot(own, botUrl, context));
+  // Asked last: by now the program may have declared the workspace.
+  const heir = declaredAt(workspace, resource) ?? (hasMoved ? own : undefined);
   if (heir) {
     handOver(state, heir);
     return printStays(state, heir.inputs.name);
@@ -253,6 +259,16 @@ async function deleteInTurn(
   await removeRegistration(observed.client, state.baseUrl, (seen) =>
     isOursToDelete({ ...observed, seen }, state, replacement),
   );
+}
+
+/** Whether what a resource declares is the workspace of a bot: another address or API key may reach the same one. */
+async function reachesBot(
+  { inputs, apiKey }: Declared,
+  botUrl: string,
+  context: OperationContext,
+): Promise<boolean> {
+  const seen = await observeFirst(createClient(inputs, apiKey, context));
+  return seen !== undefined && isSameBot(seen.botUrl, botUrl);
 }
 
 const printStays = (state: WebhookState, manager: string): void =>

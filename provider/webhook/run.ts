@@ -17,7 +17,7 @@ import {
  * and which bot each state holds after its own step. Names decide nothing, because a program may move them: to another workspace,
  * or to another webhook. All of it is the knowledge of one provider process; the limits are in docs/resource.md.
  */
-interface Declared {
+export interface Declared {
   inputs: WebhookInputs;
   /** The API key in force: the argument or the default. */
   apiKey: string;

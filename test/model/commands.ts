@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { FaultRule } from "../../provider/emulator/index.js";
 import type { Kill } from "./engine.js";
 import { isOfOtherBot, isProven, judge } from "./promises.js";
-import { SECRETS, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
+import { SECRETS, SLOW, WORKSPACES, type Declaration, type World, type WorkspaceName } from "./world.js";
 
 /** One step of a sequence. The world is the model too: it knows what is declared, and what was done to the service. */
 export type Command = AsyncCommand<World, World>;
@@ -19,9 +19,11 @@ function command(
 const show = (choice: object): string => (Object.keys(choice).length === 0 ? "" : JSON.stringify(choice));
 
 interface UpChoice {
-  replace?: WorkspaceName;
+  replace?: readonly WorkspaceName[];
   refresh?: boolean;
   checksFirst?: boolean;
+  /** Not where the run is killed. */
+  isParallel?: boolean;
   kill?: Kill;
 }
 
@@ -29,12 +31,12 @@ export const up = (choice: UpChoice = {}): Command =>
   command(
     `up(${show(choice)})`,
     async (world) => {
-      const { replace: target, ...options } = choice;
-      const replace = target ? [world.program.get(target)?.name ?? ""] : [];
+      const { replace: targets = [], ...options } = choice;
+      const replace = targets.map((target) => world.program.get(target)?.name ?? "");
       const work = () => world.engine.up(world.goals(), { ...options, replace, config: world.config() });
       judge(world, await world.run("up", work, choice));
     },
-    ({ program }) => choice.replace === undefined || program.has(choice.replace),
+    ({ program }) => choice.replace?.every((target) => program.has(target)) ?? true,
   );
 
 export const preview = (): Command =>
@@ -61,12 +63,18 @@ const isDeclared =
   ({ program }: World): boolean =>
     program.has(workspace);
 
+/** A program gives a name once, and an alias is a name. */
+const isFree = ({ program }: World, name: string, except?: WorkspaceName): boolean =>
+  [...program].every(
+    ([workspace, declared]) => workspace === except || ![declared.name, ...declared.aliases].includes(name),
+  );
+
 export const declare = (workspace: WorkspaceName, name: string): Command =>
   command(
     `declare(${workspace}, ${name})`,
     ({ program }) =>
       void program.set(workspace, { name, aliases: [], url: 0, key: 0, isMoved: false, onExisting: "fail" }),
-    ({ program }) => !program.has(workspace),
+    (world) => !world.program.has(workspace) && isFree(world, name),
   );
 
 export const drop = (workspace: WorkspaceName): Command =>
@@ -81,7 +89,23 @@ export const rename = (workspace: WorkspaceName, name: string, { alias = false }
       const old = alias && declared ? [declared.name, ...declared.aliases] : [];
       Object.assign(declared ?? {}, { name, aliases: old.filter((one) => one !== name) });
     },
-    ({ program }) => program.has(workspace) && program.get(workspace)?.name !== name,
+    (world) =>
+      world.program.has(workspace) &&
+      world.program.get(workspace)?.name !== name &&
+      isFree(world, name, workspace),
+  );
+
+/** The webhooks of the declared workspaces take each other's names, and no alias says so. */
+export const shiftNames = (): Command =>
+  command(
+    "shiftNames()",
+    ({ program }) => {
+      const declared = [...program.values()];
+      const names = declared.map(({ name }) => name);
+      for (const [index, one] of declared.entries())
+        Object.assign(one, { name: names.at(index - 1), aliases: [] });
+    },
+    ({ program }) => program.size > 1,
   );
 
 type Edit = Partial<Pick<Declaration, "url" | "key" | "isMoved" | "onExisting">>;
@@ -146,6 +170,7 @@ export const FAULTS = {
   // These make the change first.
   lost: "broken-json",
   "timed out": { delayMs: 3_600_000, afterChange: true },
+  slow: JSON.parse(SLOW) as { delayMs: number },
   "refused late": { status: 400, afterChange: true },
 } as const satisfies Record<string, FaultRule["fault"]>;
 
@@ -184,11 +209,23 @@ export async function expectRecovery(world: World): Promise<void> {
     if (registration && !world.isOurs(name, registration)) await play(world, [outside(name, "removed")]);
   }
   await play(world, [endpointIs("up"), takeKeyFrom("environment"), giveApiKey(), up(), refresh(), up()]);
-  if (!world.hasSucceeded) await play(world, [...WORKSPACES.flatMap((name) => wayOut(world, name)), up()]);
+  if (!world.hasSucceeded) {
+    const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
+    await play(world, [...ways, up({ replace: movedNames(world) })]);
+  }
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);
   expect(world.engine.state, "destroy succeeds").toEqual([]);
 }
+
+/** The workspaces whose name stands in the state for another one: only --replace moves a webhook. */
+const movedNames = (world: World): WorkspaceName[] =>
+  [...world.program].flatMap(([workspace, { name, aliases }]) => {
+    const old = [name, ...aliases]
+      .map((one) => world.engine.state.find((stored) => stored.name === one))
+      .find((stored) => stored !== undefined);
+    return old && world.workspaceAt(old.outputs["baseUrl"]) !== workspace ? [workspace] : [];
+  });
 
 /** What the text of a conflict says. */
 function wayOut(world: World, workspace: WorkspaceName): Command[] {

@@ -27,6 +27,8 @@ type Method = Exclude<keyof Provider, "configure">;
 export interface Failure {
   name: string;
   method: Method;
+  /** The address that the call was given. */
+  baseUrl: unknown;
   error: unknown;
 }
 
@@ -44,6 +46,8 @@ export interface UpOptions {
   refresh?: boolean;
   /** Every resource is checked before the first is touched; otherwise one resource after the other. The engine does both. */
   checksFirst?: boolean;
+  /** The steps of several resources run at once. */
+  isParallel?: boolean;
 }
 
 export interface Outcome {
@@ -131,19 +135,26 @@ export class Engine {
 
   async #registerAll(
     goals: readonly Goal[],
-    { replace = [], checksFirst }: Pick<UpOptions, "replace" | "checksFirst">,
+    { replace = [], checksFirst, isParallel }: Pick<UpOptions, "replace" | "checksFirst" | "isParallel">,
   ): Promise<boolean> {
     const steps: (() => Promise<void>)[] = [];
+    const running: Promise<unknown>[] = [];
+    const start = async (step: () => Promise<void>): Promise<void> => {
+      const run = this.#attempt(step);
+      if (isParallel) running.push(run);
+      else await run;
+    };
     for (const goal of goals) {
       await this.#attempt(async () => {
         const step = await this.#plan(goal, replace);
         if (checksFirst) steps.push(step);
-        else await step();
+        else await start(step);
       });
       // A failure ends the program; what is on its way already goes on.
       if (this.#failures.length > 0) break;
     }
-    for (const step of steps) await this.#attempt(step);
+    for (const step of steps) await start(step);
+    await Promise.all(running);
     return this.#failures.length === 0;
   }
 
@@ -209,16 +220,20 @@ export class Engine {
 
   /** Whether the work went through. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
-    const failuresBefore = this.#failures.length;
-    await work().catch((error: unknown) => {
-      if (!(error instanceof Failed)) throw error;
-    });
-    return this.#failures.length === failuresBefore;
+    return work().then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof Failed)) throw error;
+        return false;
+      },
+    );
   }
 
   async #check({ name, args }: Goal, old?: Stored): Promise<Values> {
     const { inputs, failures } = await this.#call(name, "check", old?.inputs ?? {}, { name, ...args });
-    this.#failures.push(...failures.map((error) => ({ name, method: "check" as const, error })));
+    this.#failures.push(
+      ...failures.map((error) => ({ name, method: "check" as const, baseUrl: args["baseUrl"], error })),
+    );
     if (failures.length > 0) throw new Failed();
     return inputs;
   }
@@ -232,7 +247,7 @@ export class Engine {
     try {
       return copy(await work(...copy(args)));
     } catch (error) {
-      this.#failures.push({ name, method, error });
+      this.#failures.push({ name, method, baseUrl: baseUrlOf(args), error });
       throw new Failed("", { cause: error });
     }
   }
@@ -245,7 +260,7 @@ export class Engine {
   ): Promise<{ id: string; outs: Values; hasInitErrors: boolean }> {
     this.#writes += 1;
     const killAt = this.#kill?.calls === this.#writes ? this.#kill.when : undefined;
-    if (killAt !== undefined) this.#killed = { name, method };
+    if (killAt !== undefined) this.#killed = { name, method, baseUrl: baseUrlOf(args) };
     if (killAt === "before") throw new Killed();
     const written = await this.#call(name, method, ...(args as Parameters<Provider["update"]>)).then(
       (result) => ({ id: "", outs: {}, ...result, hasInitErrors: false }),
@@ -259,5 +274,8 @@ export class Engine {
     return written;
   }
 }
+
+/** Inputs come last. */
+const baseUrlOf = (args: readonly unknown[]): unknown => (args.at(-1) as Values)["baseUrl"];
 
 const copy = <T>(value: T): T => (value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T));

@@ -18,7 +18,7 @@ const path = MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: t
 const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_REPLAY_PATH };
 
 const workspace = fc.constantFrom(...WORKSPACES);
-const named = workspace.chain((one) => fc.tuple(fc.constant(one), fc.constantFrom(...NAMES[one])));
+const named = fc.tuple(workspace, fc.constantFrom(...NAMES));
 const number = fc.nat(2);
 const kill = fc.record({ calls: fc.integer({ min: 1, max: 4 }), when: fc.constantFrom("before", "after") });
 const optional = { requiredKeys: [] };
@@ -42,7 +42,7 @@ const apiKeyStep = fc.constantFrom(
 );
 
 const operation = fc.constantFrom("get-webhook", "set-webhook", "set-webhook", "delete-webhook");
-const fault = fc.constantFrom("lost", "refused", "refused late");
+const fault = fc.constantFrom("lost", "refused", "refused late", "slow");
 const nth = fc.integer({ min: 1, max: 3 });
 
 const weigh = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
@@ -56,9 +56,13 @@ const faulty = fc.oneof(
   // Each takes a second.
   weigh(1, steps(step.fault, fc.tuple(workspace, operation, fc.constant("timed out"), nth))),
 );
-const upChoice = fc.record(
-  { replace: workspace, refresh: fc.boolean(), checksFirst: fc.boolean(), kill },
-  optional,
+const replace = fc.subarray([...WORKSPACES], { minLength: 1 });
+const upChoice = fc.oneof(
+  fc.record({ replace, refresh: fc.boolean(), checksFirst: fc.boolean(), kill }, optional),
+  fc.record(
+    { replace, checksFirst: fc.boolean(), isParallel: fc.constant(true) },
+    { requiredKeys: ["isParallel"] },
+  ),
 );
 const renaming = fc.tuple(named, fc.boolean()).map(([args, alias]) => step.rename(...args, { alias }));
 
@@ -70,6 +74,7 @@ const command = fc.oneof(
   weigh(2, steps(step.declare, named)),
   weigh(1, workspace.map(step.drop)),
   weigh(3, renaming),
+  weigh(2, fc.constant(step.shiftNames())),
   weigh(4, steps(step.edit, fc.tuple(workspace, edited))),
   weigh(4, apiKeyStep),
   weigh(3, steps(step.outside, fc.tuple(workspace, fc.constantFrom(...step.OUTSIDE)))),

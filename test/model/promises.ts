@@ -42,20 +42,17 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     return world.isOurs(seen.workspace, registration) && "ours is still registered";
   },
 
-  "a declared webhook is deleted by --replace only": (world, { command, workspace, isReplaced, writes }) =>
-    command === "up" &&
-    world.program.has(workspace) &&
-    !isReplaced &&
-    writes.some(({ action }) => action === "delete-webhook") &&
+  "a declared webhook is never deleted": (world, seen) =>
+    seen.command === "up" &&
+    world.program.has(seen.workspace) &&
+    (seen.isCheckedFirst || !isNameGone(world, seen)) &&
+    seen.writes.some(({ action }) => action === "delete-webhook") &&
     "it was deleted",
 
-  "a refused set-webhook takes nothing away": (
-    world,
-    { command, workspace, isReplaced, before, after, strikes },
-  ) => {
+  "a refused set-webhook takes nothing away": (world, { command, workspace, before, after, strikes }) => {
     const { registration, stored } = before;
     const isInState = stored.some(({ outputs }) => outputs["webhookUrl"] === registration?.webhook_url);
-    const mayGo = command !== "up" || isReplaced || !world.program.has(workspace);
+    const mayGo = command !== "up" || !world.program.has(workspace);
     return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
   },
 
@@ -104,6 +101,13 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
       .map(({ name, method, error }) => `${method} of ${name}: ${codeOf(error)} ${textsOf(error).join("; ")}`)
       .join("\n"),
 };
+
+/** Whether a resource of the workspace is now that of another one: its delete may come before the program declares this one. */
+const isNameGone = ({ program }: World, { workspace, before: { stored } }: Seen): boolean =>
+  [...program].some(
+    ([other, { name, aliases }]) =>
+      other !== workspace && stored.some((one) => [name, ...aliases].includes(one.name)),
+  );
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
@@ -160,6 +164,10 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const declared = world.program.get(seen.workspace);
   const { isUnseen, isUnrecorded } = world.known[seen.workspace];
   const isCreate = failure.method === "create";
+  // The name was that of another workspace's webhook.
+  const formerNames = [failure.name, ...(declared?.aliases ?? [])];
+  if (failure.method === "update" && seen.elsewhere.some(({ name }) => formerNames.includes(name)))
+    return true;
   const isOther = stored.some((one) => one.name === failure.name && isOfOtherBot(world, seen.workspace, one));
   if (isAtOtherBot(world, seen) || (registration && isOther)) return true;
   if (!registration) return !isCreate && !isProven(world, seen.workspace);
@@ -228,6 +236,10 @@ function learn(world: World, seen: Seen): void {
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
   known.isUnrecorded ||= killed !== undefined || (hasFailed("create") && isUnknown);
+  // A run that was cut off removed the webhook of two states, and the second one is still there.
+  const isRemoved = seen.writes.some(({ action }) => action === "delete-webhook") && !after.registration;
   known.isUnseen ||=
-    (killed !== undefined && killed.method !== "create") || (hasFailed("delete") && isLost("get-webhook"));
+    (isRemoved && after.stored.length > 0) ||
+    (killed !== undefined && killed.method !== "create") ||
+    (hasFailed("delete") && isLost("get-webhook"));
 }

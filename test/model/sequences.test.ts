@@ -11,7 +11,7 @@ beforeEach(async () => void (world = await World.open(startProvider)));
 afterEach(() => world.close());
 
 const up = step.up();
-const replace = step.up({ replace: "acme" });
+const replace = step.up({ replace: ["acme"] });
 const refreshingUp = step.up({ refresh: true });
 const destroy = step.destroy();
 const alias = step.rename("acme", "beta", { alias: true });

@@ -12,17 +12,11 @@ import { toNodeListener } from "../../provider/responder/node.js";
 import { Engine, type Goal, type Outcome, type Stored } from "./engine.js";
 import type { Provider } from "./provider-process.js";
 
-/** The workspaces, and the names that a program may give to the webhook of each. */
-export const NAMES = {
-  acme: ["alpha", "beta", "gamma"],
-  globex: ["delta", "epsilon", "zeta"],
-  initech: ["eta", "theta", "iota"],
-} as const;
-export type WorkspaceName = keyof typeof NAMES;
-export const WORKSPACES = Object.keys(NAMES) as WorkspaceName[];
+export const WORKSPACES = ["acme", "globex", "initech"] as const;
+export type WorkspaceName = (typeof WORKSPACES)[number];
 
-const isNameOf = (workspace: WorkspaceName, name: string): boolean =>
-  (NAMES[workspace] as readonly string[]).includes(name);
+/** The names that a program may give to the webhook of any workspace: they move. */
+export const NAMES = ["alpha", "beta", "gamma", "delta", "epsilon"];
 
 /** Secrets by number, with characters that every encoding writes in another way. Masks show the last two: each is another. */
 export const SECRETS = {
@@ -32,6 +26,9 @@ export const SECRETS = {
 };
 /** How many keys the endpoint accepts. */
 const KEYS = 3;
+
+/** What makes a call slow, and no failure. As a request is recorded with it. */
+export const SLOW = JSON.stringify({ delayMs: 40 });
 
 type Registration = NonNullable<Workspace["registration"]>;
 /** What set-webhook sets. */
@@ -71,10 +68,14 @@ export interface Seen {
   ok: boolean;
   isRefreshing: boolean;
   isReplaced: boolean;
+  /** The provider has seen the whole program before it wrote. */
+  isCheckedFirst: boolean;
   failures: Outcome["failures"];
   killed: Outcome["killed"];
   before: Standing;
   after: Standing;
+  /** The resources that the state had at other workspaces. */
+  elsewhere: readonly Stored[];
   requests: readonly RecordedRequest[];
   /** The calls that write. */
   writes: readonly RecordedRequest[];
@@ -137,8 +138,16 @@ export class World {
     return this.emulator.workspace(this.program.get(name)?.isMoved ? `${name}-moved` : name).baseUrl;
   }
 
+  /** The workspace that a base URL addresses. Without one it is that of acme, whose base URL comes from the environment. */
+  workspaceAt(baseUrl: unknown): WorkspaceName {
+    const isAt = (name: string): boolean => this.emulator.workspace(name).baseUrl === baseUrl;
+    return WORKSPACES.find((name) => isAt(name) || isAt(`${name}-moved`)) ?? "acme";
+  }
+
   stand(workspace: WorkspaceName): Standing {
-    const stored = this.engine.state.filter(({ name }) => isNameOf(workspace, name));
+    const stored = this.engine.state.filter(
+      ({ outputs }) => this.workspaceAt(outputs["baseUrl"]) === workspace,
+    );
     return {
       registration: this.emulator.workspace(workspace).registration,
       stored: structuredClone(stored),
@@ -181,9 +190,15 @@ export class World {
   async run(
     command: Seen["command"],
     work: () => Promise<Outcome>,
-    { replace, refresh = false }: { replace?: WorkspaceName; refresh?: boolean } = {},
+    {
+      replace = [],
+      refresh = false,
+      checksFirst = false,
+    }: { replace?: readonly WorkspaceName[]; refresh?: boolean; checksFirst?: boolean } = {},
   ): Promise<{ seen: Seen[]; printed: string[] }> {
     const before = WORKSPACES.map((workspace) => this.stand(workspace));
+    const isAt = (workspace: WorkspaceName) => (failure: { baseUrl: unknown }) =>
+      this.workspaceAt(failure.baseUrl) === workspace;
     const requestCount = this.emulator.requests.length;
     const handshakeCounts = WORKSPACES.map((name) => this.emulator.workspace(name).handshakes.length);
     const printed: string[] = [];
@@ -205,15 +220,17 @@ export class World {
         workspace,
         ok,
         isRefreshing: command === "refresh" || refresh,
-        isReplaced: replace === workspace,
-        failures: outcome.failures.filter(({ name }) => isNameOf(workspace, name)),
-        killed: killed && isNameOf(workspace, killed.name) ? killed : undefined,
+        isReplaced: replace.includes(workspace),
+        isCheckedFirst: checksFirst,
+        failures: outcome.failures.filter(isAt(workspace)),
+        killed: killed && isAt(workspace)(killed) ? killed : undefined,
         before: before[index] ?? this.stand(workspace),
+        elsewhere: before.filter((_, other) => other !== index).flatMap(({ stored }) => stored),
         after: this.stand(workspace),
         requests,
         writes: requests.filter(({ action }) => action !== "get-webhook"),
         strikes:
-          requests.filter(({ fault }) => fault !== undefined).length +
+          requests.filter(({ fault }) => fault !== undefined && fault !== SLOW).length +
           handshakes.filter(({ verdict }) => verdict !== "passed").length,
       };
     });

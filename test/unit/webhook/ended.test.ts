@@ -82,7 +82,7 @@ describe("an operation that is ended", () => {
     const { state: left } = await unfinishedBy(end(work, slow(started, "set-webhook", written)));
     expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
     expect(actions()).toEqual(["get-webhook", "set-webhook"]);
-    expect(acme.registration?.webhook_url).toBe(url);
+    await expect.poll(() => acme.registration?.webhook_url).toBe(url);
     startRun();
     await remove(left);
     expect(acme.registration).toBeUndefined();
