@@ -213,6 +213,8 @@ export async function expectRecovery(world: World): Promise<void> {
     const ways = WORKSPACES.flatMap((name) => wayOut(world, name));
     await play(world, [...ways, up({ replace: movedNames(world) })]);
   }
+  // A webhook that was removed with one of two states shows no bot at its second address.
+  if (!world.hasSucceeded) await play(world, [up({ replace: [...world.program.keys()] })]);
   expect(world.hasSucceeded, "up succeeds").toBe(true);
   await play(world, [up(), destroy()]);
   expect(world.engine.state, "destroy succeeds").toEqual([]);

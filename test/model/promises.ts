@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { findSecrets } from "../support/secrets.js";
 import type { Failure, Stored } from "./engine.js";
-import { SECRETS, isSame, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
+import { SECRETS, isSame, isSpoilt, type Pair, type Seen, type World, type WorkspaceName } from "./world.js";
 
 /** What the documentation promises of each workspace. A text says how a command has broken it. */
 const PROMISES: Record<string, (world: World, seen: Seen) => string | false | undefined> = {
@@ -43,16 +43,15 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
   },
 
   "a declared webhook is never deleted": (world, seen) =>
-    seen.command === "up" &&
-    world.program.has(seen.workspace) &&
-    (seen.isCheckedFirst || !isNameGone(world, seen)) &&
+    !mayBeRemoved(world, seen) &&
     seen.writes.some(({ action }) => action === "delete-webhook") &&
     "it was deleted",
 
-  "a refused set-webhook takes nothing away": (world, { command, workspace, before, after, strikes }) => {
+  "a refused set-webhook takes nothing away": (world, seen) => {
+    const { before, after, strikes } = seen;
     const { registration, stored } = before;
     const isInState = stored.some(({ outputs }) => outputs["webhookUrl"] === registration?.webhook_url);
-    const mayGo = command !== "up" || !world.program.has(workspace);
+    const mayGo = mayBeRemoved(world, seen);
     return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
   },
 
@@ -102,12 +101,21 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
       .join("\n"),
 };
 
-/** Whether a resource of the workspace is now that of another one: its delete may come before the program declares this one. */
-const isNameGone = ({ program }: World, { workspace, before: { stored } }: Seen): boolean =>
-  [...program].some(
+/**
+ * Whether a command may remove a webhook: the program declares it no longer, or the name of its state now stands for another
+ * workspace, and the delete comes before the program declares this one.
+ */
+function mayBeRemoved(
+  { program }: World,
+  { command, workspace, isCheckedFirst, before: { stored } }: Seen,
+): boolean {
+  if (command !== "up" || !program.has(workspace)) return true;
+  const isNameGone = [...program].some(
     ([other, { name, aliases }]) =>
       other !== workspace && stored.some((one) => [name, ...aliases].includes(one.name)),
   );
+  return isNameGone && !isCheckedFirst;
+}
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
 
@@ -135,12 +143,18 @@ function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   const { id } = failure.error as { id?: string };
   const code = codeOf(failure.error);
   if (failure.method === "check" || (code === "" && id === undefined)) return false;
-  if (seen.strikes > 0) return true;
+  if (seen.strikes > 0 || isMove(world, seen, failure)) return true;
   const keys = keysOf(world, seen, failure);
   if (code === "handshake_failed") return !world.endpoint.isUp;
   if (code === "unauthorized") return !keys.includes(SECRETS.apiKey(world.serviceKey));
   if (code === "invalid_config") return keys.every((key) => key === undefined);
   return code === "conflict" && isConflict(world, seen, failure);
+}
+
+/** Whether an update would move a webhook from another workspace to this one: only --replace does. */
+function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, name }: Failure): boolean {
+  const names = [name, ...(program.get(workspace)?.aliases ?? [])];
+  return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
@@ -151,7 +165,8 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   // The old name of a webhook that lives on needs no key: nothing is deleted.
   const old = before.stored.find(({ name }) => name === failure.name);
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
-  const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot;
+  const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
+  const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot && isDropped;
   if (usesProgram(failure) || isRenamed) return [given];
   const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
@@ -164,10 +179,6 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const declared = world.program.get(seen.workspace);
   const { isUnseen, isUnrecorded } = world.known[seen.workspace];
   const isCreate = failure.method === "create";
-  // The name was that of another workspace's webhook.
-  const formerNames = [failure.name, ...(declared?.aliases ?? [])];
-  if (failure.method === "update" && seen.elsewhere.some(({ name }) => formerNames.includes(name)))
-    return true;
   const isOther = stored.some((one) => one.name === failure.name && isOfOtherBot(world, seen.workspace, one));
   if (isAtOtherBot(world, seen) || (registration && isOther)) return true;
   if (!registration) return !isCreate && !isProven(world, seen.workspace);
@@ -232,7 +243,7 @@ function learn(world: World, seen: Seen): void {
     known.reached = { baseUrl: world.baseUrlOf(workspace), apiKey: SECRETS.apiKey(world.givenKey) };
   }
   const isLost = (action: string): boolean =>
-    requests.some((request) => request.action === action && request.fault !== undefined);
+    requests.some((request) => request.action === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
   known.isUnrecorded ||= killed !== undefined || (hasFailed("create") && isUnknown);

@@ -26,6 +26,10 @@ const another = step.declare("globex", "delta");
 const expectKept = (...commands: step.Command[]): Promise<void> =>
   step.play(world, [step.declare("acme", "alpha"), up, ...commands]);
 
+const swap = [another, up, step.shiftNames()];
+const slow = (workspace: "acme" | "globex") => step.fault(workspace, "delete-webhook", "slow");
+const replaceBoth = (choice: object) => step.up({ replace: ["acme", "globex"], ...choice });
+
 /** What went wrong once. Each begins with a webhook "alpha" that is registered. */
 test.each<[string, ...step.Command[]]>([
   ["a rename with an alias, and --replace in the next run", alias, up, move, replace, destroy],
@@ -69,5 +73,43 @@ test.each<[string, ...step.Command[]]>([
   ["--replace, the answer of its delete lost", step.fault("acme", "delete-webhook", "lost"), replace, up],
   ["--replace, that of its delete timed out", step.fault("acme", "delete-webhook", "timed out"), replace, up],
   ["a rename, and the API key of an argument", step.rename("acme", "beta"), step.takeKeyFrom("argument"), up],
+  ["swapped names, replaced one after the other", ...swap, replaceBoth({}), up],
+  ["swapped names, replaced at once", ...swap, slow("globex"), replaceBoth({ isParallel: true }), up],
+  [
+    "swapped names, checked first and replaced at once",
+    ...swap,
+    slow("globex"),
+    slow("acme"),
+    replaceBoth({ isParallel: true, checksFirst: true }),
+    up,
+  ],
+  [
+    "a removed webhook whose workspace another name takes, while its own goes elsewhere",
+    step.outside("acme", "removed"),
+    step.rename("acme", "beta"),
+    step.declare("globex", "alpha"),
+    step.up({ checksFirst: true }),
+    step.up({ replace: ["globex"] }),
+    up,
+    destroy,
+  ],
+  [
+    "a replacement whose create fails, then a dropped webhook of its former workspace",
+    step.fault("acme", "get-webhook", "refused", 2),
+    replace,
+    step.drop("acme"),
+    step.declare("globex", "alpha"),
+    up,
+    step.up({ replace: ["globex"] }),
+    destroy,
+  ],
+  [
+    "a replacement that is killed before its create, with a new URL",
+    move,
+    step.up({ replace: ["acme"], kill: { calls: 2, when: "before" } }),
+    up,
+    up,
+    destroy,
+  ],
   ["a refresh whose answer is not JSON", step.fault("acme", "get-webhook", "lost"), step.refresh()],
 ])("every promise is kept by %s", (_, ...commands) => expectKept(...commands));

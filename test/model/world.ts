@@ -30,6 +30,9 @@ const KEYS = 3;
 /** What makes a call slow, and no failure. As a request is recorded with it. */
 export const SLOW = JSON.stringify({ delayMs: 40 });
 
+/** Whether a call had a fault that a slow one is not. */
+export const isSpoilt = ({ fault }: RecordedRequest): boolean => fault !== "" && fault !== SLOW;
+
 type Registration = NonNullable<Workspace["registration"]>;
 /** What set-webhook sets. */
 export type Pair = Pick<Registration, "webhook_url" | "webhook_verification_key">;
@@ -230,8 +233,7 @@ export class World {
         requests,
         writes: requests.filter(({ action }) => action !== "get-webhook"),
         strikes:
-          requests.filter(({ fault }) => fault !== undefined && fault !== SLOW).length +
-          handshakes.filter(({ verdict }) => verdict !== "passed").length,
+          requests.filter(isSpoilt).length + handshakes.filter(({ verdict }) => verdict !== "passed").length,
       };
     });
     return { seen, printed };
