@@ -174,25 +174,26 @@ describe("between the dynamic provider and the plugin, from a state of version 0
     await expectKeys();
   });
 
-  test("without aliases, under another name and with another provider, no live webhook is deleted, whatever adopts it", async () => {
+  test("between explicit providers, and under another name with an alias, no webhook is written or deleted", async () => {
     const before = scene.emulator.requests.length;
     const globex = argsOf(scene, { workspace: "globex" });
     const acme = without(webhook, OF_CLASS);
     const onPlugin =
-      (providerName: string, name: string): PulumiFn =>
+      (providerName: string, name: string, aliases: Alias[]): PulumiFn =>
       async () => {
         const provider = new PluginProvider(providerName, { apiKey: API_KEY });
         const webhooks = [
-          new PluginWebhook(name, acme, { provider }),
+          new PluginWebhook(name, acme, { provider, aliases }),
           new PluginWebhook("globex", globex, { provider }),
         ];
         return { bot_urls: webhooks.map(({ botUrl }) => botUrl) };
       };
-    const onDynamic: PulumiFn = async () => {
-      const webhooks = [new ApiChatWebhook("acme", acme as never), new ApiChatWebhook("globex", globex)];
-      return { bot_urls: webhooks.map(({ botUrl }) => botUrl) };
-    };
-    for (const next of [onPlugin("first", "acme-renamed"), onPlugin("second", "acme"), onDynamic]) {
+    const programs = [
+      onPlugin("first", "acme", []),
+      onPlugin("second", "acme", []),
+      onPlugin("third", "acme-renamed", [{ name: "acme" }]),
+    ];
+    for (const next of programs) {
       stack.run(next);
       await stack.up();
       expect(registeredWorkspaces(scene)).toEqual(["acme", "globex"]);

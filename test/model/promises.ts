@@ -167,7 +167,8 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
   const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot && isDropped;
-  if (usesProgram(failure) || isRenamed) return [given];
+  // Before a replaced webhook is removed, the program's key shows whether it still reaches the same bot.
+  if (usesProgram(failure) || isRenamed || isReplaced) return [given];
   const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
   return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];

@@ -102,6 +102,9 @@ describe("the lifecycle", () => {
     expect(updated).toMatchObject({ ...moved, botUrl: acme.botUrl, stateVersion: 1 });
     expect(acme.registration?.webhook_url).toBe(`${endpoint.url}/moved`);
 
+    // What the program declares is not removed; a destroy declares nothing.
+    await startProcess();
+    await provider.configure({ "apichat:apiKey": API_KEY });
     await provider.delete(id, updated);
     expect(acme.registration).toBeUndefined();
     // The resource is gone.
@@ -215,6 +218,8 @@ describe("many calls at once", () => {
       });
     }
     expect(emulator.requests.filter(({ action }) => action === "set-webhook")).toHaveLength(50);
+    await startProcess();
+    await provider.configure({ "apichat:apiKey": API_KEY });
     await Promise.all(created.map(({ id, outs }) => provider.delete(id, outs)));
     for (const name of names) expect(emulator.workspace(name).registration).toBeUndefined();
   });
