@@ -26,7 +26,6 @@ export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 export function toNodeListener(responder: Pick<Responder, "answer">): NodeListener {
   return (req, res) => {
     if (ending.has(req.socket)) return;
-    if (res.getHeader("connection") === "close") ending.add(req.socket);
     void answerRequest(responder, req, res);
   };
 }
@@ -125,6 +124,7 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   if (res.destroyed) return;
   const length = { "content-length": Buffer.byteLength(body) };
   if (req.complete || !hasBody(req)) {
+    if (headers["connection"] === "close") ending.add(req.socket);
     res.writeHead(status, { ...headers, ...length });
     // Even an empty one would be a second write.
     if (body === "") res.end();

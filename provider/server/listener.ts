@@ -1,7 +1,8 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Server as NetServer, type AddressInfo } from "node:net";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
+import { Connections } from "./connections.js";
 
 /** Where to listen; port 0 is any that is free. */
 export interface Address {
@@ -12,8 +13,9 @@ export interface Address {
 /** An HTTP server that listens. */
 export interface Listener extends Address {
   /**
-   * Takes no new connection, answers what is in progress, and ends. What is not through after five seconds is cut off.
-   * Calling it again waits for the same end.
+   * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a request
+   * that is already on its way still gets its response. Cuts off what has not finished after five seconds. Calling it
+   * again waits for the same end.
    */
   close(): Promise<void>;
 }
@@ -26,9 +28,11 @@ export interface ListenerLimits {
   requestMs: number;
   /** How often both are looked after. */
   checkEveryMs: number;
+  /** How long idle connections stay open after `close`. */
+  lingerMs: number;
   /** What is in progress at the end. */
   drainMs: number;
-  /** One more is closed without an answer. */
+  /** How many connections may be open: see {@link Connections}. */
   connections: number;
 }
 
@@ -40,6 +44,8 @@ const LIMITS: ListenerLimits = {
   headMs: 10_000,
   requestMs: 20_000,
   checkEveryMs: 1_000,
+  // Longer than a request takes to cross the world on an open connection.
+  lingerMs: 500,
   drainMs: 5_000,
   connections: 2_000,
 };
@@ -58,11 +64,15 @@ export async function listen(
   limits: ListenerLimits = LIMITS,
 ): Promise<Listener> {
   let isClosing = false;
+  const connections = new Connections(limits.connections);
   const server = createServer(toServerOptions(limits), (req, res) => {
+    // Its response would follow the last one, so it is not processed (RFC 9112, 9.6): its sender sends it again.
+    if (connections.isEnding(req.socket)) return;
+    connections.noteRequest(res);
     if (isClosing) res.setHeader("connection", "close");
     listener(req, res);
   });
-  server.maxConnections = limits.connections;
+  server.on("connection", (socket) => connections.accept(socket));
   await bind(server, address);
   let closed: Promise<void> | undefined;
   return {
@@ -70,7 +80,8 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     close: () => {
       isClosing = true;
-      return (closed ??= drain(server, limits.drainMs));
+      connections.endAfterResponses();
+      return (closed ??= drain(server, limits));
     },
   };
 }
@@ -92,14 +103,19 @@ async function bind(server: Server, { host, port }: Address): Promise<void> {
   });
 }
 
-async function drain(server: Server, limitMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // An answer that was begun before has told its client that the connection stays.
-  const idle = setInterval(() => server.closeIdleConnections(), LOOK_EVERY_MS);
-  const limit = setTimeout(() => server.closeAllConnections(), limitMs);
+async function drain(server: Server, { lingerMs, drainMs }: ListenerLimits): Promise<void> {
+  // Not the HTTP server's own close, which at once closes idle connections on which a request may be on its way.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const idleFromMs = performance.now() + lingerMs;
+  const idle = setInterval(() => {
+    if (performance.now() >= idleFromMs) server.closeIdleConnections();
+  }, LOOK_EVERY_MS);
+  const limit = setTimeout(() => server.closeAllConnections(), drainMs);
   await closed;
   clearInterval(idle);
   clearTimeout(limit);
+  // Ends the check of the time limits.
+  server.close();
 }
 
 /** Why an address cannot be had, and how to fix it. */

@@ -63,7 +63,7 @@ export class Routes implements Pick<Responder, "answer"> {
     const place = this.#places.get(path);
     const answer = place === undefined ? NOT_FOUND : await place.responder.answer(request);
     if (answer.status >= 400) this.#logRefusal(answer, path, place?.workspace);
-    return answer;
+    return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
   #createResponder(
@@ -116,6 +116,9 @@ export class Routes implements Pick<Responder, "answer"> {
   }
 }
 
+/** A sender whose request is rejected holds no connection. One that is told to come again (503) keeps its own. */
+const isRejection = ({ status }: Answer): boolean => status >= 400 && status < 500;
+
 /** What is kept of a `conv_id`. Longer ones that begin alike wait for each other, which harms nothing. */
 const CONVERSATION_CHARACTERS = 100;
 
@@ -129,6 +132,7 @@ function conversationOf(message: unknown): string | undefined {
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
 const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path takes GET and HEAD only", {
   allow: "GET, HEAD",
+  connection: "close",
 });
 const HEALTHY: Answer = {
   status: 200,

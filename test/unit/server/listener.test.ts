@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { request, Agent, type IncomingMessage, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import type { Answer } from "../../../provider/responder/index.js";
@@ -11,7 +11,14 @@ import { afterTests, startTcpServer } from "../../support/http.js";
 const LOOPBACK = { host: "127.0.0.1", port: 0 };
 
 /** Shorter than those of a real responder. */
-const LIMITS = { headMs: 600, requestMs: 1_500, checkEveryMs: 50, drainMs: 500, connections: 3 };
+const LIMITS = {
+  headMs: 600,
+  requestMs: 1_500,
+  checkEveryMs: 50,
+  lingerMs: 200,
+  drainMs: 700,
+  connections: 3,
+};
 
 async function start(handle: (req: IncomingMessage, res: ServerResponse) => void): Promise<Listener> {
   const listener = await listen(LOOPBACK, handle, LIMITS);
@@ -52,14 +59,36 @@ describe("a listener", () => {
     }
   });
 
-  it("takes only so many connections at once", async () => {
-    const { port } = await start((_req, res) => void res.end("here"));
-    const sockets = Array.from({ length: LIMITS.connections }, () => connect(port, "127.0.0.1"));
-    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  it("at the limit closes the connection that is idle longest, and answers the new one", async () => {
+    const { port } = await start((req, res) => void answerBody(req, res));
+    const kept = await connectAll(port);
+    // A response makes the first one the last to go.
+    kept[0]?.write(head("/used", "content-length: 0\r\n"));
+    if (kept[0]) await once(kept[0], "data");
+    expect(await get(port)).toBe("/ ");
+    await vi.waitFor(() => expect(kept.map(({ closed }) => closed)).toEqual([false, true, false]));
+  });
+
+  it("at the limit closes a connection whose body does not come, if none is idle", async () => {
+    const { port } = await start((req, res) => void answerBody(req, res).catch(() => undefined));
+    const slow = await connectAll(port);
+    for (const socket of slow) socket.write(head("/slow", "expect: 100-continue\r\ncontent-length: 5\r\n"));
+    await Promise.all(slow.map((socket) => once(socket, "data")));
+    expect(await get(port)).toBe("/ ");
+    await vi.waitFor(() => expect(slow.map(({ closed }) => closed)).toEqual([true, false, false]));
+  });
+
+  it("at the limit takes no connection away from a request that is being answered", async () => {
+    const begun: ServerResponse[] = [];
+    const { port } = await start((req, res) => (req.url === "/" ? res.end("here") : begun.push(res)));
+    const answers = Array.from({ length: LIMITS.connections }, () =>
+      exchange(port, head("/slow", "connection: close\r\ncontent-length: 0\r\n")),
+    );
+    await vi.waitFor(() => expect(begun).toHaveLength(LIMITS.connections));
     await expect(get(port)).rejects.toMatchObject({ code: "ECONNRESET" });
-    sockets.pop()?.destroy();
+    for (const res of begun) res.end("answered");
+    for (const answer of answers) expect(await answer).toMatch(/^HTTP\/1.1 200 OK.*answered$/s);
     await vi.waitFor(async () => expect(await get(port)).toBe("here"));
-    for (const socket of sockets) socket.destroy();
   });
 
   it("ends senders that are slow with the head or the body", async () => {
@@ -75,6 +104,18 @@ describe("a listener", () => {
     expect(slowHead.tookMs).toBeLessThan(slowBody.tookMs);
   });
 });
+
+/** As many connections as there may be, open on both sides in this order. */
+async function connectAll(port: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let number = 0; number < LIMITS.connections; number++) {
+    const socket = connect(port, "127.0.0.1").resume();
+    socket.on("error", () => undefined);
+    sockets.push(socket);
+    await once(socket, "connect");
+  }
+  return sockets;
+}
 
 /** Sends a beginning and then a byte now and then, until the server ends the connection. Nothing at all if it is empty. */
 async function drip(port: number, beginning: string): Promise<{ answer: string; tookMs: number }> {
@@ -106,22 +147,63 @@ describe("a graceful close", () => {
     agent.destroy();
   });
 
+  it("answers requests that are on their way on open connections, and ends each connection with its response", async () => {
+    const listener = await start((req, res) => void setTimeout(() => res.end(req.url), 5));
+    let closed: Promise<void> | undefined;
+    /** Sends one request after the other, until a response says that it is the last one. */
+    const send = async (): Promise<string> => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (let sent = 0; ; sent++) {
+        const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+          request({ port: listener.port, host: "127.0.0.1", agent }, resolve).on("error", reject).end(),
+        );
+        answer.resume();
+        await once(answer, "end");
+        if (answer.headers.connection === "close") return "told";
+        if (sent >= 5) closed ??= listener.close();
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
+      }
+    };
+    expect(await Promise.all(Array.from({ length: LIMITS.connections }, send))).toEqual(
+      Array(LIMITS.connections).fill("told"),
+    );
+    await closed;
+  });
+
+  it("closes connections that stay idle", async () => {
+    const listener = await start((_req, res) => res.end());
+    const socket = connect(listener.port, "127.0.0.1");
+    socket.write(head("/", "content-length: 0\r\n"));
+    await once(socket, "data");
+    const startedMs = performance.now();
+    await listener.close();
+    const tookMs = performance.now() - startedMs;
+    expect(tookMs).toBeGreaterThan(LIMITS.lingerMs - 50);
+    expect(tookMs).toBeLessThan(LIMITS.drainMs);
+  });
+
   it("processes nothing behind the last answer on an open connection", async () => {
     const seen: string[] = [];
-    const began = Promise.withResolvers<() => void>();
+    const first = Promise.withResolvers<void>();
+    let received: Socket | undefined;
     const answer = async ({ url }: { url: string }): Promise<Answer> => {
       seen.push(url);
-      if (url === "/1") await new Promise<void>((resolve) => began.resolve(resolve));
+      await first.promise;
       return { status: 200, headers: {}, body: url };
     };
-    const listener = await start(toNodeListener({ answer }));
+    const answerThem = toNodeListener({ answer });
+    const listener = await start((req, res) => {
+      received = req.socket;
+      answerThem(req, res);
+    });
+    const parts = ["/1", "/2", "/3"].map((path) => head(path, "content-length: 0\r\n"));
     const socket = connect(listener.port, "127.0.0.1");
-    socket.write(head("/1", "content-length: 0\r\n"));
-    const endFirst = await began.promise;
+    socket.write(parts.slice(0, 2).join(""));
+    await vi.waitFor(() => expect(seen).toEqual(["/1", "/2"]));
     const closed = listener.close();
-    socket.write(head("/2", "content-length: 0\r\n") + head("/3", "content-length: 0\r\n"));
-    await vi.waitFor(() => expect(seen).toContain("/2"));
-    endFirst();
+    socket.write(parts[2] ?? "");
+    await vi.waitFor(() => expect(received?.bytesRead).toBe(parts.join("").length));
+    first.resolve();
     expect(await text(socket)).toMatch(/\/1.*connection: close.*\/2$/is);
     await closed;
     expect(seen).toEqual(["/1", "/2"]);
@@ -136,6 +218,6 @@ describe("a graceful close", () => {
     const startedMs = Date.now();
     await listener.close();
     await ended;
-    expect(Date.now() - startedMs).toBeGreaterThan(450);
+    expect(Date.now() - startedMs).toBeGreaterThan(LIMITS.drainMs - 50);
   });
 });

@@ -124,6 +124,24 @@ describe("the routes of a responder", () => {
     expect((await send(long)).status).toBe(413);
   });
 
+  it("end the connection of a sender whose request is rejected, and of no other", async () => {
+    const { send } = setUp();
+    const rejected = [
+      await delivery("/acme", { verificationKey: "wrong" }),
+      await delivery("/other"),
+      new Request("http://localhost/acme"),
+      new Request("http://localhost/healthz", { method: "POST" }),
+    ];
+    for (const request of rejected)
+      expect((await send(request)).headers).toMatchObject({ connection: "close" });
+    const { send: sendToFull } = setUp({ failure: new Error("database or disk is full") });
+    const kept = [await send(await delivery("/acme")), await sendToFull(await delivery("/acme"))];
+    expect(kept.map(({ status, headers }) => [status, headers["connection"]])).toEqual([
+      [200, undefined],
+      [503, undefined],
+    ]);
+  });
+
   it("check the store for the health path, at most every two seconds, and say in the log what is wrong", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
