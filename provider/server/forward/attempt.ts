@@ -22,17 +22,20 @@ export interface AttemptOptions extends ForwardRequestOptions {
  * Forwards a delivery once, and notes in the spool what came of it. Resolves when that is committed, or when the signal has
  * fired: what is not noted then is forwarded again after the next start. Never rejects.
  */
-export async function attemptForward(delivery: ForwardableDelivery, options: AttemptOptions): Promise<void> {
+export async function attemptForward(
+  delivery: ForwardableDelivery,
+  options: AttemptOptions,
+): Promise<ForwardOutcome> {
   const outcome = await forwardRequest(delivery, options);
   // Its deletion may fail while the disk is full. Until then it counts as in progress: it is not sent a second time.
   for (;;) {
     try {
       await note(outcome, delivery, options);
-      return;
+      return outcome;
     } catch (error) {
       logSpoolFailure(options.log, error);
     }
-    if (options.signal.aborted) return;
+    if (options.signal.aborted) return outcome;
     await sleep(SPOOL_PAUSE_MS, options.signal).catch(() => undefined);
   }
 }
@@ -74,11 +77,15 @@ async function note(
  * What came of one attempt. `delivered`: answered with 2xx. `refused`: the target does not want this message, and would
  * not the next time. `failed`: it may work later. `abandoned`: the signal fired before an answer.
  */
-export type ForwardOutcome =
+export type ForwardOutcome = (
   | { kind: "delivered" }
   | { kind: "refused"; failure: string }
   | { kind: "failed"; failure: string; retryAfterMs: number }
-  | { kind: "abandoned" };
+  | { kind: "abandoned" }
+) & {
+  /** The time was over before the end of the response. */
+  timedOut?: true;
+};
 
 export interface ForwardRequestOptions {
   url: URL;
@@ -107,9 +114,10 @@ export async function forwardRequest(
     );
   } catch (error) {
     const { head, failure, message } = error as PostError;
-    if (head !== undefined) return judgeAnswer(head);
+    const time = failure === "timeout" ? { timedOut: true as const } : {};
+    if (head !== undefined) return { ...judgeAnswer(head), ...time };
     if (failure === "aborted") return { kind: "abandoned" };
-    return { kind: "failed", failure: message, retryAfterMs: 0 };
+    return { kind: "failed", failure: message, retryAfterMs: 0, ...time };
   }
 }
 

@@ -13,7 +13,7 @@ export interface ForwarderOptions {
   attemptTimeoutMs?: number;
   /** Between the attempts of one delivery. Default 1 second to 5 minutes. */
   backOff?: BackOffRange;
-  /** How many deliveries are in progress at once. Default 32 a workspace and 256 in all. */
+  /** How many deliveries are in progress at once. Default 32 a workspace and 256 in all. One workspace never fills more than half. */
   limits?: { perWorkspace: number; total: number };
   /** How long `close` waits for what is in progress. Default 5 seconds. */
   closeTimeoutMs?: number;
@@ -45,6 +45,8 @@ interface Lane {
   /** When something of it is due, by the spool's clock; 0: as soon as possible. */
   dueMs: number;
   inProgress: Set<Head>;
+  /** Its last attempt timed out. */
+  isHanging: boolean;
 }
 
 /**
@@ -58,7 +60,7 @@ export class Forwarder {
   readonly #settings: typeof DEFAULTS;
   readonly #dispatcher: Dispatcher;
   readonly #lanes = new Map<string, Lane>();
-  readonly #attempts = new Set<Promise<void>>();
+  readonly #attempts = new Set<Promise<unknown>>();
   readonly #abandoning = new AbortController();
   readonly #startedMs: number;
   #maxAgeMs = 0;
@@ -134,7 +136,7 @@ export class Forwarder {
     }
     for (const [workspace, target] of urls) {
       if (!this.#lanes.has(workspace))
-        this.#lanes.set(workspace, { workspace, target, dueMs: 0, inProgress: new Set() });
+        this.#lanes.set(workspace, { workspace, target, dueMs: 0, inProgress: new Set(), isHanging: false });
     }
     return moved;
   }
@@ -152,7 +154,7 @@ export class Forwarder {
     this.#soon = undefined;
     const nowMs = this.#spool.queue.nowMs();
     try {
-      // Those with the fewest attempts in progress first, so that a target that hangs leaves room for the others.
+      // Those with the fewest attempts in progress first.
       const due = this.#lanesWithRoom().filter(({ dueMs }) => dueMs <= nowMs);
       for (const lane of due.toSorted((one, other) => one.inProgress.size - other.inProgress.size)) {
         this.#beginDueOf(lane, nowMs);
@@ -169,9 +171,16 @@ export class Forwarder {
     return [...this.#lanes.values()].filter((lane) => lane.target !== undefined && this.#roomOf(lane) > 0);
   }
 
-  #roomOf({ inProgress }: Lane): number {
+  /**
+   * How many attempts a workspace may begin. It leaves as many free as it has, so that a few targets that hang never take
+   * all of them. Once its last attempt has timed out it has one at a time, and all such workspaces share half of all
+   * attempts.
+   */
+  #roomOf({ inProgress, isHanging }: Lane): number {
     const { perWorkspace, total } = this.#settings.limits;
-    return Math.min(perWorkspace - inProgress.size, total - this.#attempts.size);
+    const free = total - this.#attempts.size;
+    const most = isHanging ? Math.min(1, free - Math.floor(total / 2)) : Math.min(perWorkspace, free);
+    return most - inProgress.size;
   }
 
   #beginDueOf(lane: Lane, nowMs: number): void {
@@ -198,11 +207,13 @@ export class Forwarder {
       backOff: this.#settings.backOff,
       maxAgeMs: this.#maxAgeMs,
       signal: this.#abandoning.signal,
-    }).finally(() => {
-      this.#attempts.delete(attempt);
-      lane.inProgress.delete(head);
-      this.#markDue(lane);
-    });
+    })
+      .then(({ timedOut = false }) => (lane.isHanging = timedOut))
+      .finally(() => {
+        this.#attempts.delete(attempt);
+        lane.inProgress.delete(head);
+        this.#markDue(lane);
+      });
     this.#attempts.add(attempt);
   }
 

@@ -121,12 +121,12 @@ test("gives up on a target that stays silent, and counts a status whose body nev
   const silent = forwardTo(asked.resolve);
   await asked.promise;
   vi.advanceTimersByTime(10_000);
-  expect(await silent).toEqual(failed("no answer within 10 s"));
+  expect(await silent).toEqual({ ...failed("no answer within 10 s"), timedOut: true });
   const answered = new Promise((resolve) => subscribe("undici:request:headers", resolve));
   const endless = forwardTo((_, response) => response.writeHead(200).write("a"));
   await answered;
   vi.advanceTimersByTime(10_000);
-  expect(await endless).toEqual(delivered);
+  expect(await endless).toEqual({ ...delivered, timedOut: true });
 });
 
 test("is abandoned at once when its signal fires, before and during the attempt", async () => {

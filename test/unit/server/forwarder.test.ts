@@ -263,40 +263,91 @@ test("a replay during an attempt of the same conversation waits for its end, and
   expect(sentIds(target).slice(3)).toEqual([letter?.id, slow?.id]);
 });
 
+/** A target that answers nothing until told so, and counts what is in progress at it. */
+async function startHolding() {
+  const held = new Set<() => void>();
+  const target = await startServer((_, response) => {
+    const end = (): void => void response.end();
+    held.add(end);
+    response.once("close", () => held.delete(end));
+  });
+  return { ...target, held };
+}
+
 test.each([
-  { workspaces: ["one"], most: 5 },
-  { workspaces: ["one", "two"], most: 8 },
-])("has $most attempts in progress at most for $workspaces, by its limits", async ({ workspaces, most }) => {
+  { workspaces: 1, most: 3 },
+  { workspaces: 2, most: 6 },
+  { workspaces: 10, most: 8 },
+])("has $most attempts in progress at most for $workspaces workspaces, by its limits", async (given) => {
   const spool = openTestSpool();
-  const held: (() => void)[] = [];
-  const target = await startServer((_, response) => held.push(() => response.end()));
+  const { held, ...target } = await startHolding();
+  const names = Array.from({ length: given.workspaces }, (_, index) => `w${index}`);
   await acceptAll(
     spool,
-    workspaces.flatMap((workspace) => alone(20, workspace)),
+    names.flatMap((workspace) => alone(12, workspace)),
   );
-  const urls = Object.fromEntries(workspaces.map((workspace) => [workspace, target.url]));
-  startForwarder(spool, urls, { limits: { perWorkspace: 5, total: 8 } });
+  const urls = Object.fromEntries(names.map((workspace) => [workspace, target.url]));
+  startForwarder(spool, urls, { limits: { perWorkspace: 3, total: 8 } });
   for (let round = 0; round < 3; round++) {
-    await vi.waitFor(() => expect(held).toHaveLength(most), WAIT);
-    for (const end of held.splice(0)) end();
+    await vi.waitFor(() => expect(held.size).toBe(given.most), WAIT);
+    for (const end of held) end();
   }
   target.answerWith((_, response) => response.end());
   for (const end of held) end();
   await untilEmpty(spool);
 });
 
-test("a place that becomes free goes to the workspace with the fewest attempts in progress", async () => {
+test("targets that hang delay no other, from the first attempt on", async () => {
   const spool = openTestSpool();
-  const held: (() => void)[] = [];
-  const busy = await startServer((_, response) => held.push(() => response.end()));
-  const hanging = await startServer(() => {});
-  const limits = { perWorkspace: 4, total: 4 };
-  startForwarder(spool, { busy: busy.url, acme: hanging.url }, { limits });
-  await acceptAll(spool, [...alone(40, "busy"), ...alone(1)]);
-  await untilRequests(busy, 4);
-  held[0]?.();
-  await untilRequests(hanging, 1);
-  expect(busy.requests).toHaveLength(4);
+  const [hanging, healthy] = [await startServer(() => {}), await startServer()];
+  const names = Array.from({ length: 9 }, (_, index) => `hanging${index}`);
+  const urls = { ...Object.fromEntries(names.map((name) => [name, hanging.url])), healthy: healthy.url };
+  const waiting = names.flatMap((name) => alone(40, name));
+  await Promise.all(waiting.map((given) => spool.accept(makeDelivery(given))));
+  startForwarder(spool, urls, { attemptTimeoutMs: 60_000 });
+  // Most of what they ever have.
+  await untilRequests(hanging, 200);
+  await acceptAll(spool, alone(50, "healthy"));
+  await untilRequests(healthy, 50);
+  expect(hanging.requests.length).toBeLessThan(256);
+});
+
+const TIMEOUT_MS = 300;
+
+/** Whether, from a request on, each came a timeout after the one that is so many places before it. */
+const areApart = ({ requests }: TestServer, from: number, places: number): boolean =>
+  requests.slice(from + places).every(({ atMs }, index) => {
+    const before = requests[from + index]?.atMs ?? 0;
+    // What the target sees late counts against the one before.
+    return atMs - before > TIMEOUT_MS / 3;
+  });
+
+test("a workspace whose last attempt timed out has one attempt at a time, until its target answers", async () => {
+  const spool = openTestSpool();
+  const { held, ...target } = await startHolding();
+  await acceptAll(spool, alone(12));
+  const limits = { perWorkspace: 4, total: 16 };
+  startForwarder(spool, { acme: target.url }, { attemptTimeoutMs: TIMEOUT_MS, limits });
+  await untilRequests(target, 7);
+  expect(areApart(target, 4, 1)).toBe(true);
+  await vi.waitFor(() => expect(held.size).toBe(1), WAIT);
+  for (const end of held) end();
+  await vi.waitFor(() => expect(held.size).toBe(4), WAIT);
+});
+
+test("workspaces whose last attempts timed out leave half of all attempts to the others", async () => {
+  const spool = openTestSpool();
+  const hanging = await startHolding();
+  const names = Array.from({ length: 8 }, (_, index) => `hanging${index}`);
+  const urls = Object.fromEntries(names.map((name) => [name, hanging.url]));
+  await acceptAll(
+    spool,
+    names.flatMap((name) => alone(5, name)),
+  );
+  const limits = { perWorkspace: 1, total: 8 };
+  startForwarder(spool, urls, { attemptTimeoutMs: TIMEOUT_MS, limits });
+  await untilRequests(hanging, 16);
+  expect(areApart(hanging, 8, 4)).toBe(true);
 });
 
 test("close waits for what is in progress, and begins no more", async () => {
