@@ -18,6 +18,7 @@ import {
 } from "../lib/checks.js";
 import { renderProblem, type FieldProblem } from "../errors/index.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
+import { problemOfKeyCount } from "../responder/keys.js";
 import { printLine, printWarning } from "../lib/provider-process.js";
 import { checkConfig } from "../server/config-shape.js";
 import { choosePort, DEFAULT_HOST, portOfId } from "./addresses.js";
@@ -52,6 +53,7 @@ export async function check(
   const failures = [
     ...checkAsConfig(inputs),
     ...problems,
+    ...checkKeyCounts(inputs),
     ...keys.flatMap(([field, key]) => checkVerificationKey(field, key)),
     ...checkPublicUrl(inputs["publicUrl"]),
     ...checkDataDir(inputs["dataDir"]),
@@ -142,17 +144,28 @@ async function addDerived(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** The keys with the names of their inputs, `undefined` for a workspace without any. */
-function keysOf({ workspaces, verificationKeys }: RawInputs): (readonly [string, unknown])[] {
+/** The keys of each workspace with the name of their input. */
+function keyListsOf({ workspaces, verificationKeys }: RawInputs): (readonly [string, unknown[]])[] {
   if (workspaces === UNKNOWN || verificationKeys === UNKNOWN) return [];
-  return Object.keys((workspaces ?? {}) as Values).flatMap((name) => {
+  return Object.keys((workspaces ?? {}) as Values).map((name) => {
     const given = (verificationKeys as Values | undefined)?.[name];
-    // An empty list is like no key.
-    const list: unknown[] = [given].flat().length === 0 ? [undefined] : [given].flat();
-    const field = `workspaces.${name}.verificationKeys`;
-    return list.map((key, index) => [list.length === 1 ? field : `${field}[${index}]`, key] as const);
+    return [`workspaces.${name}.verificationKeys`, [given].flat()] as const;
   });
 }
+
+/** The keys with the names of their inputs, `undefined` for a workspace without any. */
+const keysOf = (inputs: RawInputs): (readonly [string, unknown])[] =>
+  keyListsOf(inputs).flatMap(([field, keys]) => {
+    // An empty list is like no key.
+    const list = keys.length === 0 ? [undefined] : keys;
+    return list.map((key, index) => [list.length === 1 ? field : `${field}[${index}]`, key] as const);
+  });
+
+const checkKeyCounts = (inputs: RawInputs): CheckFailure[] =>
+  keyListsOf(inputs).flatMap(([field, keys]) => {
+    const text = problemOfKeyCount(keys.length);
+    return text === undefined ? [] : [toFailure({ field, text })];
+  });
 
 function checkPublicUrl(value: unknown): CheckFailure[] {
   if (value === undefined) return checkOnCi();

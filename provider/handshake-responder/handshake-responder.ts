@@ -8,7 +8,7 @@ import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addr
 /** One workspace: what answers for it, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
-   * The keys of handshake and signature (section 2.1): one, or a list in which all are accepted, such as
+   * The keys of handshake and signature (section 2.1): one, or a list of up to 32 in which all are accepted, such as
    * `VerificationKey.keys`. Kept secret. A change is applied without a restart and without a refused request. Needed without
    * `derivedFrom`; beside it, these are accepted too.
    */

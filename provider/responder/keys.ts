@@ -12,7 +12,16 @@ export type VerificationKeyFunction = (request: RequestHead) => VerificationKeys
 /** Verification keys, or a function that gives them. */
 export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 
-/** Verification keys that have been looked at: at least one, none of them empty. */
+/** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
+const MAX_KEYS = 32;
+
+/** What is wrong with this many keys of one workspace, derived ones included. */
+export const problemOfKeyCount = (count: number): string | undefined =>
+  count <= MAX_KEYS
+    ? undefined
+    : `must be at most ${MAX_KEYS} keys, got ${count}, derived ones included; remove the keys that sign no deliveries any more`;
+
+/** Verification keys that have been looked at: at least one, at most {@link MAX_KEYS}, none of them empty. */
 export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];
 
 const isKeyOrBody = (value: unknown): value is KeyOrBody =>
@@ -21,15 +30,17 @@ const isKeyOrBody = (value: unknown): value is KeyOrBody =>
 const isKey = (value: unknown): value is KeyOrBody => isKeyOrBody(value) && value.length > 0;
 
 const isKeyList = (value: unknown): value is KeyList =>
-  Array.isArray(value) && value.length > 0 && value.every(isKey);
+  Array.isArray(value) && value.length > 0 && value.length <= MAX_KEYS && value.every(isKey);
 
 /**
- * Gives the keys as a list. Throws a TypeError for no key at all and for an empty key, as an unset environment
- * variable gives it: with it anybody could sign.
+ * Returns the keys as a list. Throws a TypeError for no key at all, for more than {@link MAX_KEYS}, and for an empty key,
+ * as an unset environment variable gives it: with it anybody could sign.
  */
 export function listKeys(verificationKeys: VerificationKeys): KeyList {
   if (isKeyList(verificationKeys)) return verificationKeys;
   if (isKey(verificationKeys)) return [verificationKeys];
+  const problem = Array.isArray(verificationKeys) ? problemOfKeyCount(verificationKeys.length) : undefined;
+  if (problem !== undefined) throw new TypeError(`verificationKeys: ${problem}`);
   throw new TypeError("verificationKeys: give a non-empty string or Uint8Array, or a list of at least one");
 }
 

@@ -50,8 +50,8 @@ export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => 
 
 export interface ResponderOptions {
   /**
-   * One key, or several while a key is being rotated: all of them verify deliveries and answer handshakes. A function is
-   * asked at each request.
+   * One key, or up to 32 while keys are being rotated: all of them verify deliveries and answer handshakes. A function is
+   * called for each request.
    */
   verificationKeys: VerificationKeySource;
   onDelivery: DeliveryHandler;
@@ -84,7 +84,7 @@ export interface Responder {
  * If `onDelivery` fails the answer is 500 and the error goes to console.error; if it throws an {@link UnavailableError},
  * 503. The body of each error is `{ "error": { "code", "message" } }`.
  *
- * Throws a TypeError for a missing or empty key, a path that is none and an unknown option, and a RangeError for a limit that is not a
+ * Throws a TypeError for a missing or empty key, more than 32 keys, a path that is none and an unknown option, and a RangeError for a limit that is not a
  * positive whole number.
  *
  * @example

@@ -21,7 +21,7 @@ export interface VerifySignatureOptions {
 
 /**
  * Signs a body as the service does (section 5): `sha256=` and the HMAC-SHA-256 in 64 lower-case hex digits. Of several
- * keys the first signs. Rejects with a TypeError for an empty key and for a body that is neither text nor bytes.
+ * keys the first signs. Rejects with a TypeError for an empty key, for more than 32 keys and for a body that is neither text nor bytes.
  *
  * @example
  * const signature = await signBody("my verification key", JSON.stringify(message));
@@ -34,8 +34,8 @@ export async function signBody(key: VerificationKeys, body: string | Uint8Array)
 
 /**
  * Tells whether one of the keys has signed the body (section 5), in constant time. A signature that is missing or not
- * exactly `sha256=` and 64 lower-case hex digits is `false`. Rejects with a TypeError for an empty key and for a body
- * that is neither text nor bytes: those are mistakes of the program, not of the sender.
+ * exactly `sha256=` and 64 lower-case hex digits is `false`. Rejects with a TypeError for an empty key, for more than
+ * 32 keys and for a body that is neither text nor bytes: those are mistakes of the program, not of the sender.
  *
  * @example
  * const signature = request.headers.get("x-hub-signature-256");

@@ -7,6 +7,7 @@ import { warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { printUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, problemsOfKey } from "../lib/checks.js";
+import { problemOfKeyCount } from "../responder/keys.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
 
@@ -158,7 +159,10 @@ async function readKeys({ given, workspaces }: CheckedConfig, folder: string): P
     const own = await readSources(field, verificationKeys, folder);
     problems.push(...own.problems, ...own.texts.flatMap(problemsOfKey).map((text) => ({ field, text })));
     const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
-    byWorkspace.set(name, [...derived, ...own.texts]);
+    const keys = [...derived, ...own.texts];
+    const text = problemOfKeyCount(keys.length);
+    if (text !== undefined) problems.push({ field, text });
+    byWorkspace.set(name, keys);
   }
   return { seeds, byWorkspace, problems };
 }

@@ -188,6 +188,21 @@ describe("wrong inputs", () => {
     expect(failure.property).toBe("");
   });
 
+  test("more than 32 keys of one workspace, derived ones included", async () => {
+    const keys = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
+    const derived = { derivedFrom: SEED, rotations: ["1", "2"] };
+    expect((await check({ verificationKeys: { acme: keys.slice(1) } })).failures).toEqual([]);
+    for (const more of [
+      { verificationKeys: { acme: keys } },
+      { ...derived, verificationKeys: { acme: keys.slice(2) } },
+    ]) {
+      const { property, reason } = await failureWith(more);
+      expect(reason).toMatch(/^workspaces.acme.verificationKeys: must be at most 32 keys, got 33, derived/);
+      expect(reason).not.toContain(KEY);
+      expect(property).toBe("");
+    }
+  });
+
   test("are all named at once", async () => {
     const { failures } = await check({
       ...acme({ path: "acme", forwardTo: "x" }),

@@ -28,6 +28,12 @@ const create = (options: Partial<ResponderOptions> = {}) =>
 const delivery = (verificationKey = KEY, target = url): Promise<Request> =>
   createDelivery("text", { verificationKey, url: target });
 
+/** One more than a workspace may have. */
+const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
+
+const KEY_COUNT_REASON =
+  "must be at most 32 keys, got 33, derived ones included; remove the keys that sign no deliveries any more";
+
 describe("keys from a function", () => {
   it("are asked for at each request, with its head", async () => {
     const heads: RequestHead[] = [];
@@ -81,6 +87,7 @@ describe("keys from a function", () => {
     ],
     ["non-empty", () => []],
     ["non-empty", () => [KEY, ""]],
+    ["at most 32 keys, got 33", () => MANY_KEYS],
   ])("that fail give 500, and the reason is reported without a key: %s", async (report, verificationKeys) => {
     const response = await create({ verificationKeys })(await delivery());
     expect(response.status).toBe(500);
@@ -89,6 +96,14 @@ describe("keys from a function", () => {
     expect(logged.mock.calls.join("")).not.toContain(KEY);
     expect(deliveries).toEqual([]);
   });
+});
+
+it("a workspace has at most 32 keys, and the last of them verifies", async () => {
+  const tooMany = () => create({ verificationKeys: MANY_KEYS });
+  expect(tooMany).toThrow(new TypeError(`verificationKeys: ${KEY_COUNT_REASON}`));
+  const keys = MANY_KEYS.slice(1);
+  expect((await create({ verificationKeys: keys })(await delivery(keys.at(-1)))).status).toBe(200);
+  expect(deliveries).toMatchObject([{ keyIndex: 31 }]);
 });
 
 it("does not show onHandshake the token when it stands in the query too, however it is written", async () => {

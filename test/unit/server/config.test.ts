@@ -147,6 +147,7 @@ describe("a configuration", () => {
 describe("a wrong configuration", () => {
   const acme = (more: object): object => ({ workspaces: { acme: { ...ACME, ...more } } });
   const KEYS = "workspaces.acme.verificationKeys";
+  const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
   it.each<[problem: string, config: unknown]>([
     ["must be JSON in UTF-8", ""],
@@ -162,6 +163,11 @@ describe("a wrong configuration", () => {
     ["workspaces.acme: must be an object", { workspaces: { acme: KEY } }],
     [`${KEYS}: must be a key or a list of at least one, got nothing`, acme({ verificationKeys: undefined })],
     [`${KEYS}: must be a key or a list of at least one, got an empty list`, acme({ verificationKeys: [] })],
+    [`${KEYS}: must be at most 32 keys, got 33`, acme({ verificationKeys: MANY_KEYS })],
+    [
+      `${KEYS}: must be at most 32 keys, got 33, derived ones included`,
+      { derivedFrom: SEED, rotations: ["1", "2"], ...acme({ verificationKeys: MANY_KEYS.slice(2) }) },
+    ],
     [`${KEYS}: must be non-empty`, acme({ verificationKeys: "" })],
     [`${KEYS}: must be without white space around it`, acme({ verificationKeys: `${KEY} ` })],
     [`${KEYS}[0]: must be a key, { "file": "/run`, acme({ verificationKeys: [{ value: KEY }] })],
