@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NEVER } from "../lib/abort.js";
@@ -90,10 +90,12 @@ export class Project {
     const path = join(folder, `${id}.json`);
     const variables = { [PROGRAM_FILE_VARIABLE]: path };
     await writePrivateFile(path, JSON.stringify(file));
+    const stop = keepFresh([path, join(folder, id)]);
     try {
       if (!this.#isYaml) return await work({ folder, variables });
       return await this.#withYaml(join(folder, id), variables, options, work);
     } finally {
+      stop();
       await Promise.all([path, join(folder, id)].map((each) => rm(each, { recursive: true, force: true })));
     }
   }
@@ -134,12 +136,29 @@ function runWriter(
   });
 }
 
-/** No program waits so long for its file: its run was killed. In milliseconds. */
-const STALE_MS = 60 * 60 * 1000;
+/** A run that lives touches its files this often, in milliseconds. */
+const TOUCH_MS = 60 * 1000;
 
-/** Removes the program files that killed runs have left: API keys may be in them. */
+/** A run that has not touched its files for this long was killed. In milliseconds. */
+const STALE_MS = 60 * TOUCH_MS;
+
+/** Touches the files of a run until the returned function is called, so that no other command removes them. */
+function keepFresh(paths: readonly string[]): () => void {
+  const touch = (path: string): Promise<void> => {
+    const now = new Date();
+    // The program removes its file once it has read it, and there may be no folder.
+    return utimes(path, now, now).catch(() => undefined);
+  };
+  const timer = setInterval(() => void Promise.all(paths.map(touch)), TOUCH_MS);
+  return () => clearInterval(timer);
+}
+
+/** What a run makes: `<uuid>` and `<uuid>.json`; and what is left of a file if its writer was killed: `<file>.<uuid>`. */
+const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.json)?$/;
+
+/** Removes the files that killed runs have left: API keys may be in them. */
 async function removeStale(folder: string): Promise<void> {
-  const files = (await readdir(folder)).filter((name) => /^[0-9a-f-]{36}(?:\.json)?$/.test(name));
+  const files = (await readdir(folder)).filter((name) => OF_A_RUN.test(name));
   for (const file of files.map((name) => join(folder, name))) {
     // One of another command may be gone by now.
     const written = await stat(file).catch(() => undefined);

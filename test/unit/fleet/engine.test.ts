@@ -88,12 +88,16 @@ describe("the engine's command for a stack", () => {
 
   it("removes the program files that killed runs have left, and none of a run of now", async () => {
     const { engine, work } = await openEngine();
-    const [old, fresh] = ["00000000-0000-4000-8000-000000000000.json", "fresh.json"];
-    await Promise.all([old, fresh].map((name) => writeFile(join(work, name), "{}")));
-    await utimes(join(work, old), 0, 0);
+    const id = "00000000-0000-4000-8000-000000000000";
+    // The last two are of writers that were killed.
+    const old = [`${id}.json`, id, `${id}.json.${id}`, `Pulumi.yaml.${id}`];
+    const fresh = [`${id.replace("4", "5")}.json`, `Pulumi.${STACK}.yaml`];
+    await Promise.all([...old, ...fresh].map((name) => writeFile(join(work, name), "{}")));
+    await Promise.all([...old, fresh[1] ?? ""].map((name) => utimes(join(work, name), 0, 0)));
     await engine.prepare();
-    expect(await readdir(work)).toContain(fresh);
-    expect(await readdir(work)).not.toContain(old);
+    const left = await readdir(work);
+    expect(left).toEqual(expect.arrayContaining(fresh));
+    for (const name of old) expect(left).not.toContain(name);
   });
 
   it("makes a stack that is missing, and leaves none behind after a preview", async () => {
