@@ -68,7 +68,7 @@ export const inboundButtonMessage = z.strictObject({
   ...common,
   /** `message_postback`. */
   event: z.literal("message_postback"),
-  /** The button's title. */
+  /** The button's title, the same as in `submitted_values`. */
   content: z.string(),
   /** Exactly one entry: the button that was pressed. */
   submitted_values: z.tuple([named<SubmittedValue>(submittedValue)]),

@@ -18,6 +18,13 @@ export function parseUrl(text: string): string {
 /** Adds one value of an option that may be given several times. */
 export const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
+/** How an option shows that a key may be alone in a header of any name. */
+export const HEADER_WAY = "header:NAME";
+
+/** The header of `header:NAME`; undefined for any other text. */
+export const parseHeaderWay = (text: string): { header: string } | undefined =>
+  text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
+
 /** How many of something. */
 export function parseCount(text: string): number {
   const count = Number(text);

@@ -6,7 +6,7 @@ import { printUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
-import { parseSeconds } from "./option-values.js";
+import { HEADER_WAY, parseHeaderWay, parseSeconds } from "./option-values.js";
 import { toPlainText } from "./plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
@@ -96,8 +96,9 @@ const messageCommand = (name: string, description: string): Command =>
 
 function parseFlowApiKeyAs(text: string): FlowApiKeyAs {
   if (text === "bearer" || text === "raw" || text === "body") return text;
-  if (text.startsWith("header:")) return { header: text.slice("header:".length) };
-  throw new InvalidArgumentError("It must be bearer, raw, body, or header:NAME.");
+  const way = parseHeaderWay(text);
+  if (way !== undefined) return way;
+  throw new InvalidArgumentError(`It must be bearer, raw, body, or ${HEADER_WAY}.`);
 }
 
 function parseConversationId(text: string): number {

@@ -87,7 +87,8 @@ const headerProblems = (option: string, key: string): FieldProblem[] =>
 const TAKEN_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
 
-function isFlowApiKeyAs(as: unknown): boolean {
+/** Whether a value is one of the ways to present a flow API key. */
+export function isFlowApiKeyAs(as: unknown): boolean {
   if (typeof as === "string") return ["bearer", "raw", "body"].includes(as);
   const header = typeof as === "object" && as !== null && "header" in as ? as.header : undefined;
   return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !TAKEN_HEADER.test(header);

@@ -1,7 +1,12 @@
 import * as z from "zod";
+import { isFlowApiKeyAs } from "../client/options.js";
 
 const durationMs = z.number().min(0).max(2_147_483_647);
 const limitMs = durationMs.min(1);
+
+const flowKeyError =
+  'must be "bearer", "raw", "body", "none" or { header: "X-Api-Key" }, with a header that requests do not have';
+const ownHeader = z.strictObject({ header: z.string() }).refine(isFlowApiKeyAs, { error: flowKeyError });
 
 const handshake = z.strictObject({
   /**
@@ -53,10 +58,12 @@ export const switches = {
   registrationKey: z.enum(["body", "body-or-bearer", "body-and-bearer"]).default("body"),
   /**
    * How the flow API key is presented on `bot_url` (section 5 leaves it open): `bearer` as `Authorization: Bearer`; `raw` as
-   * `Authorization` alone; `body` as the field `ChaveApi`, as in the registration; `none` it is not asked for. Default
-   * `bearer`: a guess.
+   * `Authorization` alone; `body` as the field `ChaveApi`, as in the registration; `{ header }` alone in a header of this name;
+   * `none` it is not required. Default `bearer`: a guess.
    */
-  flowKey: z.enum(["bearer", "raw", "body", "none"]).default("bearer"),
+  flowKey: z
+    .union([z.enum(["bearer", "raw", "body", "none"]), ownHeader], { error: flowKeyError })
+    .default("bearer"),
   /**
    * What `bot_url` answers to a message that it takes (section 4.2 leaves it open): `ok` 200 and `{ status: "ok" }`; `created`
    * 201 and the message's id; `empty` 204. Default `ok`.

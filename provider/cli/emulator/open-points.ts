@@ -1,4 +1,4 @@
-import { parseCount } from "../option-values.js";
+import { HEADER_WAY, parseCount, parseHeaderWay } from "../option-values.js";
 import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { Switches } from "../../emulator/switches.js";
 
@@ -130,11 +130,12 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
   flowKey: {
     about: "how the flow API key is presented on bot_url",
     section: "5",
-    ...readings<ReadingOf<"flowKey">>("bearer", {
+    ...readings<ReadingOf<"flowKey"> | typeof HEADER_WAY>("bearer", {
       bearer: "as Authorization: Bearer",
       raw: "as Authorization alone",
       body: "the field ChaveApi, as in the registration",
-      none: "not asked for",
+      [HEADER_WAY]: "alone in a header of this name",
+      none: "not required",
     }),
   },
   messageAnswer: {
@@ -246,12 +247,20 @@ function toOption(path: string, point: OpenPoint): Option {
   const flag = flagOf(path);
   if ("readings" in point) {
     const option = new Option(`${flag} <reading>`, describe(point)).choices(Object.keys(point.readings));
+    // One of the readings has a name in it.
+    if (HEADER_WAY in point.readings) option.argParser(parseWith(option));
     return option.helpGroup(GROUP);
   }
   const { placeholder, parse } = VALUES[point.value];
   const option = new Option(`${flag}${placeholder}`, describe(point)).helpGroup(GROUP);
   return parse === undefined ? option : option.argParser(parse);
 }
+
+/** Reads what the option takes by itself, or a header. */
+const parseWith =
+  ({ parseArg }: Option) =>
+  (text: string): unknown =>
+    parseHeaderWay(text) ?? parseArg?.(text, undefined);
 
 const VALUES = {
   none: { placeholder: "", parse: undefined },

@@ -21,7 +21,7 @@ export function viewRecord<Shown extends { workspace: string | null }>(
   { state, reveal }: Viewer,
   record: Shown,
 ): Shown {
-  return reveal ? record : maskRecord(record, state.directory.get(record.workspace ?? ""));
+  return reveal ? record : maskRecord(record, state);
 }
 
 export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceState): WorkspaceView {
@@ -101,9 +101,22 @@ function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
  * A record without secrets: what is secret by its place or by the name of its field, and the keys of the workspace wherever they
  * are, because an endpoint may echo them.
  */
-function maskRecord<Shown extends object>(record: Shown, workspace: WorkspaceState | undefined): Shown {
+function maskRecord<Shown extends { workspace: string | null }>(
+  record: Shown,
+  { directory, settings: { flowKey } }: EmulatorState,
+): Shown {
+  const workspace = directory.get(record.workspace ?? "");
   const redact = workspace === undefined ? undefined : redactorOf(workspace);
-  return maskFields(record, (text) => maskNamed(redact?.(text) ?? text)) as Shown;
+  return maskFields(record, {
+    text: (text) => maskNamed(redact?.(text) ?? text),
+    keyHeader: typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization",
+  }) as Shown;
+}
+
+interface Masks {
+  text: Redact;
+  /** The header of the flow API key, in lower case: its value is masked even if it is not the right key. */
+  keyHeader: string;
 }
 
 /** The last redactor of each workspace: to make one takes much longer than to mask a record. */
@@ -122,26 +135,26 @@ function redactorOf(workspace: WorkspaceState): Redact {
   return redact;
 }
 
-function maskFields(fields: object, redact: Redact): object {
-  return mapValues(fields, (name, value) => maskValue(name, value, redact));
+function maskFields(fields: object, masks: Masks): object {
+  return mapValues(fields, (name, value) => maskValue(name, value, masks));
 }
 
-function maskValue(name: string, value: unknown, redact: Redact): unknown {
+function maskValue(name: string, value: unknown, masks: Masks): unknown {
   if (typeof value === "string") {
     if (name === "url") return hideQuery(value);
-    return name === "base64" ? MASK : redact(value);
+    return name === "base64" ? MASK : masks.text(value);
   }
-  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, redact));
+  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, masks));
   if (typeof value !== "object" || value === null) return value;
-  return name === "headers" ? maskHeaders(value, redact) : maskFields(value, redact);
+  return name === "headers" ? maskHeaders(value, masks) : maskFields(value, masks);
 }
 
 const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
 
-function maskHeaders(headers: object, redact: Redact): object {
+function maskHeaders(headers: object, { text, keyHeader }: Masks): object {
   return mapValues(headers, (name, value) => {
-    if (SECRET_HEADER.test(name)) return MASK;
-    return name === "location" ? hideValues(String(value)) : redact(String(value));
+    if (SECRET_HEADER.test(name) || name.toLowerCase() === keyHeader) return MASK;
+    return name === "location" ? hideValues(String(value)) : text(String(value));
   });
 }
 

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { type InboundMessage, inboundShapes } from "../../../schema/inbound.js";
+import { type InboundButtonMessage, type InboundMessage, inboundShapes } from "../../../schema/inbound.js";
 import { inboundKindOf } from "../../../schema/message-kind.js";
 import { addMessage, conversationOf } from "../conversations.js";
 import { Refusal, refuseFields } from "../errors.js";
@@ -49,6 +49,10 @@ function readAuthorized(
   }
   if (flowKey === "bearer") assertMaySend(workspace, bearerOf(headers), "Authorization: Bearer");
   if (flowKey === "raw") assertMaySend(workspace, headers.authorization, "Authorization");
+  if (typeof flowKey === "object") {
+    const { header } = flowKey;
+    assertMaySend(workspace, headers[header.toLowerCase()], header);
+  }
   return readObject(text);
 }
 
@@ -88,6 +92,7 @@ const acknowledge: Record<Reading<"messageAnswer">, (message: MessageRecord) => 
 function readMessage(body: object, senderFields: Reading<"senderFields">): InboundMessage {
   const message = parseBody(shapeOf(body), body);
   if (senderFields === "required") assertSenderIsWhole(message);
+  if ("submitted_values" in message) assertContentIsTitle(message);
   return message;
 }
 
@@ -111,6 +116,12 @@ function assertSenderIsWhole({ sender }: InboundMessage): void {
   throw refuseFields(
     Object.fromEntries(missing.map((field) => [`sender.${field}`, ["is missing; must be an empty text"]])),
   );
+}
+
+/** Of a press, `content` and the entry of `submitted_values` have the title of the same button (sections 2.3 and 4.2). */
+function assertContentIsTitle({ content, submitted_values: [{ title }] }: InboundButtonMessage): void {
+  if (content === title) return;
+  throw refuseFields({ content: ["must be the title of the button, as in submitted_values.0.title"] });
 }
 
 /** What `bot_url` answered. */

@@ -23,8 +23,14 @@ function readSchema(): Record<string, { otherwise: unknown; readings: readonly s
 
 function describeField(field: z.ZodType) {
   const bare = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
-  const readings = bare instanceof z.ZodEnum ? bare.options.map(String) : undefined;
-  return { otherwise: field.safeParse(undefined).data, readings };
+  const readings = bare instanceof z.ZodUnion ? bare.options.flatMap(readingsOf) : readingsOf(bare);
+  return { otherwise: field.safeParse(undefined).data, readings: readings.length > 0 ? readings : undefined };
+}
+
+/** An object is a reading with a name in it. */
+function readingsOf(type: unknown): string[] {
+  if (type instanceof z.ZodEnum) return type.options.map(String);
+  return type instanceof z.ZodObject ? Object.keys(type.shape).map((key) => `${key}:NAME`) : [];
 }
 
 /** How the text of a default starts: as the value, if that is a number or a text. */
@@ -66,7 +72,8 @@ describe("the open points of the command line", () => {
       const found = path
         .split(".")
         .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], settings);
-      expect(String(found)).toBe(isFlag ? "true" : value);
+      // Such as {"header":"NAME"}, or a value alone.
+      expect(JSON.stringify(found).replaceAll(/[{}"]/g, "")).toBe(isFlag ? "true" : value);
     }
   });
 
@@ -96,7 +103,9 @@ describe("the open points of the command line", () => {
       expect(lines[first], path).toContain(`(section ${point.section})`);
       const readings = "readings" in point ? Object.keys(point.readings) : [];
       const listed = lines.slice(first + 1, first + 1 + readings.length);
-      expect(listed.map((line) => line.trim().replace(/:.*/, ""))).toEqual(readings.map((one) => `- ${one}`));
+      expect(listed.map((line) => line.trim().replace(/: .*/, ""))).toEqual(
+        readings.map((one) => `- ${one}`),
+      );
     }
   });
 });

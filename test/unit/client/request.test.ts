@@ -196,9 +196,9 @@ const outcomeOf = (operation: Promise<unknown>): Promise<string> =>
 const HI = textOf(7, "hi");
 
 describe("flowApiKeyAs", () => {
-  const ways = ["bearer", "raw", "body"] as const;
+  const ways = ["bearer", "raw", "body", { header: "X-Flow" }, { header: "X-Other" }] as const;
 
-  test.each(ways)("%s is taken by a service that reads the key so, and by no other", async (flowApiKeyAs) => {
+  test.each(ways)("%j is taken by a service that reads the key so, and by no other", async (flowApiKeyAs) => {
     for (const flowKey of ways) {
       const acme = await startAcme({ flowKey });
       const { botUrl, flowApiKey } = acme;

@@ -308,4 +308,12 @@ describe("secrets", () => {
     expect(requests.text).not.toContain(foreign);
     expect((requests.body as RequestView[])[0]?.sent.body).toContain("https://a.example/?t=***");
   });
+
+  test("that are wrong are masked in the header that flowKey names", async () => {
+    const { emulator, acme } = await startAcme({ flowKey: { header: "X-Flow" } });
+    expect((await post(acme.botUrl, "{}", { "X-Flow": foreign })).status).toBe(401);
+    const requests = await control(emulator, "GET /_emulator/requests");
+    expect(requests.text).toContain('"x-flow":"');
+    expect(requests.text).not.toContain(foreign);
+  });
 });

@@ -17,7 +17,13 @@ import {
 /** Every value of one verdict, put into the right body of its shape. */
 const casesOf = (entry: CorpusEntry, verdict: "accepted" | "rejected") =>
   Object.entries(entry[verdict]).flatMap(([path, values]) =>
-    values.map((value) => ({ path, body: toJson(putAt(entry.shape.valid, path, value)) })),
+    values.map((value) => {
+      const body = putAt(entry.shape.valid, path, value);
+      // A press has the title twice, which no schema can say.
+      const isTitle =
+        verdict === "accepted" && path === "content" && entry.shape.name === "InboundButtonMessage";
+      return { path, body: toJson(isTitle ? putAt(body, "submitted_values.0.title", value) : body) };
+    }),
   );
 
 describe.each(inboundCorpus)("on bot_url, of $shape.name", (entry) => {

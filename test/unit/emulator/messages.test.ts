@@ -158,6 +158,11 @@ describe("a message that is refused", () => {
     ],
     ["media of another kind", { ...image, attachments }, 'attachments.0.file_type: must be "image", "audio"'],
     [
+      "a press with another text than the title of its button",
+      { ...button, content: secret },
+      "content: must be the title of the button, as in submitted_values.0.title",
+    ],
+    [
       "two wrong fields",
       { ...text, content: "", sender: 1 },
       "sender: must be an object, got a number; content",
@@ -277,23 +282,31 @@ describe("errorShape", () => {
 
 // Where no key is asked for, a header is nobody's business; a field too many still is.
 test.each<[Reading<"flowKey">, string, number[]]>([
-  ["bearer", "as a bearer token", [200, 401, 401, 401]],
-  ["raw", "as the header alone", [401, 200, 401, 401]],
-  ["body", "in the body", [401, 401, 200, 401]],
-  ["none", "not at all", [200, 200, 422, 200]],
-])("flowKey %s takes the key %s only", async (flowKey, _how, expected) => {
+  ["bearer", "as a bearer token", [200, 401, 401, 401, 401]],
+  ["raw", "as the header alone", [401, 200, 401, 401, 401]],
+  ["body", "in the body", [401, 401, 200, 401, 401]],
+  [{ header: "X-Flow" }, "in a header of its own", [401, 401, 401, 200, 401]],
+  ["none", "not at all", [200, 200, 422, 200, 200]],
+])("flowKey %j takes the key %s only", async (flowKey, _how, expected) => {
   const { acme } = await startSilent({ flowKey });
   const key = acme.flowApiKey;
   const presented = [
     await sendTo(acme, text, { headers: { authorization: `Bearer ${key}` } }),
     await sendTo(acme, text, { headers: { authorization: key } }),
     await sendTo(acme, { ...text, ChaveApi: key }, { headers: {} }),
+    await sendTo(acme, text, { headers: { "x-flow": key } }),
     await sendTo(acme, text, { headers: {} }),
   ];
   expect(presented.map(({ status }) => status)).toEqual(expected);
   // send() presents it so, and no message holds it.
   expect(await acme.send(text as InboundMessage)).toEqual({ status: 200, body: { status: "ok" } });
   for (const message of received(acme)) expect(message).toEqual(text);
+});
+
+test.each(["", "a b", "Host", "Content-Length"])("flowKey in the header %j is refused", async (header) => {
+  await expect(startSilent({ flowKey: { header } })).rejects.toThrow(
+    /flowKey: must be .* or \{ header: "X-Api-Key" \}, with a header/,
+  );
 });
 
 test.each<[Reading<"messageAnswer">, number, (id: string) => string]>([
