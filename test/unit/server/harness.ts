@@ -32,8 +32,8 @@ const endAll = async (): Promise<void> => {
 /** A folder for its owner only, gone after the tests. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "apichat-server-"));
-  folders.push(folder);
-  afterTests(endAll);
+  // Once: a second call would remove folders while the first one still stops their servers.
+  if (folders.push(folder) === 1) afterTests(endAll);
   return folder;
 }
 
