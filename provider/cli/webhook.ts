@@ -142,7 +142,8 @@ The list:
       baseUrl: https://platform.example/globex/apichat
       webhookUrl: https://chat.example/globex
       apiKeyEnv: GLOBEX_API_KEY
-Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable).
+Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable,
+with API_KEY in it).
 An entry may also have botUrl: another bot is then reported. Without apiKey the API key is that of the command.
 
 States: free (nothing registered), yours (the same URL), foreign (another URL), other-bot, same-bot (two entries reach one

@@ -36,14 +36,18 @@ const webhookUrl = url("https://chat.example/webhooks/apichat");
 export const commonFields = {
   webhookUrl: webhookUrl.optional(),
   apiKey: secret.optional(),
-  apiKeyEnv: z
-    .string()
-    // An empty variable counts as none, as everywhere.
-    .refine((name) => Boolean(process.env[name]), {
-      error: "must be the name of an environment variable that is set; set it, or name another",
-    })
-    .optional(),
+  apiKeyEnv: text(problemOfKeyVariable).optional(),
 };
+
+/** The value is sent to the entry's base URL, so a list cannot choose any other secret of the environment. */
+function problemOfKeyVariable(name: string): string | undefined {
+  if (!name.includes("API_KEY")) {
+    return "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY; rename the variable";
+  }
+  // An empty variable counts as none, as everywhere.
+  if (process.env[name]) return undefined;
+  return "must be the name of an environment variable that is set; set it, or name another";
+}
 
 /** The names of an entry's fields, which are the columns of a CSV file. */
 export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyEnv", "apiKey"] as const;

@@ -24,6 +24,8 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
   /** The repository, which each machine checks out. */
   let repository: string;
   let environment: Record<string, string>;
+  /** The secrets of every environment of the repository. The repository itself has none. */
+  let secrets: Record<string, string>;
   let names: string[];
   const printed: string[] = [];
 
@@ -43,16 +45,24 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       "workspaces.yaml",
       (list) => `webhookUrl: ${endpoint.url}/webhook\n${list.replaceAll("http://127.0.0.1:4000", origin)}`,
     );
-    // Two machines, of a stack each, are enough here.
+    // Of the four machines, two have a stack.
     await edit("definition.ts", (text) => text.replace("stacks: 3", "stacks: 2"));
     const bin = join(backend.folder, "bin");
     await mkdir(bin);
     // The packages are linked, and there is no GitHub.
     await standIn(bin, "npm", 'test "$*" = ci');
     await standIn(bin, "gh", 'echo "gh $*" >> "$GH_CALLS"');
+    const { PULUMI_BACKEND_URL, PULUMI_CONFIG_PASSPHRASE, ...others } = { ...backend.environment, ...s3 };
+    secrets = {
+      // GitHub gives an empty text for a secret that is not set.
+      PULUMI_ACCESS_TOKEN: "",
+      PULUMI_BACKEND_URL: PULUMI_BACKEND_URL ?? "",
+      PULUMI_CONFIG_PASSPHRASE: PULUMI_CONFIG_PASSPHRASE ?? "",
+      APICHAT_API_KEY: API_KEY,
+      KEY_SEED: SEED,
+    };
     environment = {
-      ...backend.environment,
-      ...s3,
+      ...others,
       // The types of the examples are checked by `npm run check`.
       PULUMI_NODEJS_TRANSPILE_ONLY: "true",
       PATH: `${bin}:${backend.environment["PATH"] ?? ""}`,
@@ -64,15 +74,6 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     const path = join(repository, file);
     await writeFile(path, change(await readFile(path, "utf8")));
   };
-
-  const secrets = (): Record<string, string> => ({
-    // GitHub gives an empty text for a secret that is not set.
-    PULUMI_ACCESS_TOKEN: "",
-    PULUMI_BACKEND_URL: environment["PULUMI_BACKEND_URL"] ?? "",
-    PULUMI_CONFIG_PASSPHRASE: environment["PULUMI_CONFIG_PASSPHRASE"] ?? "",
-    APICHAT_API_KEY: API_KEY,
-    KEY_SEED: SEED,
-  });
 
   let machines = 0;
   const startMachine = async (artifacts: string): Promise<Machine> => {
@@ -100,7 +101,12 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
       server_url: "https://github.example",
       run_id: 1,
     };
-    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets: secrets(), github }, machine);
+    const { environment: named = "" } = jobs[job] ?? {};
+    const isGiven = fillIn(named, contexts) !== "";
+    const given = Object.fromEntries(
+      Object.entries(secrets).map(([key, value]) => [key, isGiven ? value : ""]),
+    );
+    const end = await runJob({ ...jobs[job], env }, { ...contexts, secrets: given, github }, machine);
     printed.push(end.printed, end.summary);
     return end;
   };
@@ -110,14 +116,14 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     const { jobs } = await readWorkflow(workflow);
     const { uses, with: values = {} } = jobs[job] ?? {};
     expect(uses).toBe("./.github/workflows/fleet.yaml");
-    const filled = Object.entries(values).map(([name, text]) => [name, fillIn(text, { inputs: given })]);
-    const inputs = { matrix: "", environment: "", ...(Object.fromEntries(filled) as Record<string, string>) };
+    const filled = Object.entries(values).map(
+      ([name, text]) => [name, fillIn(text, { inputs: given })] as const,
+    );
+    const inputs = { ...(await defaultInputs()), ...Object.fromEntries(filled) };
     const artifacts = join(backend.folder, "artifacts", `${machines}`);
     await mkdir(artifacts, { recursive: true });
 
-    const shares = await run("fleet", "shares", { inputs }, artifacts);
-    expect(shares.exitCode, shares.printed).toBe(0);
-    const { shard } = JSON.parse(shares.outputs["matrix"] ?? "") as { shard: string[] };
+    const { shard } = JSON.parse(inputs["matrix"] ?? "") as { shard: string[] };
     const ends = await Promise.all(
       shard.map((share, index) =>
         run(
@@ -134,7 +140,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   const start = (line: string, folder = repository): Command => {
     const [file = "", ...words] = line.split(" ");
-    return commandsIn(folder, { ...environment, ...secrets() })(file, ...words);
+    return commandsIn(folder, { ...environment, ...secrets })(file, ...words);
   };
 
   /** Runs a command that must succeed, and gives its stdout. */
@@ -153,14 +159,14 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   test("plan shows what each share would create, in one report, and registers nothing", async () => {
     const { exitCodes, report } = await call("plan", "plan");
-    expect(exitCodes).toEqual([0, 0, 0]);
+    expect(exitCodes).toEqual([0, 0, 0, 0, 0]);
     expect(report.summary).toContain("12 keys to create");
     expect(names.filter(registrationOf)).toEqual([]);
   });
 
   test("up runs the shares at once, and their joined report makes the index stack", async () => {
     const { exitCodes, report, ends } = await call("up", "up");
-    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0]);
+    expect(exitCodes, ends.map((end) => end.printed).join("\n")).toEqual([0, 0, 0, 0, 0]);
     expect(report.summary).toContain("Fleet example, up: done");
     for (const stack of STACKS) expect(report.summary).toContain(stack);
     for (const name of names) expect(registrationOf(name)).toMatchObject({ webhook_status: "verified" });
@@ -185,7 +191,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     await other.until(isHeld);
 
     const { jobs } = await readWorkflow("up");
-    const inputs = { ...jobs["up"]?.with };
+    const inputs = { ...(await defaultInputs()), ...jobs["up"]?.with };
     const share = { inputs, matrix: { shard: "1/2" }, strategy: { "job-index": 0 } };
     const locked = await run("fleet", "run", share, folder);
     expect(locked.exitCode).toBe(1);
@@ -242,6 +248,12 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
     expect(findSecrets(printed.join("\n"), [API_KEY, SEED, ...keys])).toEqual([]);
   });
 });
+
+/** What fleet.yaml takes for the inputs that a call leaves out. */
+async function defaultInputs(): Promise<Record<string, string>> {
+  const { inputs } = (await readWorkflow("fleet")).on?.workflow_call ?? { inputs: {} };
+  return Object.fromEntries(Object.entries(inputs).map(([name, { default: value = "" }]) => [name, value]));
+}
 
 /** Puts a shell script in the place of a command. */
 async function standIn(folder: string, command: string, script: string): Promise<void> {

@@ -22,12 +22,16 @@ interface Step {
 export interface Job {
   uses?: string;
   with?: Record<string, string>;
+  secrets?: Values | "inherit";
+  environment?: string;
   outputs?: Record<string, string>;
   steps?: Step[];
 }
 
 export interface Workflow {
+  on?: { workflow_call?: { inputs: Record<string, { default?: string }> } };
   env?: Values;
+  concurrency?: { group: string };
   jobs: Record<string, Job>;
 }
 
@@ -42,15 +46,21 @@ export const readWorkflowText = (name: string): Promise<string> =>
 export const readWorkflow = async (name: string): Promise<Workflow> =>
   parse(await readWorkflowText(name)) as Workflow;
 
-/** Puts the values in the place of the expressions of a text. Throws if one names nothing. */
+/** Replaces the expressions of a text by their values: names, and `&&` between them. Throws if a name is unknown. */
 export function fillIn(text: string, contexts: Contexts): string {
-  return text.replaceAll(/\$\{\{ ([\w.-]+) \}\}/g, (_, path: string) => {
-    const value = path
-      .split(".")
-      .reduce<unknown>((found, part) => (found as Contexts | undefined)?.[part], contexts);
-    if (value === undefined) throw new Error(`nothing is called ${path}`);
+  return text.replaceAll(/\$\{\{ ([\w.-]+(?: && [\w.-]+)*) \}\}/g, (_, expression: string) => {
+    const values = expression.split(" && ").map((path) => valueOf(path, contexts));
+    const value = values.find((one) => !one) ?? values.at(-1);
     return typeof value === "object" ? JSON.stringify(value) : `${value as Scalar}`;
   });
+}
+
+function valueOf(path: string, contexts: Contexts): unknown {
+  const value = path
+    .split(".")
+    .reduce<unknown>((found, part) => (found as Contexts | undefined)?.[part], contexts);
+  if (value === undefined) throw new Error(`nothing is called ${path}`);
+  return value;
 }
 
 const fillAll = (values: Values = {}, contexts: Contexts): Record<string, string> =>

@@ -1,6 +1,7 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
+import type { Fleet } from "../../fleet/fleet.js";
 import { DEFAULT_LIMITS, parseShard, type FleetLimits } from "../../fleet/options.js";
 import { ENDINGS, EXIT, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
@@ -8,8 +9,13 @@ import { UsageError } from "../usage-error.js";
 import type { Format, RenderOptions } from "./document.js";
 import { runOnFleet, type FleetSource, type Session } from "./session.js";
 
+/** A session with the fleet open. */
+export interface FleetSession extends Session {
+  fleet: Fleet;
+}
+
 /** What a command of a fleet does, and its help. */
-interface Given<Options, S = Session> {
+interface Given<Options, S = FleetSession> {
   /** What its help has before the examples. */
   about?: string;
   /** Without the name of the command line. */
@@ -24,11 +30,26 @@ interface Given<Options, S = Session> {
   failed?: number;
 }
 
-/** Adds help and action to a command that needs the fleet and prints what it likes. */
+/** Adds help and action to a command that prints what it likes, with the fleet open. */
 export const fleetCommand = <Options>(
   source: FleetSource,
   command: Command,
   given: Given<Options>,
+): Command =>
+  sessionCommand<Options>(source, command, {
+    ...given,
+    work: withFleet<Session, Options>(given.work),
+  });
+
+const withFleet =
+  <S extends Session, Options>(work: (session: S & { fleet: Fleet }, options: Options) => Promise<number>) =>
+  async (session: S, options: Options): Promise<number> =>
+    work({ ...session, fleet: await session.open() }, options);
+
+const sessionCommand = <Options>(
+  source: FleetSource,
+  command: Command,
+  given: Given<Options, Session>,
 ): Command =>
   command.addHelpText("after", helpOf(source.name, given)).action(() => {
     const options = command.opts<object>() as Options;
@@ -68,36 +89,50 @@ export interface RunCommandOptions extends FleetLimits, OutputOptions {
 
 type Render<Report> = (report: Report, format: Format, options?: RenderOptions) => string;
 
-/** What the work of a command with a report gets. */
-export interface ReportSession extends Session {
+/** Adds to a session what every command with a report needs. */
+interface WithReports {
   /** Prints a report as the options say, and writes it into the files that they name. Gives the exit code. */
   print: <Report extends { outcome: string }>(report: Report, render: Render<Report>) => Promise<number>;
 }
 
-type GivenOfReport<Options> = Omit<Given<Options, ReportSession>, "check"> & {
+/** What the work of a command with a report gets. */
+export type ReportSession = FleetSession & WithReports;
+
+type GivenOfReport<Options, S = ReportSession> = Omit<Given<Options, S>, "check"> & {
   /** For a command that asks before it changes anything: whether that is agreed already. */
   isAgreed?: (options: Options) => boolean | undefined;
 };
 
-/** Adds options, help and action to a command that ends with a report. */
-export function reportCommand<Options extends OutputOptions>(
+/** Adds options, help and action to a command that ends with a report, with the fleet open. */
+export const reportCommand = <Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
-  { isAgreed, work, ...given }: GivenOfReport<Options>,
+  given: GivenOfReport<Options>,
+): Command =>
+  closedReportCommand<Options>(source, command, {
+    ...given,
+    work: withFleet<Session & WithReports, Options>(given.work),
+  });
+
+/** The same for a command that opens the fleet itself, or not at all. */
+export function closedReportCommand<Options extends OutputOptions>(
+  source: FleetSource,
+  command: Command,
+  { isAgreed, work, ...given }: GivenOfReport<Options, Session & WithReports>,
 ): Command {
   command
     .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
     .option("--json", "print the report as JSON")
     .option("--markdown-file <file>", "write the report as Markdown too")
     .option("--json-file <file>", "write the report as JSON too");
-  return fleetCommand<Options>(source, command, {
+  return sessionCommand<Options>(source, command, {
     ...given,
     check: (options) => {
       if (isAgreed) requireConsent(command.name(), isAgreed(options));
       return checkFolders(options);
     },
     work: (session, options) => {
-      const print: ReportSession["print"] = async (report, render) => {
+      const print: WithReports["print"] = async (report, render) => {
         await printReport(report, render, { options, program: session.program });
         return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
       };

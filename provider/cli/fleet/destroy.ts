@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { EXIT, note } from "../output.js";
-import { pickOptions, runCommand } from "./command.js";
+import { pickOptions, runCommand, type FleetSession } from "./command.js";
 import { count } from "./document.js";
 import { renderReport } from "./render.js";
-import { ask, type FleetSource, type Session } from "./session.js";
+import { ask, type FleetSource } from "./session.js";
 
 export const destroyCommand = (source: FleetSource): Command =>
   runCommand(
@@ -45,7 +45,7 @@ export const refreshCommand = (source: FleetSource): Command =>
   );
 
 /** Whether somebody has typed how many webhooks are removed. */
-async function isConfirmed({ fleet, signal }: Session): Promise<boolean> {
+async function isConfirmed({ fleet, signal }: FleetSession): Promise<boolean> {
   const known = Object.keys(await fleet.botUrls()).length;
   // Before the index stack is written, as many as there can be.
   const webhooks = known > 0 ? known : fleet.workspaces.length;

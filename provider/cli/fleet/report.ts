@@ -6,7 +6,7 @@ import type { RotationReport } from "../../fleet/rotate.js";
 import type { DriftReport } from "../../fleet/watch.js";
 import { ENDINGS } from "../output.js";
 import { UsageError } from "../usage-error.js";
-import { reportCommand } from "./command.js";
+import { closedReportCommand } from "./command.js";
 import type { Format, RenderOptions } from "./document.js";
 import { renderDrift, renderPlan, renderReport, renderRotation } from "./render.js";
 import type { FleetSource } from "./session.js";
@@ -17,13 +17,15 @@ export function reportsCommand(source: FleetSource): Command {
       "join the JSON reports of all shares into one; those of up and destroy go into the index stack too",
     )
     .argument("<files...>", "the files of --json-file");
-  reportCommand(source, merge, {
+  closedReportCommand(source, merge, {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
     endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
-    work: async ({ fleet, print }) => {
+    work: async ({ open, print }) => {
       const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
       const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
-      return print(isIndexed ? await fleet.recordIndex(merged) : merged, renderAny);
+      if (!isIndexed) return print(merged, renderAny);
+      const fleet = await open();
+      return print(await fleet.recordIndex(merged), renderAny);
     },
   });
   return new Command("report").description("work with the reports of several machines").addCommand(merge);

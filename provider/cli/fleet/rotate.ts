@@ -2,10 +2,10 @@ import { Command } from "commander";
 import { DEFAULT_LIMITS } from "../../fleet/options.js";
 import { splitIntoWaves } from "../../fleet/placement.js";
 import { EXIT, note } from "../output.js";
-import { parseCount, pickOptions, runCommand, type RunCommandOptions } from "./command.js";
+import { parseCount, pickOptions, runCommand, type RunCommandOptions, type FleetSession } from "./command.js";
 import { count } from "./document.js";
 import { renderRotation } from "./render.js";
-import { isAgreed, type FleetSource, type Session } from "./session.js";
+import { isAgreed, type FleetSource } from "./session.js";
 
 interface RotateCommandOptions extends RunCommandOptions {
   rotation?: string;
@@ -40,7 +40,7 @@ when it is run again. It asks on a terminal; without one it needs --yes.`,
     },
   );
 
-function questionOf({ fleet }: Session, options: RotateCommandOptions): string {
+function questionOf({ fleet }: FleetSession, options: RotateCommandOptions): string {
   const stacks = fleet.stacks.filter(({ workspaces }) => workspaces.length > 0);
   const { stacksAtOnce = DEFAULT_LIMITS.stacksAtOnce, waveSize = stacksAtOnce } = options;
   const waves = splitIntoWaves(stacks, waveSize).length;

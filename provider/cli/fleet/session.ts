@@ -11,13 +11,13 @@ import { FleetProgress, LiveLine } from "./progress.js";
 export interface FleetSource {
   /** How the command line is called, such as `node fleet.ts`. */
   name: string;
-  /** Opens the fleet; only commands that need one call it. */
   open: () => Promise<Fleet>;
 }
 
 /** What the work of a command gets. */
 export interface Session {
-  fleet: Fleet;
+  /** Reads the definition and the list, which may need variables of the environment, and the backend. */
+  open: () => Promise<Fleet>;
   /** How the command line is called. */
   program: string;
   screen: LiveLine;
@@ -59,7 +59,7 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 export const isAgreed = async (question: string, signal: AbortSignal): Promise<boolean> =>
   /^y(es)?$/i.test((await ask(`${question} (y/N) `, signal)).trim());
 
-/** Opens the fleet, does the work of a command, and ends the process. */
+/** Does the work of a command, and ends the process. */
 export async function runOnFleet(source: FleetSource, work: FleetWork): Promise<void> {
   // A reader that has gone, as in `… | head`, does not end a run in its middle; neither does a terminal that was closed.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -78,9 +78,8 @@ async function exitCodeOf(
   const { signal } = stop;
   try {
     await check();
-    const fleet = await orAborted(open(), signal);
     const code = await work({
-      fleet,
+      open: () => orAborted(open(), signal),
       program,
       screen,
       signal,

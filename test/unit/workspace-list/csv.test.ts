@@ -52,7 +52,7 @@ describe("a list of workspaces in CSV", () => {
       "name,baseUrl,webhokUrl,apiKeyEnv,apiKey",
       `acme,${ADDRESS}/acme,,,`,
       "",
-      `${SECRET} !,platform.example/x?token=${SECRET},,NOT_THERE,${SECRET}`,
+      `${SECRET} !,platform.example/x?token=${SECRET},,NO_API_KEY,${SECRET}`,
       `acme,${ADDRESS}/acme/,,,`,
       `initech,${ADDRESS}/initech,${SECRET}`,
       `,"http://${SECRET}@platform.example/y",,,"${SECRET}\n"`,

@@ -44,6 +44,21 @@ describe("a list of workspaces in YAML or JSON", () => {
     ]);
   });
 
+  test("cannot send any secret of the environment to a base URL: the variable's name contains API_KEY", async () => {
+    setVariable("PULUMI_CONFIG_PASSPHRASE", SECRET);
+    const workspace = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme\n`;
+    const entry = `${workspace}    apiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n`;
+    const top = `webhookUrl: ${WEBHOOK}\napiKeyEnv: PULUMI_CONFIG_PASSPHRASE\n${workspace}`;
+    const problem =
+      "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY";
+    for (const reader of ["fleet", "plan"] as const) {
+      expect(await problemsOf("fleet.yaml", `webhookUrl: ${WEBHOOK}\n${entry}`, reader)).toEqual([
+        `fleet.yaml:5:16: workspaces[0].apiKeyEnv: ${problem}`,
+      ]);
+      expect(await problemsOf("fleet.yaml", top, reader)).toEqual([`fleet.yaml:2:12: apiKeyEnv: ${problem}`]);
+    }
+  });
+
   test("has all its problems reported at once, also where an entry is no entry at all", async () => {
     const text = [
       "webhookUrl: chat.example/hook",
@@ -52,7 +67,7 @@ describe("a list of workspaces in YAML or JSON", () => {
       `    baseUrl: ${ADDRESS}/acme`,
       "    surplus: 1",
       "    apiKey: one-key",
-      "    apiKeyEnv: NOT_THERE",
+      "    apiKeyEnv: NO_API_KEY",
       `  - ${SECRET}`,
       "  - name: acme",
       `    baseUrl: ${ADDRESS}/acme`,
