@@ -27,8 +27,9 @@ const downloads: string[] = [];
 beforeAll(async () => {
   backend = await createBackend();
   const outFolder = join(backend.folder, "archives");
-  archive = await writeArchive(platform, { outFolder, signal: new AbortController().signal });
-  await writeSums(outFolder);
+  const written = await writeArchive(platform, { outFolder, signal: new AbortController().signal });
+  archive = written.path;
+  await writeSums(outFolder, [written]);
   server = await serveArchive();
   serverUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });

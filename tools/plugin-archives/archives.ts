@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { createWriteStream, existsSync } from "node:fs";
+import { mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { createGzip } from "node:zlib";
 import packageJson from "../../package.json" with { type: "json" };
-import { fetchNode, type NodeFiles } from "./node-package.ts";
-import { isWindows, type Platform } from "./platforms.ts";
+import { unpackNode } from "./node-package.ts";
+import { isWindows, PLATFORMS, type Platform } from "./platforms.ts";
 import { tarOf, type Entry } from "./tar.ts";
 
 const plugin = fileURLToPath(new URL("../../plugin", import.meta.url));
@@ -18,28 +19,44 @@ export interface ArchiveOptions {
   signal: AbortSignal;
 }
 
+export interface Archive {
+  path: string;
+  /** Of what was written, in hex. */
+  sha256: string;
+}
+
 /**
- * Writes the archive of the plugin for a platform, and gives its path: the folder of the npm package and Node's own binary, unchanged,
- * because a signature of macOS or Windows holds for that only. The same bytes each time. Throws `NoSuchPackage`.
+ * Writes the archive of the plugin for a platform: the folder of the npm package and Node's own binary, unchanged, because a signature of
+ * macOS or Windows holds for that only. The same bytes each time. Throws `NoSuchPackage`.
  */
 export async function writeArchive(
   platform: Platform,
   { outFolder, signal }: ArchiveOptions,
-): Promise<string> {
-  const entries = await entriesFor(platform, await fetchNode(platform, signal));
+): Promise<Archive> {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "plugin-archive-"));
+  const entries = await entriesFor(platform, scratch.path, signal);
   await mkdir(outFolder, { recursive: true });
   const path = join(outFolder, `${EXECUTABLE}-v${packageJson.version}-${platform}.tar.gz`);
   const partial = `${path}.partial`;
+  const hash = createHash("sha256");
+  const gzip = createGzip().on("data", (chunk: Buffer) => hash.update(chunk));
   try {
-    await pipeline(tarOf(entries), createGzip(), createWriteStream(partial), { signal });
+    await pipeline(tarOf(entries), gzip, createWriteStream(partial), { signal });
     await rename(partial, path);
   } finally {
     await rm(partial, { force: true });
   }
-  return path;
+  return { path, sha256: hash.digest("hex") };
 }
 
-async function entriesFor(platform: Platform, { binary, licence }: NodeFiles): Promise<Entry[]> {
+async function entriesFor(platform: Platform, scratch: string, signal: AbortSignal): Promise<Entry[]> {
+  const nodeFolder = await unpackNode(PLATFORMS[platform], scratch, { signal });
+  const binary = join(nodeFolder, "bin", isWindows(platform) ? "node.exe" : "node");
+  // The packages for Windows have no licence file. It is the same for all.
+  const withLicence = existsSync(join(nodeFolder, "LICENSE"))
+    ? nodeFolder
+    : await unpackNode(PLATFORMS["linux-amd64"], scratch, { signal });
+  const licence = join(withLicence, "LICENSE");
   const node = isWindows(platform) ? "node.exe" : "node";
   const licences = [join(plugin, "licenses.txt"), licence].map((file) => readFile(file, "utf8"));
   return [
@@ -57,15 +74,8 @@ async function entriesFor(platform: Platform, { binary, licence }: NodeFiles): P
   ];
 }
 
-/** Writes `SHA256SUMS` of the archives in a folder, as `sha256sum --check` reads it. */
-export async function writeSums(folder: string): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith(".tar.gz")).toSorted();
-  const lines = await Promise.all(names.map(async (name) => `${await sumOf(join(folder, name))}  ${name}\n`));
+/** Writes `SHA256SUMS` of these archives, and of nothing else in the folder, as `sha256sum --check` reads it. */
+export async function writeSums(folder: string, archives: readonly Archive[]): Promise<void> {
+  const lines = archives.map(({ path, sha256 }) => `${sha256}  ${basename(path)}\n`);
   await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
-}
-
-async function sumOf(file: string): Promise<string> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
-  return hash.digest("hex");
 }

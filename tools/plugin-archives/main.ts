@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { withProgress } from "../setup/progress.mjs";
 import { abortOnSignals, runTool } from "../setup/run.mjs";
-import { writeArchive, writeSums, type ArchiveOptions } from "./archives.ts";
+import { writeArchive, writeSums, type Archive, type ArchiveOptions } from "./archives.ts";
 import { NoSuchPackage } from "./node-package.ts";
 import { PLATFORMS, platforms, type Platform } from "./platforms.ts";
 
@@ -15,8 +15,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const usage = `npm run plugin:pack -- [--platform NAME ...] [--out FOLDER]
 
 Writes the resource plugin for programs on machines without Node: one archive for each platform, as the engine
-downloads it (pluginDownloadURL) or pulumi plugin install --file takes it, and SHA256SUMS. Node's binaries come
-from the npm registry once, about 50 MB each.
+downloads it (pluginDownloadURL) or pulumi plugin install --file takes it, and SHA256SUMS of these. Node's binaries
+come from the npm registry once, about 50 MB each, and must have the integrity that is pinned here.
 
   --platform NAME  only this one: ${platforms.join(", ")}
   --out FOLDER     default: plugin-archives
@@ -33,14 +33,17 @@ await runTool(async () => {
   if (values.help) return console.log(usage);
   const options = { outFolder: values.out, signal: abortOnSignals() };
   const wanted = parsePlatforms(values.platform);
+  const archives: Archive[] = [];
   for (const platform of wanted ?? platforms) {
-    await packFor(platform, options).catch((error: unknown) => {
+    try {
+      archives.push(await packFor(platform, options));
+    } catch (error) {
       // Of those that nobody asked for by name.
       if (wanted || !(error instanceof NoSuchPackage)) throw error;
       console.error(`skipped ${platform}: ${error.message}`);
-    });
+    }
   }
-  await writeSums(values.out);
+  await writeSums(values.out, archives);
 });
 process.exit();
 
@@ -50,9 +53,10 @@ function parsePlatforms(names: readonly string[] | undefined): Platform[] | unde
   throw new Error(`--platform: "${unknown}" is not one of ${platforms.join(", ")}`);
 }
 
-async function packFor(platform: Platform, options: ArchiveOptions): Promise<void> {
+async function packFor(platform: Platform, options: ArchiveOptions): Promise<Archive> {
   const { name, version } = PLATFORMS[platform];
   const title = `Packing ${platform}, with Node ${version} (${name})`;
-  const path = await withProgress(title, () => writeArchive(platform, options));
-  console.log(`${path} ${((await stat(path)).size / 1e6).toFixed(1)} MB`);
+  const archive = await withProgress(title, () => writeArchive(platform, options));
+  console.log(`${archive.path} ${((await stat(archive.path)).size / 1e6).toFixed(1)} MB`);
+  return archive;
 }

@@ -1,42 +1,68 @@
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CommandError, run } from "../setup/run.mjs";
-import { isWindows, PLATFORMS, type Platform } from "./platforms.ts";
-
-const cache = fileURLToPath(new URL("../../node_modules/.cache/plugin-archives", import.meta.url));
+import type { NodePackage } from "./platforms.ts";
 
 /** The registry has no such package, or no such version of it. */
 export class NoSuchPackage extends Error {}
 
-export interface NodeFiles {
-  /** The binary. */
-  binary: string;
-  licence: string;
+export interface UnpackOptions {
+  signal: AbortSignal;
+  /** Where downloads stay for the next run. Default: in `node_modules`. */
+  cache?: string;
+  /** The environment of npm. Default: the one of this process. */
+  env?: NodeJS.ProcessEnv;
 }
 
-/** Node for a platform, which npm downloads and checks once. Throws `NoSuchPackage` if the registry has none. */
-export async function fetchNode(platform: Platform, signal: AbortSignal): Promise<NodeFiles> {
-  const { name, version } = PLATFORMS[platform];
-  const folder = join(cache, `${name}-${version}`);
-  if (!existsSync(folder)) await download(`${name}@${version}`, folder, signal);
-  const binary = join(folder, "bin", isWindows(platform) ? "node.exe" : "node");
-  const licence = join(folder, "LICENSE");
-  if (existsSync(licence)) return { binary, licence };
-  // The packages for Windows hold none. It is the same for all.
-  return { binary, licence: (await fetchNode("linux-amd64", signal)).licence };
+const CACHE = fileURLToPath(new URL("../../node_modules/.cache/plugin-archives", import.meta.url));
+
+/**
+ * Unpacks a package into a new folder inside `parent`, and returns that. Takes it from the cache or from the npm registry, and compares
+ * it with its pinned integrity each time: anything could have been put into the cache. Throws `NoSuchPackage`.
+ */
+export async function unpackNode(
+  wanted: NodePackage,
+  parent: string,
+  { signal, cache = CACHE, env = process.env }: UnpackOptions,
+): Promise<string> {
+  const cached = join(cache, `${wanted.name}-${wanted.version}.tgz`);
+  const kept = existsSync(cached) ? await readFile(cached) : undefined;
+  const archive =
+    kept !== undefined && isPinned(kept, wanted) ? kept : await download(wanted, cached, { signal, env });
+  const folder = await mkdtemp(join(parent, "node-"));
+  // A copy of what was checked: nobody else writes to this folder.
+  await writeFile(join(folder, "package.tgz"), archive);
+  await run("tar", ["-xzf", "package.tgz"], { cwd: folder, signal });
+  return join(folder, "package");
 }
 
-async function download(what: string, folder: string, signal: AbortSignal): Promise<void> {
+const integrityOf = (content: Uint8Array): string =>
+  `sha512-${createHash("sha512").update(content).digest("base64")}`;
+
+const isPinned = (content: Uint8Array, { integrity }: NodePackage): boolean =>
+  integrityOf(content) === integrity;
+
+/** Downloads a package into the cache, and returns its bytes. Keeps nothing that differs from the pinned integrity. */
+async function download(
+  wanted: NodePackage,
+  cached: string,
+  options: { signal: AbortSignal; env: NodeJS.ProcessEnv },
+): Promise<Uint8Array> {
+  const what = `${wanted.name}@${wanted.version}`;
+  const cache = join(cached, "..");
   await mkdir(cache, { recursive: true });
   const scratch = await mkdtemp(join(cache, "partial-"));
   try {
     // The one that this machine runs on is in npm's own cache.
-    await run("npm", ["pack", "--prefer-offline", "--loglevel=error", what], { cwd: scratch, signal });
-    const [archive = ""] = await readdir(scratch);
-    await run("tar", ["-xzf", archive], { cwd: scratch, signal });
-    await rename(join(scratch, "package"), folder).catch(ignoreIfThere(folder));
+    await run("npm", ["pack", "--prefer-offline", "--loglevel=error", what], { cwd: scratch, ...options });
+    const [name = ""] = await readdir(scratch);
+    const content = await readFile(join(scratch, name));
+    if (!isPinned(content, wanted)) throw new Error(describeMismatch(what, wanted, integrityOf(content)));
+    await rename(join(scratch, name), cached);
+    return content;
   } catch (error) {
     const isMissing = error instanceof CommandError && /\b(?:E404|ETARGET)\b/.test(error.output);
     throw isMissing ? new NoSuchPackage(`the npm registry has no ${what}`) : error;
@@ -45,7 +71,6 @@ async function download(what: string, folder: string, signal: AbortSignal): Prom
   }
 }
 
-/** Another run has put it there meanwhile. */
-const ignoreIfThere = (folder: string) => (error: unknown) => {
-  if (!existsSync(folder)) throw error;
-};
+const describeMismatch = (what: string, { integrity }: NodePackage, found: string): string =>
+  `the npm registry's ${what} has the integrity ${found}, and tools/plugin-archives/platforms.ts pins ${integrity}. ` +
+  `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`;

@@ -27,11 +27,12 @@ export async function* tarOf(entries: readonly Entry[]): AsyncGenerator<Uint8Arr
   yield new Uint8Array(2 * BLOCK);
 }
 
+const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
+
 /** IEEE Std 1003.1, pax, "ustar Interchange Format". Numbers are octal texts. */
 function headerOf({ name, isExecutable = false }: Entry, size: number): Uint8Array {
   const header = Buffer.alloc(BLOCK);
   const put = (at: number, text: string): void => void header.write(text, at, "latin1");
-  const octal = (value: number, digits: number): string => value.toString(8).padStart(digits, "0");
   put(0, name);
   put(100, isExecutable ? "0000755" : "0000644");
   put(108, octal(0, 7));
