@@ -28,7 +28,8 @@ export interface Surroundings {
 
 export interface Check {
   name: string;
-  run: (surroundings: Surroundings) => Finding | Promise<Finding>;
+  /** Returns undefined if the check does not concern this program. */
+  run: (surroundings: Surroundings) => Finding | undefined | Promise<Finding | undefined>;
 }
 
 export const ok = (text: string): Finding => ({ status: "ok", text });

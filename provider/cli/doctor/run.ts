@@ -2,14 +2,12 @@ import { quote } from "../../lib/redact.js";
 import type { Check, Finding, Surroundings } from "./check.js";
 import { configurationCheck } from "./configuration.js";
 import { baseUrlCheck, botUrlCheck, proxyCheck, webhookUrlCheck } from "./network.js";
-import {
-  dependencyCheck,
-  libraryCheck,
-  nodeCheck,
-  projectCheck,
-  pulumiCheck,
-  typescriptCheck,
-} from "./program.js";
+import { nodeCheck, pulumiCheck } from "./engine.js";
+import { dependencyCheck, libraryCheck } from "./packages.js";
+import { pluginCheck } from "./plugin.js";
+import { projectCheck } from "./project.js";
+import { sdkCheck, virtualEnvironmentCheck } from "./sdk.js";
+import { typescriptCheck } from "./typescript.js";
 
 /** What a check has found, under its name. */
 export interface NamedFinding extends Finding {
@@ -23,6 +21,9 @@ const CHECKS: readonly Check[] = [
   dependencyCheck,
   libraryCheck,
   typescriptCheck,
+  pluginCheck,
+  virtualEnvironmentCheck,
+  sdkCheck,
   configurationCheck,
   proxyCheck,
   baseUrlCheck,
@@ -42,7 +43,8 @@ export async function* runChecks(surroundings: Surroundings): AsyncGenerator<Nam
   const known = secrets.filter((secret) => secret !== undefined);
   const running = CHECKS.map((check) => runCheck(check, surroundings, known));
   for (const finding of running) {
-    yield await finding;
+    const found = await finding;
+    if (found !== undefined) yield found;
     signal.throwIfAborted();
   }
 }
@@ -51,9 +53,11 @@ async function runCheck(
   { name, run }: Check,
   surroundings: Surroundings,
   secrets: readonly string[],
-): Promise<NamedFinding> {
+): Promise<NamedFinding | undefined> {
   try {
-    const { hint, ...finding } = await run(surroundings);
+    const found = await run(surroundings);
+    if (found === undefined) return undefined;
+    const { hint, ...finding } = found;
     const text = quote(finding.text, secrets);
     return { name, ...finding, text, ...(hint === undefined ? {} : { hint: quote(hint, secrets) }) };
   } catch (error) {
