@@ -11,10 +11,10 @@ import {
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { MASK, quote } from "../lib/redact.js";
-import { appendQuery, printUrl, secretsOfUrl } from "../lib/url.js";
+import { appendQuery, isLoopback, printUrl, secretsOfUrl } from "../lib/url.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
-import type { Retry } from "../lib/retry.js";
+import type { Retry, RetryVerdict } from "../lib/retry.js";
 import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
 import {
   addressProblems,
@@ -148,8 +148,12 @@ export class RegistrationClient {
         });
         return readEnvelope(answer, secrets);
       },
+      judge: judgeOn(url),
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
-      hintsFor: (failure) => hintsFor(operation, failure),
+      hintsFor: (failure) =>
+        isAbsentHere(url, failure)
+          ? [{ id: "start_emulator", address: "baseUrl" }]
+          : hintsFor(operation, failure),
     });
     return result;
   }
@@ -194,6 +198,22 @@ const isRefusedRead = (
 ): boolean => operation === "get-webhook" && code === "rejected" && httpStatus === undefined;
 
 const FORGET_WORKSPACE: Hint = { id: "forget_workspace" };
+
+/** Nothing listens at an address of this machine, such as an emulator that was not started. */
+const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolean =>
+  connection === "ECONNREFUSED" && isLoopback(hostname);
+
+/** About three seconds: an emulator that is starting needs no more. */
+const MAX_REFUSED_ATTEMPTS = 5;
+
+/** Judges the failures of one operation, and gives up early on an address of this machine where nothing listens. */
+function judgeOn(url: URL): (failure: AttemptFailure) => RetryVerdict {
+  let refused = 0;
+  return (failure) => {
+    if (isAbsentHere(url, failure)) refused += 1;
+    return refused < MAX_REFUSED_ATTEMPTS ? failure : { retry: false };
+  };
+}
 
 function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFailure): Hint[] {
   if (code === "timeout") return [{ id: "raise_request_seconds" }];

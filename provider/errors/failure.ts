@@ -32,6 +32,7 @@ export type Hint =
   | { id: "check_base_url" } // the address may not be that of the registration interface
   | { id: "forget_workspace" } // the workspace may no longer exist, but a state still has its webhook
   | { id: "check_connection"; address: "baseUrl" | "botUrl" } // nothing answers at an address
+  | { id: "start_emulator"; address: "baseUrl" | "botUrl" } // nothing listens at an address of this machine
   | { id: "set_final_address"; address: "baseUrl" | "botUrl" } // a redirect is not followed
   | { id: "raise_request_seconds" }
   | { id: "raise_ready_seconds" }

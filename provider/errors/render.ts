@@ -46,6 +46,8 @@ const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extrac
   },
   check_connection: ({ address }, { audience }) =>
     `Check ${fieldName(address, audience)}, or try again when the service is up`,
+  start_emulator: ({ address }, { audience }) =>
+    `For the emulator, run npx apichat emulator; else check ${fieldName(address, audience)}`,
   set_final_address: ({ address }, { audience }) =>
     `Set ${fieldName(address, audience)} to the final address`,
   raise_request_seconds: {

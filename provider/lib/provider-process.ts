@@ -87,10 +87,13 @@ export function describeFailure(name: string, error: ApiChatError): string {
   return isReportRead() ? `${named.message}\n${toWireLine({ failure: named.toJSON() })}` : named.message;
 }
 
-/** The problems of a check as the engine takes them. It prints the value of a named property, so a secret one is not named. */
+/**
+ * The problems of a check as the engine takes them. It prints the value of a named property, so a secret one is not named. It finds
+ * values at the top only: of `timeouts.requestSeconds` it would print `{<nil>}`.
+ */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map((problem) => ({
-    property: secret.includes(problem.field) ? "" : problem.field,
+    property: secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
     reason: renderProblem(problem),
   }));
 

@@ -215,11 +215,11 @@ describe("apichat emulator, used wrongly", () => {
     [["--scenario", "rules: 3\n"], /:1:\d+: rules/],
     [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "wrong_use"],
     [["--fault", "{"], /must be JSON/, "wrong_use"],
-    [["--fault", '{"operation":"explode"}'], /faults\[0\]/],
+    [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "wrong_use"],
     [["--flow", "explode"], /Allowed choices are echo, menu, silent/, "wrong_use"],
     [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/, "wrong_use"],
-    [["--host", "0.0.0.0"], /token/],
-    [["--workspace", "a/b"], /letter/],
+    [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "wrong_use"],
+    [["--workspace", "a/b"], /--workspace: must start with a letter.*, got "a\/b"/, "wrong_use"],
   ])("ends with 2 for %j, without a value of a file", async (parameters, reason, code = "invalid_config") => {
     const words = parameters.map(async (word) =>
       word.endsWith("\n") ? writeText("wrong.yaml", word) : word,

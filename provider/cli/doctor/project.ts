@@ -40,7 +40,7 @@ export interface Project {
 const LANGUAGES = ["nodejs", "yaml", "python", "go", "java", "dotnet"];
 
 /** Reads Pulumi.yaml of this folder or the nearest one above. Returns undefined if there is none. */
-export async function readProject(folder: string): Promise<Project | undefined> {
+async function readProject(folder: string): Promise<Project | undefined> {
   const found = await findProgram(folder);
   if (found === undefined) return undefined;
   const path = join(found.folder, found.file);

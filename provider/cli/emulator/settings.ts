@@ -1,9 +1,13 @@
 import { parse } from "node:path";
 import { randomBytes } from "node:crypto";
+import type * as z from "zod";
 import type { EmulatorOptions } from "../../emulator/index.js";
 import { scenario } from "../../emulator/flows/scenario.js";
+import { faultRule } from "../../emulator/faults.js";
+import { pathSegment } from "../../emulator/options.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
 import { checkSecret } from "../../lib/checks.js";
+import { describeIssues, inOurWords } from "../../lib/validate.js";
 import { readYamlFile } from "../../lib/yaml-file.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";
@@ -37,8 +41,14 @@ const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 /** The options of `startEmulator`, files read; a flag counts over the seed. Throws a UsageError or `invalid_config`. */
 export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<EmulatorOptions> {
   const { port, botPort, host, data, workspace: names = [], fault: faults = [] } = options;
+  requireSound(options);
   const seed = options.seed === undefined ? {} : await readSeed(options.seed);
   const token = await readToken(options.tokenFile);
+  if (token === undefined && !isLoopback(host)) {
+    throw new UsageError(
+      `--host: ${host} can be reached from other machines, and there is no token; give one with --token-file or ${TOKEN_VARIABLE}`,
+    );
+  }
   const workspaces = names.map((name) => ({ name, ...generateKeys(name, host) }));
   return {
     ...overrule(seed, { ...(await readFlow(options)), ...pickSwitches(options) }),
@@ -48,9 +58,21 @@ export async function toEmulatorOptions(options: EmulatorCliOptions): Promise<Em
     ...(token === undefined ? {} : { token }),
     ...(data === undefined ? {} : { data }),
     workspaces: [...(seed.workspaces ?? []), ...workspaces],
-    // Rules of any shape: startEmulator names what is wrong with one.
     faults: [...(seed.faults ?? []), ...(faults as NonNullable<EmulatorOptions["faults"]>)],
   };
+}
+
+/** Throws for what the emulator would reject by the names of its own options: the flags have others. */
+function requireSound({ workspace: names = [], fault: faults = [] }: EmulatorCliOptions): void {
+  for (const name of names) requireFlag("--workspace", pathSegment, name);
+  for (const fault of faults) requireFlag("--fault", faultRule, fault);
+}
+
+function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
+  const { error } = schema.safeParse(value, { error: inOurWords });
+  if (error === undefined) return;
+  const got = typeof value === "string" ? `, got ${JSON.stringify(value)}` : "";
+  throw new UsageError(`${flag}: ${describeIssues(error.issues).join("; ")}${got}`);
 }
 
 /** Scenarios and the parts of a handshake come from both: the others, one by one, from the flags if they are there. */

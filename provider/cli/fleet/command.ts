@@ -104,7 +104,7 @@ type GivenOfReport<Options, S = ReportSession> = Omit<Given<Options, S>, "check"
 };
 
 /** Adds options, help and action to a command that ends with a report, with the fleet open. */
-export const reportCommand = <Options extends OutputOptions>(
+const reportCommand = <Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
   given: GivenOfReport<Options>,

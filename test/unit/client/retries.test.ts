@@ -168,6 +168,13 @@ describe.each<[string, (failing: Failing) => Promise<unknown>, boolean]>([
   });
 });
 
+test("a registration gives up early where nothing listens on this machine, and names the emulator", async () => {
+  const client = createTestClient(`http://127.0.0.1:${await freePort()}`, { requestSeconds: 25 });
+  const { attempts, message } = await failureOf(client.getWebhook());
+  expect(attempts).toBe(5);
+  expect(message).toContain("For the emulator, run npx apichat emulator; else check baseUrl");
+});
+
 describe.each(CALLS)("%s", (operation, call) => {
   test("is sent again as it was, and each repetition is reported before its pause", async () => {
     const { url, requests } = await startServer(answerFirst([503, 429, 503]));

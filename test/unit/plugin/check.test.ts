@@ -58,7 +58,7 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
       webhook,
       { ...ofWebhook, timeouts: { requestSeconds: 0, readySecond: 5 }, preflight: ["off"], retries: 5 },
       ["retries;", "timeouts.requestSeconds: ", "timeouts.readySecond: ", "preflight: "],
-      ["", "timeouts.requestSeconds", "timeouts.readySecond", "preflight"],
+      ["", "preflight"],
     ],
     [
       key,

@@ -93,7 +93,6 @@ test("SHA256SUMS lists what this run wrote, and no other archive of the folder",
   const sha256 = createHash("sha256").update("ours").digest("hex");
   await writeSums(folder, [{ path: join(folder, "ours.tar.gz"), sha256 }]);
   expect(await readFile(join(folder, "SHA256SUMS"), "utf8")).toBe(`${sha256}  ours.tar.gz\n`);
-  await execa("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder });
 });
 
 test("an archive has names, contents and modes, and the same bytes in whatever order they are given", async () => {

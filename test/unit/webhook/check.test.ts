@@ -101,9 +101,11 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [timeout("readySeconds", -1), "timeouts.readySeconds", /from 0 to 3600, got -1/],
     [timeout("readySecond", 1), "timeouts.readySecond", /is not known; write requestSeconds or readySeconds/],
     [timeout("toString", 1), "timeouts.toString", /is not known/],
-  ])("%j, and the engine gets the property", async (args, property, reason) => {
+  ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {
     const [failure, ...more] = await failuresOf(args);
-    expect(failure).toEqual({ property, reason: expect.stringMatching(reason) as string });
+    // Of a nested one the engine would print {<nil>}: it finds values at the top only.
+    const named = property.includes(".") ? "" : property;
+    expect(failure).toEqual({ property: named, reason: expect.stringMatching(reason) as string });
     expect(failure?.reason.startsWith(`${property}: `)).toBe(true);
     expect(more).toEqual([]);
   });
