@@ -30,6 +30,10 @@ const written: Partial<Record<keyof Switches, Switches[]>> = {
   deliveryRetryMs: [{ deliveryRetryMs: 1 }],
   deliveryTimeoutMs: [{ deliveryTimeoutMs: 1 }],
   requestsPerSecond: [{ requestsPerSecond: 3 }],
+  flowKey: [
+    ...(["bearer", "raw", "body", "none"] as const).map((flowKey) => ({ flowKey })),
+    { flowKey: { header: "X-Flow-Key" } },
+  ],
   handshake: [
     ...(["form", "json", "multipart", "query"] as const).map((encoding) => ({ handshake: { encoding } })),
     ...(["hex", "digits", "long"] as const).map((challenge) => ({ handshake: { challenge } })),
