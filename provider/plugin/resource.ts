@@ -41,8 +41,8 @@ export interface PluginResource {
   previewCreate(call: ResourceCall, inputs: Values): Promise<object>;
   /** The outputs as far as they are known before the update. */
   previewUpdate(call: ResourceCall, id: string, state: Values, news: Values): Promise<object>;
-  /** What is secret because of its value, beside what the schema says. */
-  secretsIn(values: Values): Path[];
+  /** Returns what is secret because of its value or because it repeats what the program has marked, beside what the schema says. */
+  secretsIn(values: Values, marked: readonly Path[]): Path[];
 }
 
 /** Properties as the plugin stores them: the name is in the URN, and a source is of the dynamic provider. */

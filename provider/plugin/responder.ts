@@ -16,7 +16,7 @@ import type { ProcessInputs, ProcessState } from "../handshake-responder/inputs.
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { refuseOthers } from "./schema.js";
-import type { Values } from "./wire.js";
+import type { Path, Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. The npm package has it as the component `HandshakeResponder`. */
 export const responder: PluginResource = {
@@ -64,12 +64,27 @@ export const responder: PluginResource = {
     pid: state["pid"],
   }),
 
-  secretsIn: ({ forwardTo, workspaces }) => [
+  secretsIn: ({ forwardTo, workspaces }, marked) => [
+    ...(marked.some(isInUrls) ? [["url"], ["urls"]] : []),
+    ...(marked.some(isInOrigin) ? [["healthUrl"]] : []),
     ...(mayHoldQuery(forwardTo) ? [["forwardTo"]] : []),
     ...entriesOf(workspaces)
       .filter(([, workspace]) => isObject(workspace) && mayHoldQuery(workspace["forwardTo"]))
       .map(([name]) => ["workspaces", name, "forwardTo"]),
   ],
+};
+
+/** Whether an input is a part of the process's own address. */
+const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
+
+/** Whether an input is a part of the URLs that the service is given. A path may be marked with its workspace. */
+const isInUrls = (input: Path): boolean => {
+  const [name = "", , property = "path"] = input;
+  return (
+    isInOrigin(input) ||
+    ["path", "publicUrl"].includes(name) ||
+    (name === "workspaces" && property === "path")
+  );
 };
 
 const unreadable = (): ApiChatError =>

@@ -238,7 +238,7 @@ const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook
 
 const secretsOf = ({ token, resource }: Target, values: object, given: readonly Path[]): Path[] => [
   ...secretPathsOf(token),
-  ...resource.secretsIn(values as Values),
+  ...resource.secretsIn(values as Values, given),
   ...given,
 ];
 

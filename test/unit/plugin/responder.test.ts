@@ -154,6 +154,16 @@ describe("diff names what changes as the program has it", () => {
   });
 });
 
+test.each<[Marked, string[]]>([
+  [{ ...SHORT, path: secret("/hidden") }, ["path", "url", "urls"]],
+  [{ ...SHORT, publicUrl: secret("https://hidden.example") }, ["publicUrl", "url", "urls"]],
+  [{ ...SHORT, host: secret("127.0.0.1") }, ["healthUrl", "host", "url", "urls"]],
+])("an address is as secret as its parts: %#", async (program, hidden) => {
+  standIn();
+  const { outs } = await responder.create(await checked(program));
+  expect(secretsIn(outs)).toEqual([...hidden, "forwardTo", "verificationKeys"].toSorted());
+});
+
 describe("a preview knows", () => {
   test("no URLs while the workspaces are unknown, and no URL while a path is", async () => {
     standIn();
