@@ -15,6 +15,7 @@ import {
   checkVerificationKey,
   warningOfKey,
   UNKNOWN,
+  withoutNulls,
 } from "../lib/checks.js";
 import { renderProblem, type FieldProblem } from "../errors/index.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
@@ -37,12 +38,12 @@ export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
 ): Promise<CheckResult<ProcessInputs>> {
-  const { dataDir, organization, derivedFrom, rotations, subjects, ...rest } = news;
+  const { dataDir, organization, derivedFrom, rotations, subjects, ...rest } = withoutNulls(news);
   const instanceKey = await markStack(String(news["instanceKey"]), organization);
   const inputs: RawInputs = {
     ...rest,
     instanceKey,
-    host: news["host"] ?? DEFAULT_HOST,
+    host: rest["host"] ?? DEFAULT_HOST,
     dataDir: dataDir === undefined ? chooseDataDir(olds ?? {}, instanceKey) : normalizeDataDir(dataDir),
   };
   const problems = checkDerivation({ derivedFrom, rotations, subjects });

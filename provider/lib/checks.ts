@@ -10,6 +10,20 @@ export const isUnknown = (value: unknown): boolean => [value].flat().includes(UN
 export const onlyKnown = <T extends object>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => !isUnknown(value))) as Partial<T>;
 
+/**
+ * Removes what is null, at any depth: an argument that is secret and resolves to undefined arrives so. An item of a list
+ * keeps its place.
+ */
+export const withoutNulls = <T extends object>(values: T): T =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== null && value !== undefined)
+      .map(([name, value]) => [name, isMap(value) ? withoutNulls(value) : (value as unknown)]),
+  ) as T;
+
+const isMap = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
 export interface CheckFailure {
   property: string;

@@ -8,6 +8,7 @@ import {
   toDiff,
   UNKNOWN,
   warningOfKey,
+  withoutNulls,
   type CheckResult,
   type DiffResult,
   type RawInputs,
@@ -98,11 +99,7 @@ async function checkKey(
   olds: Record<string, unknown>,
   news: RawInputs,
 ): Promise<CheckResult<VerificationKeyInputs>> {
-  // An argument that resolves to undefined arrives as null.
-  const given = Object.fromEntries(
-    Object.entries(news).filter(([, value]) => value !== null && value !== undefined),
-  );
-  const { current: _current, keys: _keys, derivedFrom, ...known } = given;
+  const { current: _current, keys: _keys, derivedFrom, ...known } = withoutNulls(news);
   const inputs = known as unknown as VerificationKeyInputs;
   const { name, subject = name, rotations } = inputs;
   const problems =

@@ -27,6 +27,17 @@ export class PluginVerificationKey extends pulumi.CustomResource {
   }
 }
 
+/** As a generated SDK has it. */
+export class PluginResponder extends pulumi.CustomResource {
+  declare readonly urls: pulumi.Output<Record<string, string>>;
+  declare readonly healthUrl: pulumi.Output<string>;
+
+  constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
+    const outputs = { urls: undefined, url: undefined, pid: undefined, healthUrl: undefined };
+    super("apichat:index:Responder", name, { ...args, ...outputs }, options);
+  }
+}
+
 /** An explicit provider, as a generated SDK has it. */
 export class PluginProvider extends pulumi.ProviderResource {
   constructor(name: string, { apiKey }: { apiKey: string }) {

@@ -237,13 +237,16 @@ describe("derived keys", () => {
 
   test("are all that a workspace needs, and follow its subject", async () => {
     const workspaces = { beta: { path: "/beta" } };
-    const inputs = await checked({
-      ...derivation,
-      workspaces,
-      verificationKeys: {},
-      subjects: { beta: "acme" },
-    });
-    expect(inputs.verificationKeys).toEqual({ beta: derived });
+    // A secret that resolves to undefined arrives as null.
+    for (const verificationKeys of [{}, { beta: null }]) {
+      const inputs = await checked({
+        ...derivation,
+        workspaces,
+        verificationKeys,
+        subjects: { beta: "acme" },
+      });
+      expect(inputs.verificationKeys).toEqual({ beta: derived });
+    }
   });
 
   test.each([
