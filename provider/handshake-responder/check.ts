@@ -231,7 +231,8 @@ export function diff(id: string, state: ProcessState, inputs: ProcessInputs): Di
   const changed = COMPARED.filter((name) => !isDeepStrictEqual(state[name], inputs[name]));
   if (changed.includes("verificationKeys")) printChangedKeys(state, inputs);
   const hasMoved = choosePort(inputs.port, portOfId(id)) !== state.port;
-  return toDiff([...changed, ...(hasMoved ? ["port"] : []), ...missingSource(state, inputs)]);
+  const restarts = [...(hasMoved ? ["port"] : []), ...(state.isLost ? ["pid"] : [])];
+  return toDiff([...changed, ...restarts, ...missingSource(state, inputs)]);
 }
 
 /** A preview shows a changed secret as `[secret]` on both sides. */

@@ -3,13 +3,14 @@ import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
 import { hasCode, makeDataDir, readIfThere, writePrivateFile, SPOOL_FILE } from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config-shape.js";
 import { countKept } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
-/** Names the stack that a folder belongs to. */
+/** Holds the instance key of the resource that a folder belongs to; an earlier version wrote its stack alone. */
 const OWNER_FILE = "owner.txt";
 
 /** What the process and this resource write into the folder. */
@@ -42,8 +43,9 @@ function realPathOf(path: string): string {
 }
 
 /**
- * Makes the folder, for its owner only, and writes into it whose it is. Throws `invalid_config` for one that holds files of
- * others, and `conflict` for one of another stack; `former` is the state of the resource, if it has one.
+ * Makes the folder, for its owner only. Throws `invalid_config` for one that holds files of others, and `conflict` for one of
+ * another stack; `former` is the state of the resource, if it has one. The folder of another resource of the stack is
+ * accepted, because that may be its former name: see {@link takeDataDir}.
  */
 export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -53,19 +55,19 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   if (foreign !== undefined) {
     throw refuse("invalid_config", `and ${dataDir} holds "${foreign}"; name a new one`);
   }
+  const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackOf(instanceKey));
+  const owner = readOwner(dataDir);
   // Nothing of deliveries alone would be overwritten.
   const isNew = files.every((file) => isOfSpool(file));
-  const owners = [inputs, ...(former ? [former] : [])].map(ownerOf);
-  const owner = readOwner(dataDir);
-  if (!isNew && !owners.includes(owner ?? "")) {
-    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${owner}`;
+  if (!isNew && !stacks.includes(stackOf(owner ?? ""))) {
+    const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackOf(owner)}`;
     throw refuse(
       "conflict",
       `and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);
-  await writePrivateFile(join(dataDir, OWNER_FILE), `${ownerOf(inputs)}\n`);
+  if (isNew) await takeDataDir(inputs);
 }
 
 const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError =>
@@ -74,10 +76,34 @@ const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError 
     problems: [{ field: "dataDir", text: `must be a folder of its own, ${but}` }],
   });
 
+/** Writes into a folder that it belongs to this resource. */
+export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
+  writePrivateFile(join(dataDir, OWNER_FILE), `${instanceKey}\n`);
+
 const readOwner = (dataDir: string): string | undefined => readIfThere(join(dataDir, OWNER_FILE))?.trim();
 
-/** The stack of a resource, as it is known in every backend. */
-const ownerOf = ({ instanceKey }: ProcessInputs): string => instanceKey.split("/").slice(0, 2).join("/");
+/** The stack of an instance key, as it is known in every backend. */
+const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
+
+/** The resource that a folder belongs to now, unless it is the one of the state: another resource has taken its process over. */
+export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
+  const owner = readOwner(dataDir);
+  return owner === instanceKey || owner === stackOf(instanceKey) ? undefined : owner;
+}
+
+/** The resources of a stack that have a default folder, whether or not the program still declares them. */
+export async function siblingsOf({
+  instanceKey,
+}: Pick<ProcessInputs, "instanceKey">): Promise<{ name: string; dataDir: string }[]> {
+  const folder = join(stateFolder(), stackOf(instanceKey));
+  const folders = await readdir(folder).catch(() => []);
+  return folders.map((part) => {
+    const dataDir = join(folder, part);
+    // One that was renamed with an alias has kept its folder.
+    const name = readOwner(dataDir)?.split("/")[2] ?? part;
+    return { name: unescape(name), dataDir };
+  });
+}
 
 /** The file that the process reads; it holds the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
@@ -121,7 +147,7 @@ export function configuredPort(dataDir: string): number | undefined {
 export async function leaveDataDir(state: ProcessState): Promise<string | undefined> {
   const { dataDir } = state;
   if (!existsSync(dataDir)) return undefined;
-  if (readOwner(dataDir) !== ownerOf(state))
+  if (readOwner(dataDir) === undefined || otherOwnerOf(state) !== undefined)
     return `${dataDir} belongs to another responder and is unchanged`;
   // undefined: they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;

@@ -97,7 +97,10 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     const workspaces = resolveWorkspaces(name, args);
     // Without the arguments: the SDK would write them into the component's own state, the keys in clear.
     super("apichat:index:HandshakeResponder", name, {}, opts);
-    const child = new ResponderProcess(name, toProcessArgs(name, args, workspaces), { parent: this });
+    const child = new ResponderProcess(name, toProcessArgs(name, args, workspaces), {
+      parent: this,
+      aliases: opts.aliases?.map(toFormerName) ?? [],
+    });
     const { origin, base, port } = addressOf(child, args);
     const paths = Object.entries(workspaces).map(([workspace, { path }]) => [workspace, path] as const);
     const urls = pulumi
@@ -117,6 +120,16 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
     this.registerOutputs(outputs);
   }
 }
+
+/**
+ * The alias of the process for one of its component. The engine passes aliases on only while the component itself is new, and
+ * it is registered by then if an `up` without the alias has failed.
+ */
+const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.Input<pulumi.Alias> =>
+  pulumi.output(alias).apply((known) => {
+    const name = typeof known === "string" ? known.split("::").at(-1) : known.name;
+    return name === undefined ? {} : { name };
+  });
 
 function refuseUrl(): never {
   const text = "is there for a responder of one workspace only; write urls.acme for the workspace acme";

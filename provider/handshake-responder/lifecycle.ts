@@ -2,21 +2,32 @@ import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
 import { printLine, printWarning, report } from "../lib/provider-process.js";
 import { readInstance, requestReload, type ServerStatus } from "../server/control-client.js";
-import { authorityOf, choosePort, portOfId } from "./addresses.js";
+import { authorityOf, choosePort, originOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
   configuredPort,
   digestOf,
   formatConfig,
   leaveDataDir,
+  otherOwnerOf,
   prepareDataDir,
   readConfig,
+  siblingsOf,
+  takeDataDir,
   writeConfig,
 } from "./data-folder.js";
 import { otherNameOf, rememberedPort, rememberPort } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
-import { findRunning, processError, startProcess, stopProcess, type Running } from "./process.js";
+import {
+  endLostProcess,
+  findRunning,
+  isAlive,
+  processError,
+  startProcess,
+  stopProcess,
+  type Running,
+} from "./process.js";
 
 const GONE: Record<string, never> = {};
 
@@ -52,13 +63,35 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
   const { name, dataDir } = inputs;
   // Of a process that a refresh has found gone, or that this run has stopped.
   const former = configuredPort(dataDir) || rememberedPort(dataDir) || 0;
-  const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
+  const { status, wasRunning } = await applyInputs(
+    inputs,
+    (running) => inputs.port || running || former,
+  ).catch(async (error: unknown) => {
+    throw (await findAddressConflict(inputs)) ?? error;
+  });
   if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
 }
 
+/** The failure of a create whose address a responder of this stack has: most likely the same resource under its former name. */
+async function findAddressConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
+  const { host, port = 0 } = inputs;
+  const siblings = await siblingsOf(inputs);
+  for (const { name, dataDir } of siblings.filter((sibling) => sibling.dataDir !== inputs.dataDir)) {
+    const other = await readInstance(dataDir);
+    const isThere = other !== undefined && originOf(other.host, other.port) === originOf(host, port);
+    if (!isThere || !(await isAlive(other))) continue;
+    const text =
+      `${port} is taken by the responder "${name}" of this stack; ` +
+      `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
+    return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
+  }
+  return undefined;
+}
+
 /**
  * Inspects whether our process answers. Ended, or another one in its place: undefined, and the next `up` starts it again.
+ * If it runs and its folder is gone, the state says so, and the next `up` ends it and starts another one.
  * On another machine nothing can be seen, so the state stays as it is, with a warning.
  */
 async function readProcess(state: ProcessState): Promise<ProcessState | undefined> {
@@ -70,9 +103,17 @@ async function readProcess(state: ProcessState): Promise<ProcessState | undefine
     return state;
   }
   const running = await findRunning(state.dataDir);
-  if (running?.status.instance !== state.instance) return undefined;
-  const { host, port, pid } = running.status;
-  return { ...state, host, port, pid };
+  const { isLost: _, ...known } = state;
+  if (running?.status.instance === state.instance) {
+    const { host, port, pid } = running.status;
+    return { ...known, host, port, pid };
+  }
+  if (!(await isAlive(state))) return undefined;
+  printWarning(
+    state.name,
+    `the responder runs (pid ${state.pid}), but its folder ${state.dataDir} was removed; pulumi up starts it again, and what it has not forwarded by then is lost`,
+  );
+  return { ...known, isLost: true };
 }
 
 /**
@@ -93,19 +134,28 @@ async function updateProcess(
     printWarning(name, `the responder was started on another machine, and now on this one; ${left}`);
     return { outs: toState(inputs, status) };
   }
+  const wasLost = await endIfLost(state);
   if (state.dataDir !== inputs.dataDir) {
     const { status, isFree } = await moveProcess(state, inputs, port);
     if (isFree && otherNameOf(state.dataDir, name) === undefined) await leave({ ...state, name });
     return { outs: toState(inputs, status) };
   }
   const { status, wasRunning } = await applyInputs(inputs, () => port, state);
-  if (!wasRunning) printLine(name, `the responder had ended; started again, pid ${status.pid}`);
+  const what = wasLost ? "the responder had lost its folder" : "the responder had ended";
+  if (!wasRunning) printLine(name, `${what}; started again, pid ${status.pid}`);
   return { outs: toState(inputs, status) };
+}
+
+/** Ends our process if its folder no longer announces it. Returns whether there was one. */
+async function endIfLost(state: ProcessState): Promise<boolean> {
+  const announced = await readInstance(state.dataDir);
+  return announced?.instance !== state.instance && endLostProcess(state);
 }
 
 /**
  * Ends our process and removes its files. Ended already is done. A process that is not ours is left as it is, one on
- * another machine too, each with a warning. Deliveries that were not forwarded stay on disk.
+ * another machine too, each with a warning. One that another resource has taken over stays. Deliveries that were not
+ * forwarded stay on disk.
  */
 async function deleteProcess(state: ProcessState): Promise<void> {
   const { name, dataDir, machine, pid, instance } = state;
@@ -115,9 +165,16 @@ async function deleteProcess(state: ProcessState): Promise<void> {
       `the responder was started on another machine and is not ended from here; there, end the process ${pid} and remove ${dataDir}`,
     );
   }
-  const other = otherNameOf(dataDir, name);
+  if (await endIfLost(state)) {
+    rememberPort(dataDir, state.port);
+    printWarning(
+      name,
+      `the folder ${dataDir} was removed while the responder ran; what was not forwarded is lost`,
+    );
+  }
+  const other = otherOwnerOf(state);
   if (other !== undefined) {
-    return printLine(name, `the responder stays: it is still managed by this program, as "${other}"`);
+    return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${other} now`);
   }
   const announced = await readInstance(dataDir);
   if (announced?.instance === instance) {
@@ -174,6 +231,7 @@ async function applyInputs(
   try {
     if (running && !stays) await stopProcess(dataDir, running.instance);
     const status = running && stays ? await reload(running, inputs, port) : await start(inputs, port);
+    await takeDataDir(inputs);
     return { status, wasRunning: running !== undefined };
   } catch (error) {
     await writeConfig(dataDir, before);
@@ -194,7 +252,7 @@ async function moveProcess(
   // What can be wrong with the new folder is found before anything ends.
   await prepareDataDir(inputs);
   const announced = await readInstance(dataDir);
-  const isOurs = announced?.instance === instance;
+  const isOurs = announced?.instance === instance && otherOwnerOf(state) === undefined;
   const isFree = isOurs || (await findRunning(dataDir)) === undefined;
   if (isOurs) await stopProcess(dataDir, announced);
   try {

@@ -180,8 +180,7 @@ async function readPrinted({ dataDir, verificationKeys }: StartOptions): Promise
  */
 export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
   const { pid, instance } = announced;
-  // A pid alone says nothing, because the system gives it to another process later.
-  const isOurs = async (): Promise<boolean> => (await commandLineOf(pid)).includes(instance);
+  const isOurs = (): Promise<boolean> => isAlive(announced);
   const isTracked = await isOurs();
   // One that was started by hand carries no instance: it takes its announcement away when it has ended.
   const lives = async (): Promise<boolean> =>
@@ -189,17 +188,40 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   const answer = await askToStop(announced);
   if (answer === "gone" && !isTracked) return;
   if (await waitUntilNot(lives, answer === "stops" ? LIMITS.stopMs : 0)) return;
-  if (isTracked) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch (error) {
-      if (!hasCode(error, "ESRCH")) throw error;
-    }
-  }
+  if (isTracked) kill(pid);
   if (await waitUntilNot(lives, LIMITS.killMs)) return;
-  throw processError("timeout", `the responder (pid ${pid}) was asked to stop and has not ended`, {
+  throw notEnded(pid);
+}
+
+const notEnded = (pid: number): ApiChatError =>
+  processError("timeout", `the responder (pid ${pid}) was asked to stop and has not ended`, {
     hints: [{ id: "end_process", pid }],
   });
+
+/** A start of a responder, as a state or an announcement names it. */
+type Start = Pick<Instance, "pid" | "instance">;
+
+/** Whether the process of a start runs. A pid alone says nothing, because the system gives it to another process later. */
+export const isAlive = async ({ pid, instance }: Start): Promise<boolean> =>
+  (await commandLineOf(pid)).includes(instance);
+
+/**
+ * Ends a process that its folder no longer announces, because the folder was removed: nothing else leads to its control
+ * interface. Returns whether there was one.
+ */
+export async function endLostProcess(start: Start): Promise<boolean> {
+  if (!(await isAlive(start))) return false;
+  kill(start.pid);
+  if (await waitUntilNot(() => isAlive(start), LIMITS.killMs)) return true;
+  throw notEnded(start.pid);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (!hasCode(error, "ESRCH")) throw error;
+  }
 }
 
 async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silent"> {

@@ -180,15 +180,16 @@ const toInputs = (call: ResourceCall, inputs: Values): ProcessInputs => {
   return known as unknown as ProcessInputs;
 };
 
-const OF_PROCESS = ["host", "port", "pid", "instance", "machine", "stateVersion"];
+const OF_PROCESS = ["host", "port", "pid", "instance", "machine", "isLost", "stateVersion"];
 
 const toState = (call: ResourceCall, state: Values): ProcessState =>
   ({ ...toInputs(call, state), ...pick(state, OF_PROCESS) }) as ProcessState;
 
-/** The inputs, where the process listens, and what tells it apart. */
+/** The inputs, where the process listens, and what tells it apart. A read passes the former state for the inputs. */
 function toOuts(state: ProcessState, inputs: Values): Values {
-  const running = pick({ ...state }, OF_PROCESS);
-  return { ...inputs, ...running, ...addressesOf({ ...inputs, ...running }) };
+  const { isLost: _, ...given } = inputs;
+  const outs = { ...given, ...pick({ ...state }, OF_PROCESS) };
+  return { ...outs, ...addressesOf(outs) };
 }
 
 /** What to give to the webhooks, as far as host and port are known. */

@@ -2,84 +2,34 @@ import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ResponderProcess } from "../../dist/provider/dynamic.js";
 import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
-import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
 import { CONTROL_LIMITS, readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";
-import { argsOf, isolateRuns, KEY, OTHER_KEY } from "../support/responder-runs.js";
-import { deliverTo, environmentOf } from "../support/responder.js";
+import { KEY, OTHER_KEY } from "../support/responder-runs.js";
+import { environmentOf } from "../support/responder.js";
 import { findSecrets } from "../support/secrets.js";
-
-/**
- * The lifecycle in this process, and with the real responder. Through the engine it is in
- * test/engine/handshake-responder.test.ts.
- */
-const run = isolateRuns(forgetDeclared);
-const former = [{ ...LIMITS }, { ...CONTROL_LIMITS }] as const;
-afterEach(() => {
-  Object.assign(LIMITS, former[0]);
-  Object.assign(CONTROL_LIMITS, former[1]);
-});
-
-type Values = Record<string, unknown>;
-
-interface Created {
-  id: string;
-  outs: ProcessState;
-}
-
-async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
-  const { inputs, failures } = await ResponderProcess.check(olds, argsOf(more));
-  expect(failures).toEqual([]);
-  return inputs;
-}
-
-const create = async (more: Values = {}): Promise<Created> => ResponderProcess.create(await checked(more));
-
-async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
-  return { id, outs: (await ResponderProcess.update(id, outs, await checked(more, outs))).outs };
-}
-
-/** What a refresh leaves of it: undefined if it is gone. */
-const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
-  (await ResponderProcess.read(id, outs)).props;
-
-const destroy = ({ id, outs }: Created): Promise<void> => ResponderProcess.delete(id, outs);
-
-const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
-  const { changes, replaces } = await ResponderProcess.diff(id, outs, await checked(more, outs));
-  expect(replaces).toEqual([]);
-  return changes;
-};
-
-/** The failure of a step. */
-const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
-  work.then(
-    (value) => expect.fail(`it succeeded with ${JSON.stringify(value)}`),
-    (error: Error) => error,
-  );
-
-const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
-  deliverTo(`http://127.0.0.1:${outs.port}/acme`, key);
-
-const readConfig = ({ outs }: Created): Promise<string> =>
-  readFile(join(outs.dataDir, "config.json"), "utf8");
-
-const pidsOf = async (text = run.folder): Promise<number[]> =>
-  (await processesNaming(text)).map(({ pid }) => pid);
-
-async function end({ outs }: Created, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
-  process.kill(outs.pid, signal);
-  await vi.waitUntil(async () => (await pidsOf(outs.instance)).length === 0);
-}
-
-const expectGone = (folder: string): Promise<void> =>
-  expect(readdir(folder)).rejects.toMatchObject({ code: "ENOENT" });
+import {
+  checked,
+  create,
+  deliver,
+  destroy,
+  diff,
+  end,
+  expectGone,
+  failureOf,
+  pidsOf,
+  read,
+  readConfig,
+  run,
+  update,
+  type Created,
+  type Values,
+} from "./responder-harness.js";
 
 describe("create", () => {
   test("starts a process of its own, with nothing of the provider's environment but what it needs, and no key", async () => {
@@ -356,25 +306,21 @@ describe("delete", () => {
     expect(await readdir(dataDir)).toEqual(["owner.txt", "spool.sqlite"]);
   });
 
-  test("ends neither another process of the folder, nor one that has the pid, nor that of a renamed resource", async () => {
-    const dataDir = join(run.folder, "shared");
-    const created = await create({ dataDir });
+  test("ends neither another process of the folder, nor one that has the pid", async () => {
+    const created = await create();
+    const { dataDir } = created.outs;
     await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
     expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*left alone$/)]);
-    forgetDeclared();
-    const renamed = await create({ dataDir, name: "renamed" });
-    await destroy(created);
-    expect(run.lines.at(-1)).toBe(
-      'chat: the responder stays: it is still managed by this program, as "renamed"',
-    );
-    expect(await read(renamed)).toEqual(renamed.outs);
-    await end(renamed);
+    await end(created);
     // The system has given the pid to another process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
     const announced = JSON.stringify({ ...(await readInstance(dataDir)), pid: other.pid });
     await writeFile(join(dataDir, "instance.json"), announced);
-    forgetDeclared();
-    await destroy(renamed);
+    const state = { ...created, outs: { ...created.outs, pid: other.pid ?? 0 } };
+    await destroy(state);
+    expect(await pidsOf()).toEqual([other.pid]);
+    await expectGone(dataDir);
+    await destroy(state);
     expect(await pidsOf()).toEqual([other.pid]);
   });
 });

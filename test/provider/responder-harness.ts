@@ -1,0 +1,78 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, vi } from "vitest";
+import { ResponderProcess } from "../../dist/provider/dynamic.js";
+import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
+import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
+import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
+import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
+import { processesNaming } from "../support/processes.js";
+import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
+import { deliverTo } from "../support/responder.js";
+
+/**
+ * The lifecycle in this process, and with the real responder. Through the engine it is in
+ * test/engine/handshake-responder.test.ts.
+ */
+export const run = isolateRuns(forgetDeclared);
+const former = [{ ...LIMITS }, { ...CONTROL_LIMITS }] as const;
+afterEach(() => {
+  Object.assign(LIMITS, former[0]);
+  Object.assign(CONTROL_LIMITS, former[1]);
+});
+
+export type Values = Record<string, unknown>;
+
+export interface Created {
+  id: string;
+  outs: ProcessState;
+}
+
+export async function checked(more: Values = {}, olds: Partial<ProcessInputs> = {}): Promise<ProcessInputs> {
+  const { inputs, failures } = await ResponderProcess.check(olds, argsOf(more));
+  expect(failures).toEqual([]);
+  return inputs;
+}
+
+export const create = async (more: Values = {}): Promise<Created> =>
+  ResponderProcess.create(await checked(more));
+
+export async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
+  return { id, outs: (await ResponderProcess.update(id, outs, await checked(more, outs))).outs };
+}
+
+/** What a refresh leaves of it: undefined if it is gone. */
+export const read = async ({ id, outs }: Created): Promise<ProcessState | undefined> =>
+  (await ResponderProcess.read(id, outs)).props;
+
+export const destroy = ({ id, outs }: Created): Promise<void> => ResponderProcess.delete(id, outs);
+
+export const diff = async ({ id, outs }: Created, more: Values): Promise<boolean> => {
+  const { changes, replaces } = await ResponderProcess.diff(id, outs, await checked(more, outs));
+  expect(replaces).toEqual([]);
+  return changes;
+};
+
+/** The failure of a step. */
+export const failureOf = (work: Promise<unknown>): Promise<Error & { code?: string }> =>
+  work.then(
+    (value) => expect.fail(`it succeeded with ${JSON.stringify(value)}`),
+    (error: Error) => error,
+  );
+
+export const deliver = ({ outs }: Created, key = KEY): Promise<number> =>
+  deliverTo(`http://127.0.0.1:${outs.port}/acme`, key);
+
+export const readConfig = ({ outs }: Created): Promise<string> =>
+  readFile(join(outs.dataDir, "config.json"), "utf8");
+
+export const pidsOf = async (text = run.folder): Promise<number[]> =>
+  (await processesNaming(text)).map(({ pid }) => pid);
+
+export async function end({ outs }: Created, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+  process.kill(outs.pid, signal);
+  await vi.waitUntil(async () => (await pidsOf(outs.instance)).length === 0);
+}
+
+export const expectGone = (folder: string): Promise<void> =>
+  expect(readdir(folder)).rejects.toMatchObject({ code: "ENOENT" });

@@ -1,0 +1,164 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
+import { freePort } from "../support/http.js";
+import {
+  checked,
+  create,
+  deliver,
+  destroy,
+  diff,
+  end,
+  expectGone,
+  failureOf,
+  pidsOf,
+  read,
+  run,
+  update,
+  type Created,
+  type Values,
+} from "./responder-harness.js";
+
+// Whose a process and a folder are, once a folder is gone or a resource has another name.
+
+const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { recursive: true });
+
+describe("a process whose folder was removed", () => {
+  test("is ended by delete, with a warning", async () => {
+    const created = await create();
+    await removeFolder(created);
+    await destroy(created);
+    expect(await pidsOf()).toEqual([]);
+    expect(run.lines).toEqual([
+      `chat: warning: the folder ${created.outs.dataDir} was removed while the responder ran; what was not forwarded is lost`,
+    ]);
+    await expectGone(created.outs.dataDir);
+  });
+
+  test("is found by a refresh, and replaced by the update that follows, on its fixed port", async () => {
+    const port = await freePort();
+    const created = await create({ port });
+    await removeFolder(created);
+    const outs = await read(created);
+    expect(outs).toEqual({ ...created.outs, isLost: true });
+    expect(run.lines).toEqual([
+      expect.stringMatching(/^chat: warning: .* its folder .* was removed; pulumi up/),
+    ]);
+    expect(await pidsOf()).toEqual([created.outs.pid]);
+    const refreshed = { ...created, outs: outs ?? created.outs };
+    expect(await diff(refreshed, { port })).toBe(true);
+    const updated = await update(refreshed, { port });
+    expect(await pidsOf()).toEqual([updated.outs.pid]);
+    expect(updated.outs).not.toHaveProperty("isLost");
+    expect(updated.outs.port).toBe(port);
+    expect(await deliver(updated)).toBe(200);
+    expect(await read(updated)).toEqual(updated.outs);
+    expect(run.lines.at(-1)).toMatch(/^chat: the responder had lost its folder; started again, pid \d+$/);
+  });
+
+  test("is not left behind by an update without a refresh, nor by a move to another folder", async () => {
+    const created = await create();
+    await removeFolder(created);
+    const updated = await update(created, { publicUrl: "https://tunnel.example" });
+    expect(await pidsOf()).toEqual([updated.outs.pid]);
+    await removeFolder(updated);
+    const moved = await update(updated, { dataDir: join(run.folder, "moved") });
+    expect(await pidsOf()).toEqual([moved.outs.pid]);
+    expect(moved.outs.port).toBe(created.outs.port);
+  });
+
+  test("is no longer lost when the folder is back", async () => {
+    const created = await create();
+    const aside = join(run.folder, "aside");
+    await rename(created.outs.dataDir, aside);
+    const outs = (await read(created)) ?? created.outs;
+    expect(outs.isLost).toBe(true);
+    await rename(aside, created.outs.dataDir);
+    expect(await read({ ...created, outs })).toEqual(created.outs);
+  });
+
+  test("leaves the folder to a responder that another run has started there", async () => {
+    const created = await create();
+    await removeFolder(created);
+    const second = await create();
+    await destroy(created);
+    expect(await pidsOf()).toEqual([second.outs.pid]);
+    expect(await read(second)).toEqual(second.outs);
+    expect(run.lines.at(-1)).toMatch(
+      /warning: another responder runs on .* now \(pid \d+\); it is left alone$/,
+    );
+  });
+});
+
+describe("a responder under a new name without an alias", () => {
+  const RENAMED = { name: "renamed", instanceKey: "project/dev/renamed" };
+  /** As another provider does it, which knows nothing of what this one declared. */
+  const createRenamed = (more: Values): Promise<Created> => {
+    forgetDeclared();
+    return create({ ...RENAMED, ...more });
+  };
+
+  test("that has its own folder keeps process and folder when the former one is deleted", async () => {
+    const dataDir = join(run.folder, "own");
+    const created = await create({ dataDir });
+    const renamed = await createRenamed({ dataDir });
+    expect(renamed.outs.pid).toBe(created.outs.pid);
+    forgetDeclared();
+    await destroy(created);
+    expect(run.lines.at(-1)).toMatch(
+      /^chat: the responder stays: .* belongs to project\/dev-\w+\/renamed now$/,
+    );
+    expect(await read(renamed)).toEqual(renamed.outs);
+    expect(await deliver(renamed)).toBe(200);
+    await destroy(renamed);
+    expect(await pidsOf()).toEqual([]);
+  });
+
+  test("keeps both when the former one moves to another folder", async () => {
+    const dataDir = join(run.folder, "own");
+    const created = await create({ dataDir });
+    const renamed = await createRenamed({ dataDir });
+    const moved = await update(created, { dataDir: join(run.folder, "other"), port: await freePort() });
+    expect(new Set(await pidsOf())).toEqual(new Set([renamed.outs.pid, moved.outs.pid]));
+    expect(await read(renamed)).toEqual(renamed.outs);
+  });
+
+  test("that fails leaves the folder to the former one", async () => {
+    const dataDir = join(run.folder, "own");
+    const created = await create({ dataDir });
+    const inputs = { ...RENAMED, dataDir, host: "192.0.2.1" };
+    forgetDeclared();
+    expect(await failureOf(create(inputs))).toMatchObject({ code: "unavailable" });
+    await destroy(created);
+    expect(await pidsOf()).toEqual([]);
+    await expectGone(dataDir);
+  });
+
+  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
+    const port = await freePort();
+    const created = await create({ port });
+    const error = await failureOf(createRenamed({ port }));
+    expect(error).toMatchObject({ code: "conflict", subject: "renamed", problems: [{ field: "port" }] });
+    expect(error.message).toContain(
+      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
+    );
+    expect(await read(created)).toEqual(created.outs);
+    // A file that a killed process left names nobody.
+    await end(created);
+    await expect(createRenamed({ port })).resolves.toMatchObject({ outs: { port } });
+  });
+});
+
+test("a folder that an earlier version marked with the stack alone is still the resource's", async () => {
+  const created = await create();
+  const file = join(created.outs.dataDir, "owner.txt");
+  const { instanceKey } = await checked();
+  expect(await readFile(file, "utf8")).toBe(`${instanceKey}\n`);
+  await writeFile(file, `${instanceKey.split("/").slice(0, 2).join("/")}\n`);
+  const updated = await update(created, { publicUrl: "https://tunnel.example" });
+  expect(await readFile(file, "utf8")).toBe(`${instanceKey}\n`);
+  await writeFile(file, `${instanceKey.split("/").slice(0, 2).join("/")}\n`);
+  await destroy(updated);
+  await expectGone(created.outs.dataDir);
+});
