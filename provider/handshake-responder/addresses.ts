@@ -11,8 +11,8 @@ const EVERY_INTERFACE = new Map([
 export const authorityOf = (host: string, port: number): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-/** The port of an id that {@link authorityOf} made. */
-export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1));
+/** The port of an id that {@link authorityOf} made; 0 for any other id, such as one of a user's mocks. */
+export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
 /** The origin under which a process on this machine is reached. */
 export const originOf = (host: string, port: number): string =>

@@ -147,12 +147,21 @@ export interface GetApiChatWebhookResult {
   botUrl: string;
 }
 
+/** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
+const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
+
+/** Whether the program runs on `pulumi.runtime.setMocks`. The SDK does not say so itself. */
+const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
+
 /**
  * Reads the registration of a workspace with get-webhook (section 4.1), in previews too, and before the same `up` writes
  * anything. Registers and changes nothing.
  * Fails with an `ApiChatError`.
  */
 export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Output<GetApiChatWebhookResult> {
+  if (hasMocks()) {
+    return pulumi.unsecret(pulumi.runtime.invokeOutput<GetApiChatWebhookResult>(FUNCTION_TOKEN, { ...args }));
+  }
   const { getConfig } = pulumi.runtime;
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
   const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKey(getConfig));

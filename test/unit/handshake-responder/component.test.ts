@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { beforeAll, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import { ApiChatError, HandshakeResponder, type HandshakeResponderArgs } from "../../../provider/index.js";
 import { findSecrets } from "../../support/secrets.js";
 
@@ -7,6 +7,9 @@ const KEY = "vk/acme+test=&<secret>\"ü'-0123456789";
 
 /** What was registered with the engine, by its type. */
 const registered = new Map<string, Record<string, unknown>>();
+const ADDRESS = "127.0.0.1:4567";
+/** The id of the process, as the engine or a user's mocks give it. */
+let id = ADDRESS;
 
 beforeAll(async () => {
   await pulumi.runtime.setMocks(
@@ -14,14 +17,19 @@ beforeAll(async () => {
       call: () => ({}),
       newResource: ({ type, inputs }) => {
         registered.set(type, inputs as Record<string, unknown>);
-        return { id: "127.0.0.1:4567", state: { ...inputs, pid: 42 } as object };
+        return { id, state: { ...inputs, pid: 42 } as object };
       },
     },
     "project",
     "dev",
   );
 });
-beforeEach(() => registered.clear());
+beforeEach(() => {
+  registered.clear();
+  id = ADDRESS;
+});
+// Other files of this worker have no mocks.
+afterAll(() => pulumi.runtime.resetOptions("", "", -1, "", "", false, ""));
 
 const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
   new Promise((resolve) => void output.apply((value) => resolve(value)));
@@ -112,6 +120,16 @@ describe("the address", () => {
     expect(await valueOf(responder.url)).toBe(url);
     expect(await valueOf(responder.healthUrl)).toBe(healthUrl);
   });
+});
+
+test("a mock whose id is no address gives port 0, unless the program sets one", async () => {
+  id = "chat-id";
+  const workspaces = { acme: { verificationKeys: KEY } };
+  const any = new HandshakeResponder("any", { workspaces });
+  expect(await valueOf(any.urls)).toEqual({ acme: "http://127.0.0.1:0/acme" });
+  expect(await valueOf(any.port)).toBe(0);
+  const fixed = new HandshakeResponder("fixed", { workspaces, port: 8123 });
+  expect(await valueOf(fixed.urls.acme)).toBe("http://127.0.0.1:8123/acme");
 });
 
 describe("arguments that cannot be meant", () => {
