@@ -15,7 +15,7 @@ export const requestSecondsProblems = (requestSeconds = DEFAULT_REQUEST_SECONDS)
     ? []
     : [{ field: "requestSeconds", text: `must be a number above 0, at most ${MOST_SECONDS}` }];
 
-const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.canParse(text);
+const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.parse(text) !== null;
 
 /** `invalid_config`, for problems that show no value. */
 export const invalidOptions = (

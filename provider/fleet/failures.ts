@@ -27,7 +27,7 @@ export function describeCause({ message, error }: Failure): string {
   return `${operation}${origin === "" ? "" : ` at ${origin}`}: ${what}${what === code ? "" : ` (${code})`}`;
 }
 
-const originOf = (at = ""): string => (URL.canParse(at) ? new URL(at).origin : "");
+const originOf = (at = ""): string => URL.parse(at)?.origin ?? "";
 
 /** Does something with a stack; gives why it failed. */
 export async function failureOf(stack: string, work: () => Promise<void>): Promise<Failure | undefined> {

@@ -87,7 +87,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
 
 /** What a text lacks to be a URL that may be called. */
 function acceptedUrl(value: string): string | undefined {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const url = URL.parse(value);
   if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
   if (/\s/.test(value)) return "a URL without white space";
   if (url.username !== "" || url.password !== "") return "a URL without user name and password";
@@ -158,7 +158,7 @@ export const fail = (reason: string, property = ""): CheckFailure => ({ property
 /** A URL as given, less what may be secret in it: also of text that is no URL. */
 export function showUrl(value: unknown): string {
   const text = String(value);
-  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return printUrl(text);
+  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return printUrl(text);
   const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
   return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
 }

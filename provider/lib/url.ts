@@ -7,7 +7,7 @@ export function appendQuery(url: string, query: string): string {
 
 /** Shows where a redirect from a URL points, as {@link printUrl} does. */
 export function printTarget(location: string, from: string): string {
-  return URL.canParse(location, from) ? printUrl(new URL(location, from).href) : "(not a URL)";
+  return printUrl(URL.parse(location, from)?.href ?? "");
 }
 
 /** A shorter text is taken out of no other one, because that would black out innocent words. */
@@ -15,14 +15,15 @@ export const SECRET_CHARACTERS = 8;
 
 /** The query values of a URL that may be secret. */
 export function secretsOfUrl(url: string): string[] {
-  if (!URL.canParse(url)) return [];
-  return [...new URL(url).searchParams.values()].filter((value) => value.length >= SECRET_CHARACTERS);
+  const values = URL.parse(url)?.searchParams.values() ?? [];
+  return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
 /** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
 export function printUrl(url: string): string {
-  if (!URL.canParse(url)) return "(not a URL)";
-  const { origin, protocol, host, pathname, searchParams } = new URL(url);
+  const parsed = URL.parse(url);
+  if (parsed === null) return "(not a URL)";
+  const { origin, protocol, host, pathname, searchParams } = parsed;
   const names = [...new Set(searchParams.keys())].map((name) => `${encodeURIComponent(name)}=***`);
   const base = origin === "null" ? `${protocol}//${host}` : origin;
   return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
@@ -39,7 +40,7 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f
 /** Whether a host, an address or a name as a URL or a listener has it, is this machine only. Of names only `localhost` is known to be. */
 export function isLoopback(host: string): boolean {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
-  return URL.canParse(url) && LOOPBACK.test(new URL(url).hostname);
+  return LOOPBACK.test(URL.parse(url)?.hostname ?? "");
 }
 
 /**
@@ -47,8 +48,9 @@ export function isLoopback(host: string): boolean {
  * port, unreserved characters not percent-encoded, no slash at the end. For comparing only.
  */
 export function canonicalUrl(url: string): string {
-  if (!URL.canParse(url)) return url;
-  const { origin, pathname, search } = new URL(url);
+  const parsed = URL.parse(url);
+  if (parsed === null) return url;
+  const { origin, pathname, search } = parsed;
   return origin + decodeUnreserved(pathname).replace(/\/+$/, "") + decodeUnreserved(search);
 }
 
@@ -61,7 +63,7 @@ function decodeUnreserved(text: string): string {
 
 /** The last path segment of a bot URL, unique to the bot (section 2.1). */
 export function botCodeOf(botUrl: string): string {
-  const path = URL.canParse(botUrl) ? new URL(botUrl).pathname : botUrl;
+  const path = URL.parse(botUrl)?.pathname ?? botUrl;
   return path.split("/").findLast((segment) => segment !== "") ?? botUrl;
 }
 

@@ -122,7 +122,7 @@ function findSameWorkspaces(entries: readonly unknown[], defaults: KeySource): C
 
 function identityOf(entry: unknown, commonKey: string | undefined): string | undefined {
   const baseUrl = textOf(entry, "baseUrl");
-  if (baseUrl === undefined || !URL.canParse(baseUrl)) return undefined;
+  if (baseUrl === undefined || URL.parse(baseUrl) === null) return undefined;
   const apiKeyEnv = textOf(entry, "apiKeyEnv");
   const own = apiKeyOf({ apiKey: textOf(entry, "apiKey"), apiKeyEnv });
   // A variable that is not set is reported as such; which key it will hold is not known.

@@ -25,8 +25,8 @@ export function assertFromHere(settings: Settings, incoming: IncomingMessage): v
 }
 
 function isOwnHost({ host: listening, token }: Settings, { socket }: IncomingMessage, host: string): boolean {
-  const url = URL.canParse(`http://${host}`) ? new URL(`http://${host}`) : undefined;
-  if (url === undefined || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
+  const url = URL.parse(`http://${host}`);
+  if (url === null || url.host !== host.toLowerCase().replace(/:80$/, "")) return false;
   // The names of an address that is not this machine's own are unknown; there the token is the gate.
   if (token !== undefined && !isLoopback(listening)) return true;
   const bracketed = isIP(listening) === 6 ? `[${listening.toLowerCase()}]` : listening.toLowerCase();

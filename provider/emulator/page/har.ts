@@ -24,7 +24,7 @@ function attemptsOf(entry: WireEntry): readonly Pick<AttemptView, "at" | "durati
 
 function requestOf(entry: WireEntry): object {
   const { method, url, headers, body } = curlRequestOf(entry);
-  const query = URL.canParse(url) ? [...new URL(url).searchParams] : [];
+  const query = [...(URL.parse(url)?.searchParams ?? [])];
   return {
     method,
     url,

@@ -40,9 +40,10 @@ export async function performHandshake(
   const at = new Date().toISOString();
   const begun = performance.now();
   // A URL that cannot be parsed is left to fail when it is sent.
-  const request = URL.canParse(url)
-    ? encodeHandshake(url, { encoding, token, challenge })
-    : { url, headers: {}, body: "" };
+  const request =
+    URL.parse(url) === null
+      ? { url, headers: {}, body: "" }
+      : encodeHandshake(url, { encoding, token, challenge });
   const sent = { ...request, timeoutMs };
   const result = await exchange(state.outgoing, sent, fault);
   const durationMs = performance.now() - begun;

@@ -32,7 +32,7 @@ export function answerJson(status: number, value: unknown, headers?: Record<stri
 /** The address asked for. A client behind a proxy sends the absolute form; "*" and the like are no address of ours. */
 export function addressOf({ url: target = "/" }: IncomingMessage): URL {
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
-  return URL.canParse(text) ? new URL(text) : new URL("http://emulator/");
+  return URL.parse(text) ?? new URL("http://emulator/");
 }
 
 /**

@@ -169,7 +169,6 @@ function toMaskedKey(key: string): string {
 
 /** Parsing lowers the host and drops a default port. */
 function toNormalUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
-  return `${url.origin}${url.pathname.replace(/\/$/, "")}${url.search}`;
+  const url = URL.parse(text);
+  return url === null ? text : `${url.origin}${url.pathname.replace(/\/$/, "")}${url.search}`;
 }

@@ -44,16 +44,16 @@ function ownerOf(
 
 /** Whether a URL, called on this machine, reaches what listens on an address there. */
 export function reachesAddress(url: string, address: Address): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, port, hostname: called } = new URL(url);
+  const parsed = URL.parse(url);
+  if (parsed === null) return false;
+  const { protocol, port, hostname: called } = parsed;
   if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return false;
   return isReachedAt(toUrlHost(address.host), called);
 }
 
 /** A host as a URL spells it. */
 function toUrlHost(host: string): string {
-  const url = `http://${isIPv6(host) ? `[${host}]` : host}`;
-  return URL.canParse(url) ? new URL(url).hostname : host;
+  return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
 }
 
 /** The spellings of every address of a machine, which is also how a program on it may call its own. */
