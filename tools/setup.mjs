@@ -31,6 +31,7 @@ const build = {
     "provider",
     "schema",
     "provider/plugin/schema.json",
+    "tools/compile",
     "tools/bundle-page.ts",
     "tools/bundle-plugin.ts",
     "tools/licences.ts",
@@ -84,11 +85,11 @@ async function removeDependencies() {
   }
 }
 
-/** Over the old files, because something may be running from them; what tsc did not write again goes away afterwards. */
+/** Over the old files, because something may be running from them; what the compiler did not write again goes away afterwards. */
 async function compile() {
   const begunMs = Date.now();
   await withProgress("Compiling dist/ and plugin/: some seconds", async () => {
-    await execute(join(binaries, "tsc"), ["-p", "tsconfig.json"]);
+    await execute(node, [join(root, "tools", "compile", "main.ts")]);
     await Promise.all(
       ["bundle-page.ts", "bundle-plugin.ts"].map((tool) => execute(node, [join(root, "tools", tool)])),
     );

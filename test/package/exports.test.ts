@@ -15,6 +15,9 @@ const repository = fileURLToPath(new URL("../..", import.meta.url));
 const paths = Object.keys(packageJson.exports).map((key) => key.replace(".", packageJson.name));
 const modules = paths.filter((path) => !path.endsWith(".json"));
 
+/** What `pulumi new typescript` wrote for years. */
+const OF_OLDER_TEMPLATES = ["--module", "commonjs", "--moduleResolution", "node", "--noImplicitReturns"];
+
 let packed: PackedPackage;
 let project: string;
 
@@ -54,17 +57,37 @@ describe("Every public import of the packed tarball", () => {
   });
 
   test.each([
-    ["nodenext", ["--module", "nodenext"]],
-    // The declarations of zod, which all but the main import use, want esModuleInterop.
-    ["commonjs", ["--module", "commonjs", "--moduleResolution", "node", "--esModuleInterop"]],
-  ])("has declarations that compile without skipLibCheck, with module %s", async (_, options) => {
-    const program = modules.map(
-      (path, index) => `import * as m${index} from "${path}"; console.log(m${index});`,
-    );
-    await writeFile(join(project, "types.ts"), program.join("\n"));
-    const args = ["--noEmit", "--strict", "--target", "es2022", ...options, "types.ts"];
-    const { stdout } = await execa("node_modules/.bin/tsc", args, { cwd: project, reject: false });
-    expect(stdout).toBe("");
+    ["5.9", "commonjs", [...OF_OLDER_TEMPLATES]],
+    ["6", "commonjs", [...OF_OLDER_TEMPLATES, "--ignoreDeprecations", "6.0"]],
+    ["5.9", "nodenext", ["--module", "nodenext"]],
+    ["6", "nodenext", ["--module", "nodenext"]],
+  ] as const)(
+    "compiles with TypeScript %s and module %s, without skipLibCheck and esModuleInterop",
+    async (version, _, options) => {
+      // The declarations of zod, which the schemas need, want esModuleInterop.
+      const plain = modules.filter((path) => path !== "pulumi-apichat/schema");
+      const program = plain.map(
+        (path, index) => `import * as m${index} from "${path}"; console.log(m${index});`,
+      );
+      expect(await typeProblems(version, options, program.join("\n"))).toBe("");
+    },
+  );
+
+  test("has the same types of messages with zod as without", async () => {
+    const program = `
+      import type * as inferred from "pulumi-apichat/schema";
+      import type * as written from "pulumi-apichat/dist/schema/types";
+      type IsSame<A, B> = [A, B] extends [B, A] ? true : false;
+      export const same: [
+        IsSame<inferred.InboundMessage, written.InboundMessage>,
+        IsSame<inferred.OutboundMessage, written.OutboundMessage>,
+        IsSame<inferred.ReceivedOutbound, written.ReceivedOutbound>,
+        IsSame<inferred.HandshakeParameters, written.HandshakeParameters>,
+        IsSame<inferred.RegistrationEnvelope, written.RegistrationEnvelope>,
+        IsSame<inferred.WebhookConfiguration, written.WebhookConfiguration>,
+        IsSame<inferred.OutboundMessage, written.OutboundMessage & { added: string }>,
+      ] = [true, true, true, true, true, true, false];`;
+    expect(await typeProblems("5.9", [...OF_OLDER_TEMPLATES, "--esModuleInterop"], program)).toBe("");
   });
 });
 
@@ -175,6 +198,19 @@ describe("What a Pulumi program loads with the package", () => {
     expect(files.some((file) => file.includes("node_modules/zod/"))).toBe(true);
   });
 });
+
+/** What the compiler says of a strict program in the project. */
+async function typeProblems(
+  version: "5.9" | "6",
+  options: readonly string[],
+  program: string,
+): Promise<string> {
+  await writeFile(join(project, "types.ts"), program);
+  const typescript = join(version === "6" ? repository : project, "node_modules/typescript/bin/tsc");
+  const args = [typescript, "--noEmit", "--strict", "--target", "es2020", ...options, "types.ts"];
+  const { stdout } = await execa(process.execPath, args, { cwd: project, reject: false });
+  return stdout;
+}
 
 /** Starts the emulator of the project; `end` does what Ctrl-C does in a terminal. */
 async function startWithNpx() {
