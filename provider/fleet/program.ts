@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "../lib/pulumi.js";
 import { toWireLine } from "../lib/provider-process.js";
 import { VerificationKey } from "../verification-key/verification-key.js";
 import { ApiChatWebhook } from "../webhook/webhook.js";

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { NEVER } from "../lib/abort.js";
 import { makeFolders, writePrivateFile } from "../lib/files.js";
+import { findSdk } from "../lib/sdk.js";
 import { PROGRAM_FILE_VARIABLE, type ProgramFile } from "./declare.js";
 import type { ResolvedFleet } from "./definition.js";
 import type { PulumiEnd } from "./pulumi.js";
@@ -60,6 +61,7 @@ export class Project {
   }
 
   #nodeFiles(): Record<string, string> {
+    findSdk();
     const runtime = { name: "nodejs", options: { typescript: false } };
     const program = new URL("./program.js", import.meta.url).href;
     return {

@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "./pulumi.js";
 import { ApiChatError } from "../errors/index.js";
 import { didYouMean } from "./checks.js";
 import { mayHoldQuery } from "./url.js";

@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "../lib/pulumi.js";
 import { providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
 import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 

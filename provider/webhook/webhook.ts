@@ -1,4 +1,4 @@
-import * as pulumi from "@pulumi/pulumi";
+import * as pulumi from "../lib/pulumi.js";
 import { SETTINGS, findApiKey, findBaseUrl, type OnExisting, type Preflight } from "./contract.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { keepQuerySecret, providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";

@@ -18,6 +18,13 @@ const modules = paths.filter((path) => !path.endsWith(".json"));
 /** What `pulumi new typescript` wrote for years. */
 const OF_OLDER_TEMPLATES = ["--module", "commonjs", "--moduleResolution", "node", "--noImplicitReturns"];
 
+const WITHOUT_SDK =
+  "@pulumi/pulumi is not installed, which programs with pulumi-apichat need; run: npm install @pulumi/pulumi@^3";
+
+const FLEET = `import { runFleetCommand } from "pulumi-apichat/fleet";
+const workspaces = [{ name: "acme", baseUrl: "http://127.0.0.1:1/acme/apichat" }];
+await runFleetCommand({ name: "chat", workspaces, program: new URL(import.meta.url), stacks: 1 });`;
+
 let packed: PackedPackage;
 let project: string;
 
@@ -196,6 +203,49 @@ describe("What a Pulumi program loads with the package", () => {
     const files = await loadedFiles("pulumi-apichat/dynamic", "require");
     expect(files.some((file) => file.includes("node_modules/undici/"))).toBe(true);
     expect(files.some((file) => file.includes("node_modules/zod/"))).toBe(true);
+  });
+});
+
+describe("The packed tarball without Pulumi's SDK", () => {
+  let alone: string;
+
+  beforeAll(async () => {
+    alone = await packed.installAlone();
+  });
+
+  const run = (...args: string[]) => execa(process.execPath, args, { cwd: alone, reject: false, input: "" });
+
+  test("is installed without it, and gives the names of every import but the main one", async () => {
+    expect(await readdir(join(alone, "node_modules"))).not.toContain("@pulumi");
+    const others = modules.filter((path) => path !== packageJson.name);
+    const code = `
+      const load = (path) => import(path).then((names) => Object.keys(names).length > 0);
+      console.log(JSON.stringify(await Promise.all(${JSON.stringify(others)}.map(load))));`;
+    const { stdout, stderr } = await run("--input-type=module", "-e", code);
+    expect([stdout, stderr]).toEqual([JSON.stringify(others.map(() => true)), ""]);
+  });
+
+  test.each([
+    ["import", 'import("pulumi-apichat")'],
+    ["require", '(async () => require("pulumi-apichat"))()'],
+  ])("says in one line what to install, with %s of the main import", async (_, load) => {
+    const { stdout } = await run("-e", `${load}.catch(({ code, message }) => console.log(code, message))`);
+    expect(stdout).toBe(`invalid_config ${WITHOUT_SDK}`);
+  });
+
+  test("verifies a webhook URL", async () => {
+    const endpoint = await startEndpoint();
+    const args = ["node_modules/pulumi-apichat/dist/provider/cli/main.js", "verify", endpoint.url];
+    const env = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
+    const passed = await execa(process.execPath, args, { cwd: alone, reject: false, env });
+    expect(passed.exitCode, passed.stderr).toBe(0);
+    await endpoint.close();
+  });
+
+  test("says so before the engine of a fleet is started", async () => {
+    await writeFile(join(alone, "fleet.mjs"), FLEET);
+    const { stderr, exitCode } = await run("fleet.mjs", "plan");
+    expect([stderr, exitCode]).toEqual([`error: ${WITHOUT_SDK}`, 2]);
   });
 });
 

@@ -15,6 +15,8 @@ export interface PackedPackage {
   folder: string;
   /** Installs the tarball, with what a TypeScript program on Pulumi has, and returns the project's folder. */
   install(manager: PackageManager): Promise<string>;
+  /** Installs the tarball alone, and returns the project's folder. */
+  installAlone(): Promise<string>;
   remove(): Promise<void>;
 }
 
@@ -30,25 +32,27 @@ export async function packPackage(): Promise<PackedPackage> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "pulumi-apichat-pack-")));
   await execa("npm", ["pack", "--pack-destination", folder], { cwd: repository });
   const tarball = `file:${join(folder, `${packageJson.name}-${packageJson.version}.tgz`)}`;
+  const install = async (name: string, manager: PackageManager, project: object): Promise<string> => {
+    const path = join(folder, name);
+    await mkdir(path);
+    await writeFile(join(path, "package.json"), JSON.stringify({ private: true, ...project }));
+    const [command, ...args] = commands[manager] as [string, ...string[]];
+    await execa(command, args, { cwd: path });
+    return path;
+  };
+  const dependencies = { "pulumi-apichat": tarball };
   return {
     folder,
-    install: async (manager) => {
-      const project = join(folder, manager);
-      await mkdir(project);
-      await writeFile(join(project, "package.json"), JSON.stringify(describeProject(tarball)));
-      const [command, ...args] = commands[manager] as [string, ...string[]];
-      await execa(command, args, { cwd: project });
-      return project;
-    },
+    install: (manager) => install(manager, manager, withPulumi(dependencies)),
+    installAlone: () => install("alone", "npm", { dependencies }),
     remove: () => rm(folder, { recursive: true, force: true, maxRetries: 3 }),
   };
 }
 
-function describeProject(tarball: string): object {
+function withPulumi(dependencies: object): object {
   const { devDependencies } = packageJson;
   return {
-    private: true,
-    dependencies: { "pulumi-apichat": tarball, "@pulumi/pulumi": devDependencies["@pulumi/pulumi"] },
+    dependencies: { ...dependencies, "@pulumi/pulumi": devDependencies["@pulumi/pulumi"] },
     devDependencies: { typescript: typescriptOfTemplates, "@types/node": devDependencies["@types/node"] },
   };
 }
