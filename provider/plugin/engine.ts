@@ -8,17 +8,18 @@ const { INFO, WARNING } = messages.LogSeverity;
 
 /** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
 export class Engine {
-  #client: InstanceType<typeof services.EngineClient>;
+  #client: InstanceType<typeof services.EngineClient> | undefined;
   readonly #urns = new AsyncLocalStorage<string>();
   readonly #unsent = new Set<Promise<void>>();
 
-  constructor(address: string) {
-    this.#client = connect(address);
+  /** Without an address, lines are dropped until {@link attach}. */
+  constructor(address: string | undefined) {
+    this.#client = address === undefined ? undefined : connect(address);
   }
 
   /** Goes on with another engine: a plugin that runs already is attached to each run. */
   attach(address: string): void {
-    this.#client.close();
+    this.#client?.close();
     this.#client = connect(address);
   }
 
@@ -33,6 +34,8 @@ export class Engine {
 
   /** Shows a line under the resource that is being served. Progress is shown only until the next line. */
   log(kind: LineKind, text: string): void {
+    const client = this.#client;
+    if (client === undefined) return;
     const request = new messages.LogRequest()
       .setUrn(this.#urns.getStore() ?? "")
       .setSeverity(kind === "warning" ? WARNING : INFO)
@@ -40,7 +43,7 @@ export class Engine {
       .setMessage(text);
     const sent = new Promise<void>((resolve) => {
       // An engine that has gone needs no line.
-      this.#client.log(request, () => resolve());
+      client.log(request, () => resolve());
     });
     this.#unsent.add(sent);
     void sent.then(() => this.#unsent.delete(sent));

@@ -16,8 +16,7 @@ async function main(): Promise<void> {
   }
   endWithStdin();
   startRespondersWith([node, script]);
-  const address = findEngineAddress();
-  const engine = new Engine(address ?? "");
+  const engine = new Engine(findEngineAddress());
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   const { port } = await serve(engine);
   // The engine reads this line, and nothing else.

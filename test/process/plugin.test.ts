@@ -17,6 +17,11 @@ test("prints its port and nothing else, and ends with the engine", async () => {
   expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
 });
 
+test("starts without the address of an engine, which may attach later", async () => {
+  const said = await startProgram([], { script }).ended;
+  expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
+});
+
 test("runs the responder too, until SIGTERM", async () => {
   const home = await makeHome();
   const { child, ended, origin } = await startResponder(home, ["--instance", "one"], { script });

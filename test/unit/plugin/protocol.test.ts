@@ -3,6 +3,7 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { describe, expect, test, vi } from "vitest";
 import { VERSION } from "../../../provider/lib/version.js";
+import { Engine } from "../../../provider/plugin/engine.js";
 import schema from "../../../provider/plugin/schema.json" with { type: "json" };
 import { API_KEY, FOREIGN, GET, OTHER_KEY, startAcme, type Acme } from "../webhook/harness.js";
 import {
@@ -93,6 +94,16 @@ describe("lines", () => {
     expect(next.lines).toHaveLength(1);
     // An engine that has gone keeps nobody waiting.
     expect((await webhook.check(args)).failures).toEqual([]);
+  });
+
+  test("are dropped until the first engine attaches", async () => {
+    const engine = new Engine(undefined);
+    const first = await startEngine();
+    await engine.serve(webhook.urn, async () => engine.log("warning", "before"));
+    engine.attach(first.address);
+    await engine.serve(webhook.urn, async () => engine.log("warning", "after"));
+    first.stop();
+    expect(first.lines.map(({ message }) => message)).toEqual(["after"]);
   });
 });
 
