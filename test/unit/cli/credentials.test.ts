@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { addCredentialOptions, type CredentialOptions } from "../../../provider/cli/credential-options.js";
 import { askSecret, openCredentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
+import { takeText } from "../../support/stream.js";
 
 const API_KEY = "api-key-0123456789";
 const WRONG = "wrong-api-key-0123456789";
@@ -99,8 +100,7 @@ function openTerminal() {
   const output = new PassThrough();
   const onInterrupt = vi.fn<() => void>();
   const answer = askSecret("Key: ", { input, output }, onInterrupt);
-  const shown = (): string => String(output.read() ?? "");
-  return { input, answer, shown, setRawMode, onInterrupt };
+  return { input, answer, shown: () => takeText(output), setRawMode, onInterrupt };
 }
 
 describe("a secret that is asked for on a terminal", () => {

@@ -4,6 +4,7 @@ import { LiveLine } from "../../../provider/cli/fleet/progress.js";
 import { mergeReports } from "../../../provider/cli/fleet/report.js";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { takeText } from "../../support/stream.js";
 
 const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
 
@@ -34,7 +35,7 @@ describe("the reports of shares, joined", () => {
 function openScreen(isTTY: boolean) {
   const stream = Object.assign(new PassThrough(), { isTTY, columns: 60 });
   const screen = new LiveLine(stream as unknown as NodeJS.WriteStream);
-  return { screen, shown: () => String(stream.read() ?? "") };
+  return { screen, shown: () => takeText(stream) };
 }
 
 describe("the progress of a run", () => {

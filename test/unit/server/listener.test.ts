@@ -210,10 +210,12 @@ describe("a graceful close", () => {
   });
 
   it("cuts off what is not through in time", async () => {
-    const listener = await start(() => undefined);
+    // A connection that the server has not accepted yet is reset at once: Node 26 accepts after the client is ready.
+    const begun = Promise.withResolvers<void>();
+    const listener = await start(() => begun.resolve());
     const socket = connect(listener.port, "127.0.0.1");
     socket.write(head("/"));
-    await once(socket, "ready");
+    await begun.promise;
     const ended = once(socket.resume(), "close");
     const startedMs = Date.now();
     await listener.close();
