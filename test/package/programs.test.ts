@@ -25,7 +25,12 @@ export const status: pulumi.Output<string> = webhook.status;
 const programs: Record<string, Record<string, string>> = {
   "typescript-nodenext": {
     "package.json": "{}",
-    "tsconfig.json": compilerOptions({ strict: true, target: "es2022", module: "nodenext" }),
+    "tsconfig.json": compilerOptions({
+      strict: true,
+      target: "es2022",
+      module: "nodenext",
+      moduleResolution: "nodenext",
+    }),
     "index.ts": typescriptProgram,
   },
   // As the older Pulumi templates write it: all declarations are checked.

@@ -10,6 +10,9 @@ const repository = fileURLToPath(new URL("../..", import.meta.url));
 /** The last TypeScript that takes `moduleResolution: node` without a complaint: that of older Pulumi templates. */
 const typescriptOfTemplates = "~5.9.0";
 
+/** `npm run test:versions` names the oldest one. */
+const SDK_VERSION = process.env["PULUMI_APICHAT_SDK"] ?? packageJson.devDependencies["@pulumi/pulumi"];
+
 /** Fresh projects outside the repository that have the packed tarball. */
 export interface PackedPackage {
   folder: string;
@@ -52,7 +55,7 @@ export async function packPackage(): Promise<PackedPackage> {
 function withPulumi(dependencies: object): object {
   const { devDependencies } = packageJson;
   return {
-    dependencies: { ...dependencies, "@pulumi/pulumi": devDependencies["@pulumi/pulumi"] },
+    dependencies: { ...dependencies, "@pulumi/pulumi": SDK_VERSION },
     devDependencies: { typescript: typescriptOfTemplates, "@types/node": devDependencies["@types/node"] },
   };
 }

@@ -56,6 +56,8 @@ const nodeFiles = (options: ProgramOptions, { project, index, ignored }: NodePro
 const COMPILER_OPTIONS = {
   target: "es2023",
   module: "nodenext",
+  // Earlier SDKs, such as 3.216, set another one where it is left out (TS5109).
+  moduleResolution: "nodenext",
   types: ["node"],
   strict: true,
   skipLibCheck: true,
