@@ -21,7 +21,10 @@ export const workspaceChange = z.strictObject({
   /** Another bot: from now on `bot_url` ends in this code. */
   botCode: pathSegment.optional(),
   /** The same bot on another host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
-  botBaseUrl: z.url().optional(),
+  botBaseUrl: z
+    .string()
+    .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
+    .optional(),
   /**
    * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
    * own name takes it back.

@@ -39,7 +39,6 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   }
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
-  if (issue.code === "invalid_format" && issue.format === "url") return "must be an absolute URL";
   if (issue.code === "unrecognized_keys")
     return "is not a known field; look for a slip of the pen, or leave it out";
   return undefined;
