@@ -4,6 +4,7 @@
  */
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
+import { guardDynamic } from "./lib/dynamic-resource.js";
 import {
   endWithStdin,
   isProviderOfSdk,
@@ -14,6 +15,7 @@ import {
 import { checkWebhook, diffWebhook } from "./webhook/check.js";
 import {
   compactState,
+  DYNAMIC_WEBHOOK,
   expandState,
   SECRET_INPUTS,
   type StoredState,
@@ -22,14 +24,21 @@ import {
 import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
 import { readWebhook } from "./webhook/observe.js";
 import { configure, nameOf } from "./webhook/run.js";
+import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
+import * as responder from "./handshake-responder/lifecycle.js";
+import { DYNAMIC_KEY } from "./verification-key/contract.js";
+import * as key from "./verification-key/lifecycle.js";
 
 if (isProviderOfSdk()) endWithStdin();
 
-export { ResponderProcess } from "./handshake-responder/lifecycle.js";
-export { VerificationKey } from "./verification-key/lifecycle.js";
+/** The process of a `HandshakeResponder`. */
+export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, responder.ResponderProcess);
+
+/** A `VerificationKey`. */
+export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);
 
 /** The lifecycle of `ApiChatWebhook`, in the form that the SDK's dynamic provider calls. */
-export const ApiChatWebhook = {
+export const ApiChatWebhook = guardDynamic(DYNAMIC_WEBHOOK, {
   configure,
 
   check: (_olds: unknown, news: RawInputs) =>
@@ -60,7 +69,7 @@ export const ApiChatWebhook = {
 
   delete: (_id: string, props: StoredState) =>
     report(nameInRun(props), () => deleteWebhook(expandState(props))),
-};
+});
 
 /** A read by id gives the inputs alone. */
 const nameInRun = (props: StoredState): string => (props.applied ? nameOf(props) : props.name);

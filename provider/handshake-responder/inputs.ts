@@ -1,3 +1,6 @@
+import type { DynamicResource } from "../lib/dynamic-resource.js";
+import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { mayHoldQuery } from "../lib/url.js";
 import type { FileConfig } from "../server/config-shape.js";
 
 type Workspace = FileConfig["workspaces"][string];
@@ -38,3 +41,25 @@ export interface ProcessState extends ProcessInputs {
   isLost?: true;
   stateVersion: 1;
 }
+
+/** The process as the dynamic provider's. */
+export const DYNAMIC_PROCESS: DynamicResource = {
+  args: [
+    "workspaces",
+    "verificationKeys",
+    "derivedFrom",
+    "rotations",
+    "host",
+    "port",
+    "publicUrl",
+    "dataDir",
+  ],
+  added: ["name", "instanceKey", "organization", "subjects", "__provider"],
+  secretsIn: ({ workspaces }) => [
+    ...SECRET_PROPERTIES.HandshakeResponder.map((name) => [name]),
+    // A query may hold a token.
+    ...Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
+      .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
+      .map(([name]) => ["workspaces", name, "forwardTo"]),
+  ],
+};

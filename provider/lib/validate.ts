@@ -1,5 +1,13 @@
 import * as z from "zod";
-import { kindOf, problemOfUrl, problemsOfKey, UNKNOWN } from "./checks.js";
+import {
+  didYouMean,
+  fail,
+  kindOf,
+  problemOfUrl,
+  problemsOfKey,
+  UNKNOWN,
+  type CheckFailure,
+} from "./checks.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -125,6 +133,19 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
 
 /** Whether what stands for a name looks like one. Else it may be a value in the wrong place, and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
+
+/** Rejects names that are not accepted. One that is not a plain name may be a value in the wrong place, and is not shown. */
+export const refuseOthers = (
+  given: readonly string[],
+  accepted: readonly string[],
+  where = "",
+): CheckFailure[] =>
+  given
+    .filter((name) => !accepted.includes(name))
+    .map((name) => {
+      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
+      return fail(`${where}no such input${shown}; the inputs are ${accepted.join(", ")}`);
+    });
 
 /** A value whose colon was forgotten is taken for a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {

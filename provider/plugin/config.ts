@@ -1,7 +1,8 @@
 import { checkSecret, checkUrl, type CheckFailure } from "../lib/checks.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { configure } from "../webhook/run.js";
-import type { Path, Received, Values } from "./wire.js";
+import type { Path } from "../lib/secret-values.js";
+import type { Received, Values } from "./wire.js";
 
 // The configuration of the provider: what resources take that give no `baseUrl` or `apiKey` of their own.
 
@@ -53,4 +54,4 @@ export function configureProvider({ values, secrets }: Received, name: string): 
 
 /** Whether a base URL is to be hidden: check takes the one of the configuration over, into what is stored. */
 export const isSecretBaseUrl = (baseUrl: unknown): boolean =>
-  mayHoldQuery(baseUrl) || baseUrl === secretBaseUrl;
+  baseUrl !== undefined && baseUrl === secretBaseUrl;

@@ -1,5 +1,6 @@
 import type { CheckResult } from "../lib/checks.js";
-import type { Path, Values } from "./wire.js";
+import type { Path } from "../lib/secret-values.js";
+import type { Values } from "./wire.js";
 
 /** What the engine says of every call that concerns a resource. */
 export interface ResourceCall {

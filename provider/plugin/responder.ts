@@ -15,8 +15,9 @@ import { choosePort, instanceKeyOf, joinUrl, originOf, portOfId } from "../hands
 import type { ProcessInputs, ProcessState } from "../handshake-responder/inputs.js";
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
-import { refuseOthers } from "./schema.js";
-import type { Path, Values } from "./wire.js";
+import { refuseOthers } from "../lib/validate.js";
+import type { Path } from "../lib/secret-values.js";
+import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. The npm package has it as the component `HandshakeResponder`. */
 export const responder: PluginResource = {

@@ -1,7 +1,8 @@
 import schema from "./schema.json" with { type: "json" };
-import { didYouMean, fail, type CheckFailure } from "../lib/checks.js";
-import { isPlainName } from "../lib/validate.js";
-import type { Path, Values } from "./wire.js";
+import type { CheckFailure } from "../lib/checks.js";
+import { refuseOthers } from "../lib/validate.js";
+import type { Path } from "../lib/secret-values.js";
+import type { Values } from "./wire.js";
 
 /** What is read here of the shape of a Pulumi schema. */
 interface Property {
@@ -47,22 +48,12 @@ const secretPaths = new Map(
 /** Where the schema says that a property of a resource is secret. */
 export const secretPathsOf = (token: string): readonly Path[] => secretPaths.get(token) ?? [];
 
-/** A misspelt input would be a setting that does nothing. What check itself has added before comes back in an import. */
-export function checkNames(token: string, olds: Values, news: Values): CheckFailure[] {
+/** What check adds to the inputs: it comes back in an import, and under `ignoreChanges`. */
+const ADDED_BY_CHECK = new Set(["status", "current", "keys", "instanceKey"]);
+
+/** A misspelt input would be a setting that does nothing. */
+export function checkNames(token: string, news: Values): CheckFailure[] {
   const names = Object.keys(resources[token]?.inputProperties ?? {});
-  const given = Object.keys(news).filter((name) => !Object.hasOwn(olds, name) && !name.startsWith("__"));
+  const given = Object.keys(news).filter((name) => !ADDED_BY_CHECK.has(name) && !name.startsWith("__"));
   return refuseOthers(given, names);
 }
-
-/** What is no plain name may be a value in the wrong place, and is not shown. */
-export const refuseOthers = (
-  given: readonly string[],
-  accepted: readonly string[],
-  where = "",
-): CheckFailure[] =>
-  given
-    .filter((name) => !accepted.includes(name))
-    .map((name) => {
-      const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
-      return fail(`${where}no such input${shown}; the inputs are ${accepted.join(", ")}`);
-    });

@@ -17,7 +17,8 @@ import { responder } from "./responder.js";
 import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
 import { verificationKey } from "./verification-key.js";
 import { webhook } from "./webhook.js";
-import { receive, send, type Path, type Received, type Values } from "./wire.js";
+import type { Path } from "../lib/secret-values.js";
+import { receive, send, type Received, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:ApiChatWebhook": webhook,
@@ -108,7 +109,7 @@ function createService(engine: Engine): Service {
     check: ofResource("check", async (request: messages.CheckRequest, target) => {
       const olds = receive(request.getOlds()).values;
       const given = receive(request.getNews());
-      const misspelt = checkNames(target.token, olds, given.values);
+      const misspelt = checkNames(target.token, given.values);
       const { inputs, failures } = await target.resource.check(target.call, olds, given.values);
       const secrets = secretsOf(target, inputs, given.secrets);
       return toCheckResponse(given, { inputs, failures: [...misspelt, ...failures], secrets });

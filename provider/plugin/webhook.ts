@@ -1,11 +1,12 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning, toFailures } from "../lib/provider-process.js";
-import { mayHoldQuery, printUrl } from "../lib/url.js";
+import { printUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "../webhook/check.js";
 import {
   compactState,
   expandState,
   IMPORTED_KEY,
+  secretPathsOf,
   SECRET_INPUTS,
   VERIFIED,
   type StoredState,
@@ -17,7 +18,7 @@ import { importWebhook, readWebhook } from "../webhook/observe.js";
 import { previewCreate } from "../webhook/preview.js";
 import { isSecretBaseUrl } from "./config.js";
 import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
-import type { Path, Values } from "./wire.js";
+import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
 export const webhook: PluginResource = {
@@ -67,14 +68,9 @@ export const webhook: PluginResource = {
 
   previewUpdate: async (_call, _id, state, news) => ({ ...news, status: VERIFIED, botUrl: state["botUrl"] }),
 
-  /** A query may hold a token, and the record of what was set repeats the URL. */
-  secretsIn: ({ webhookUrl, webhookVerificationKey, baseUrl }) => {
-    const isHidden = mayHoldQuery(webhookUrl) || webhookVerificationKey === IMPORTED_KEY;
-    return [
-      ...(mayHoldQuery(webhookUrl) ? [["webhookUrl"]] : []),
-      ...(isSecretBaseUrl(baseUrl) ? [["baseUrl"]] : []),
-      ...(isHidden ? [["applied"]] : []),
-    ] satisfies Path[];
+  secretsIn: (values, given) => {
+    const marked = given.flatMap((path) => (path.length === 1 ? path : []));
+    return secretPathsOf(values, isSecretBaseUrl(values["baseUrl"]) ? [...marked, "baseUrl"] : marked);
   },
 };
 

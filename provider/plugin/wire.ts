@@ -1,16 +1,11 @@
 import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { UNKNOWN } from "../lib/checks.js";
+import { isMarked, markSecrets, type Path } from "../lib/secret-values.js";
 
 // How the engine writes property values: protobuf structs, in which a secret and an unknown value are marked.
 
 /** Property values in clear, as the lifecycles have them. An unknown value is {@link UNKNOWN}. */
 export type Values = Record<string, unknown>;
-
-/** Names of nested properties, outermost first. `*` stands for any one. */
-export type Path = readonly string[];
-
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /** What stands for an unknown value of each kind: text, boolean, number, list, asset, archive, object. */
 const UNKNOWNS = new Set([
@@ -44,8 +39,8 @@ function takeMarks(value: unknown, path: Path, received: Received): unknown {
   // An item stays in its place.
   if (Array.isArray(value)) return value.map((item) => takeMarks(item, path, received) ?? null);
   if (typeof value !== "object") return value;
-  if (SIGNATURE in value && value[SIGNATURE] === SECRET) {
-    const secret = takeMarks((value as Values)["value"], path, received);
+  if (isMarked(value)) {
+    const secret = takeMarks(value.value, path, received);
     received.secrets.push(path);
     received.secretTexts.push(...textsIn(secret));
     return secret;
@@ -62,26 +57,6 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Marks what is secret: whatever lies at one of these paths. Items of a list have the path of the list. */
-export function send(values: object, secrets: readonly Path[] = []): protobuf.Struct {
-  return protobuf.Struct.fromJavaScript(putMarks(values, secrets) as never);
-}
-
-/** The paths begin at the value. */
-function putMarks(value: unknown, secrets: readonly Path[]): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => putMarks(item, secrets));
-  const byName = Map.groupBy(
-    secrets.filter((path) => path.length > 0),
-    ([name]) => name,
-  );
-  const ofAny = byName.get("*") ?? [];
-  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
-  return Object.fromEntries(
-    entries.map(([name, inner]) => {
-      const paths = [...(byName.get(name) ?? []), ...ofAny].map((path) => path.slice(1));
-      const isSecret = paths.some((path) => path.length === 0);
-      return [name, isSecret ? { [SIGNATURE]: SECRET, value: putMarks(inner, []) } : putMarks(inner, paths)];
-    }),
-  );
-}
+/** Marks what is secret: whatever is at one of these paths. */
+export const send = (values: object, secrets: readonly Path[] = []): protobuf.Struct =>
+  protobuf.Struct.fromJavaScript(markSecrets(values, secrets) as never);

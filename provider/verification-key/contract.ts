@@ -1,5 +1,7 @@
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
+import type { DynamicResource } from "../lib/dynamic-resource.js";
+import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 
 export const DEFAULT_KEEP = 2;
 export const MOST_KEPT = 10;
@@ -45,6 +47,14 @@ export interface VerificationKeyState {
   stateVersion: 1;
   __provider?: string;
 }
+
+/** `VerificationKey` as the dynamic provider's. */
+export const DYNAMIC_KEY: DynamicResource = {
+  args: ["rotation", "keep", "bytes", "initial", "derivedFrom", "subject", "rotations"],
+  // What check puts in comes back under `ignoreChanges`.
+  added: ["name", "current", "keys", "__provider"],
+  secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
+};
 
 /** How many bytes a new key has. One that is unknown yet equals none that was used before. */
 export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;

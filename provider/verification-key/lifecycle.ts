@@ -118,10 +118,7 @@ async function checkKey(
   return { inputs: isCreate ? foresee(inputs) : inputs, failures };
 }
 
-/**
- * What check adds to the inputs stays known in a preview, so adopting a live key shows no change of the webhook that has it.
- * The class passes both as secrets, else the engine would store in clear what check adds.
- */
+/** What check adds to the inputs stays known in a preview, so adopting a live key shows no change of the webhook that has it. */
 function foresee(inputs: VerificationKeyInputs): VerificationKeyInputs {
   const { initial } = inputs;
   if (initial === undefined || initial === UNKNOWN) return inputs;

@@ -82,20 +82,19 @@ export class VerificationKey extends pulumi.CustomResource {
   }
 }
 
-function toProperties(name: string, { initial, derivedFrom, ...args }: VerificationKeyArgs): pulumi.Inputs {
-  const live = initial === undefined ? undefined : pulumi.secret(initial);
-  const seed = derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom);
-  return {
-    __provider: PROVIDER_SOURCE,
-    name,
-    ...args,
-    initial: live,
-    derivedFrom: seed,
-    // Named, so that the SDK makes outputs of them, and secret where check puts keys in: see lifecycle.ts.
-    current: live ?? seed?.apply(() => ""),
-    keys: live?.apply((key) => [key]) ?? seed?.apply(() => []),
-  };
-}
+const toProperties = (
+  name: string,
+  { initial, derivedFrom, ...args }: VerificationKeyArgs,
+): pulumi.Inputs => ({
+  __provider: PROVIDER_SOURCE,
+  name,
+  ...args,
+  initial: initial === undefined ? undefined : pulumi.secret(initial),
+  derivedFrom: derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom),
+  // Named, so that the SDK makes outputs of them; check and create give the values.
+  current: undefined,
+  keys: undefined,
+});
 
 const KNOWN_ARGS: Record<keyof VerificationKeyArgs, true> = {
   rotation: true,

@@ -1,7 +1,9 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Registration } from "../client/registration-client.js";
 import { ApiChatError } from "../errors/index.js";
-import { isSameBot, isSameUrl } from "../lib/url.js";
+import type { DynamicResource } from "../lib/dynamic-resource.js";
+import type { Path } from "../lib/secret-values.js";
+import { isSameBot, isSameUrl, mayHoldQuery } from "../lib/url.js";
 
 /** What create does when another URL is registered for the workspace. */
 export type OnExisting = "fail" | "replace";
@@ -81,6 +83,8 @@ export interface WebhookInputs {
   preflight?: Preflight;
   timeouts?: Timeouts;
   status: string;
+  /** Of the dynamic provider: the URLs that the program marks as secret. The provider gets plain values. */
+  secretUrls?: ("baseUrl" | "webhookUrl")[];
   __provider?: string;
 }
 
@@ -142,8 +146,37 @@ export const COMPARED_INPUT_NAMES = [
 export const INPUT_NAMES = [
   ...COMPARED_INPUT_NAMES,
   "status",
+  "secretUrls",
   "__provider",
 ] as const satisfies readonly (keyof WebhookInputs)[];
+
+/**
+ * Where secrets are in inputs or outputs, given the URLs that the program marks as secret. A query may hold a token, and the
+ * record of what was set repeats the URL.
+ */
+export const secretPathsOf = (
+  { baseUrl, webhookUrl }: Record<string, unknown>,
+  marked: readonly string[],
+): Path[] => [
+  ["webhookVerificationKey"],
+  ["apiKey"],
+  ["applied"],
+  ...(mayHoldQuery(webhookUrl) || marked.includes("webhookUrl") ? [["webhookUrl"]] : []),
+  ...(mayHoldQuery(baseUrl) || marked.includes("baseUrl") ? [["baseUrl"]] : []),
+  ...(marked.includes("webhookUrl")
+    ? [
+        ["drift", "expected"],
+        ["drift", "actual"],
+      ]
+    : []),
+];
+
+/** `ApiChatWebhook` as the dynamic provider's. */
+export const DYNAMIC_WEBHOOK: DynamicResource = {
+  args: COMPARED_INPUT_NAMES.filter((name) => name !== "name"),
+  added: INPUT_NAMES,
+  secretsIn: (values) => secretPathsOf(values, (values["secretUrls"] ?? []) as string[]),
+};
 
 /** The inputs that a state holds. */
 export function inputsOf(state: WebhookInputs): WebhookInputs {

@@ -72,7 +72,7 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     const known = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
     super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, known), {
       ...opts,
-      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...secretOutputsOf(known)],
+      additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
       deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
     });
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
@@ -90,6 +90,7 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
     onExisting,
     preflight,
     timeouts,
+    secretUrls: secretUrlsOf({ webhookUrl, baseUrl }),
     webhookVerificationKey:
       webhookVerificationKey === undefined ? undefined : pulumi.secret(webhookVerificationKey),
     apiKey: apiKey === undefined ? undefined : pulumi.secret(apiKey),
@@ -111,13 +112,19 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
-/** The state's own record of what was set repeats the webhook URL. */
-function secretOutputsOf({ webhookUrl, baseUrl }: ApiChatWebhookArgs): string[] {
-  return [
-    ...SECRET_PROPERTIES.ApiChatWebhook,
-    ...(mayHoldQuery(webhookUrl) ? ["applied"] : []),
-    ...(baseUrl === undefined || !mayHoldQuery(baseUrl) ? [] : ["baseUrl"]),
-  ];
+/** The URLs that the program marks as secret. The provider gets plain values, and repeats them in what it adds to the state. */
+function secretUrlsOf(
+  urls: Record<string, pulumi.Input<string | undefined>>,
+): Promise<string[] | undefined> | undefined {
+  // A plain string is not marked; a program of hundreds of webhooks would feel the promises.
+  const given = Object.entries(urls).filter(([, url]) => url !== undefined && typeof url !== "string");
+  return given.length === 0 ? undefined : onlySecret(given);
+}
+
+async function onlySecret(urls: [string, pulumi.Input<string | undefined>][]): Promise<string[] | undefined> {
+  const marked = await Promise.all(urls.map(([, url]) => pulumi.isSecret(pulumi.output(url))));
+  const names = urls.flatMap(([name], index) => (marked[index] ? [name] : []));
+  return names.length === 0 ? undefined : names;
 }
 
 const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {

@@ -1,8 +1,13 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
+import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 import { beforeAll, describe, expect, test } from "vitest";
+import { DERIVED, SEED } from "../support/derived-keys.ts";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import type { ProcessInfo } from "../support/processes.ts";
 import { createProject, type Project } from "../support/program-folder.ts";
 import {
+  argsOf,
   callsOf,
   expectCleanBackend,
   openScene,
@@ -11,7 +16,9 @@ import {
   type Declaration,
   type Scene,
 } from "../support/scene.ts";
+import { responderEnvironment } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
+import { createStack, type TestStack } from "../support/stack.ts";
 
 const ENVIRONMENT_KEY = "ak-environment-0123456789";
 const NEXT_KEY = "vk-next-0123456789";
@@ -123,4 +130,85 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     expect(registeredWorkspaces(scene)).toEqual([]);
     await expectClean();
   });
+});
+
+/** Properties that a transformation sets as plain strings, by the end of the resource's type. */
+const PLAIN: Record<string, object> = {
+  ApiChatWebhook: { webhookVerificationKey: VERIFICATION_KEY },
+  VerificationKey: { initial: NEXT_KEY },
+  ResponderProcess: { verificationKeys: { acme: [NEXT_KEY] } },
+};
+
+const typeOf = (type: string): string => type.split(":").at(-1) ?? "";
+
+describe.each<[string, () => void]>([
+  [
+    "a resource transform that returns the properties as they are",
+    () => pulumi.runtime.registerResourceTransform(({ props, opts }) => ({ props: { ...props }, opts })),
+  ],
+  [
+    "a stack transformation that sets plain strings",
+    () =>
+      pulumi.runtime.registerStackTransformation(({ type, name, props, opts }) => ({
+        props: name === "derived" || name === "random" ? props : { ...props, ...PLAIN[typeOf(type)] },
+        opts,
+      })),
+  ],
+])("%s leaves every key encrypted", (_, transform) => {
+  const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
+  let scene: Scene;
+  let stack: TestStack;
+
+  const programOf =
+    (rotation: string): PulumiFn =>
+    async () => {
+      transform();
+      const given = new VerificationKey("given", { initial: VERIFICATION_KEY });
+      const random = new VerificationKey("random", { rotation });
+      const derived = new VerificationKey("derived", { derivedFrom: SEED, subject, rotations });
+      const responder = new HandshakeResponder("chat", {
+        workspaces: { acme: { verificationKeys: given.keys, forwardTo: scene.endpoint.url } },
+      });
+      const webhook = new ApiChatWebhook("acme", argsOf(scene, { workspace: "acme" }));
+      return { current: random.current, others: [derived.urn, responder.urn, webhook.urn] };
+    };
+
+  beforeAll(async () => {
+    scene = await openScene(["acme"]);
+    stack = await createStack(scene.backend, {
+      program: programOf("2026-09"),
+      environment: responderEnvironment(scene.backend),
+    });
+  });
+
+  const expectClean = async (): Promise<void> => {
+    const { current } = (await stack.secretOutputs()) as { current: string };
+    const hidden = [...secrets, SEED, ...derivedKeys, current];
+    expect(findSecrets(stack.printed() + (await stack.state()), hidden)).toEqual([]);
+  };
+
+  test("after an up, an up without changes, a refresh and a rotation", async () => {
+    const { changes } = await stack.up();
+    expect(changes).toEqual({ create: 7 });
+    await expectClean();
+    expect((await stack.preview()).changes).toEqual({ same: 7 });
+    await stack.refresh();
+    await expectClean();
+    stack.run(programOf("2026-12"));
+    expect((await stack.up()).changes).toEqual({ same: 6, update: 1 });
+    await expectClean();
+  });
+});
+
+test("an input that a transform misspells is rejected in a preview, by its name", async () => {
+  const scene = await openScene(["acme"]);
+  const program: PulumiFn = async () => {
+    pulumi.runtime.registerResourceTransform(({ props, opts }) => ({
+      props: { ...props, preflght: "off" },
+      opts,
+    }));
+    return { status: new ApiChatWebhook("acme", argsOf(scene, { workspace: "acme" })).status };
+  };
+  const stack = await createStack(scene.backend, { program });
+  expect(await stack.fails("preview")).toContain("no such input: preflght (did you mean preflight?)");
 });

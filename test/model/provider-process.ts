@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { isModuleNamespaceObject } from "node:util/types";
 import { compileFunction } from "node:vm";
 import { build } from "esbuild";
+import { unmarked } from "../support/dynamic.js";
 
 export type Values = Record<string, unknown>;
 
@@ -48,6 +49,6 @@ export async function bundleProvider(): Promise<() => Provider> {
   return () => {
     const module = { exports: {} as Exports };
     evaluate(load, module);
-    return module.exports.ApiChatWebhook;
+    return unmarked(module.exports.ApiChatWebhook);
   };
 }

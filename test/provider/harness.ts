@@ -7,6 +7,7 @@ import { credentials, type ServiceError } from "@grpc/grpc-js";
 import services from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statuses from "@pulumi/pulumi/proto/status_pb.js";
+import { unmark } from "../support/dynamic.ts";
 
 type Values = Record<string, unknown>;
 
@@ -123,7 +124,8 @@ function fill<T extends object>(request: T, fields: Record<string, string | Valu
   return request;
 }
 
-const valuesOf = (struct: StructValue | undefined): Values => struct?.toJavaScript() ?? {};
+/** Without the marks of secrets. */
+const valuesOf = (struct: StructValue | undefined): Values => unmark(struct?.toJavaScript() ?? {}) as Values;
 
 function collectOutput(child: ChildProcess): { stdout: string; stderr: string } {
   const printed = { stdout: "", stderr: "" };

@@ -1,7 +1,8 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, vi } from "vitest";
-import { ResponderProcess } from "../../dist/provider/dynamic.js";
+import * as dynamic from "../../dist/provider/dynamic.js";
+import { unmarked } from "../support/dynamic.ts";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
@@ -9,6 +10,8 @@ import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
 import { processesNaming } from "../support/processes.js";
 import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
+
+export const ResponderProcess = unmarked(dynamic.ResponderProcess);
 
 /**
  * The lifecycle in this process, and with the real responder. Through the engine it is in

@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { ResponderProcess } from "../../dist/provider/dynamic.js";
 import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
 import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
@@ -14,6 +13,7 @@ import { KEY, OTHER_KEY } from "../support/responder-runs.js";
 import { environmentOf } from "../support/responder.js";
 import { findSecrets } from "../support/secrets.js";
 import {
+  ResponderProcess,
   checked,
   create,
   deliver,

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { ApiChatWebhook, VerificationKey } from "../../../provider/dynamic.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { SEED } from "../../support/derived-keys.js";
+import { unmarked } from "../../support/dynamic.js";
 import {
   API_KEY,
   FOREIGN,
@@ -41,7 +42,7 @@ type Dynamic = typeof ApiChatWebhook | typeof VerificationKey;
 const full = (values: Values): Values => ({ ...values, ...SOURCE });
 
 function dynamicDoor(provider: Dynamic): Door {
-  const of = provider as unknown as {
+  const of = unmarked(provider) as unknown as {
     check(olds: Values, news: Values): Promise<{ inputs: Values; failures: Failure[] }>;
     diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
     create(inputs: Values): Promise<{ id: string; outs: Values }>;

@@ -49,7 +49,7 @@ describe("create", () => {
     expect(part?.id).toBe(started.acme.botUrl);
     expect(clear(part?.properties ?? {})).toMatchObject({ status: "pending", botUrl: started.acme.botUrl });
     expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
-    expect(secretsIn(part?.properties)).toEqual(["apiKey", "baseUrl", "webhookVerificationKey"]);
+    expect(secretsIn(part?.properties)).toEqual(["apiKey", "applied", "baseUrl", "webhookVerificationKey"]);
     expect(part?.reasons).toEqual([expect.stringMatching(/^acme: .*"pending"/)]);
     // The next `up` completes it.
     started.acme.change({ webhook_status: "verified" });
@@ -77,7 +77,7 @@ describe("the preview of create", () => {
     const { id, outs } = await webhook.create(inputs, { preview: true });
     expect(id).toBe("");
     expect(clear(outs)).toEqual({ ...clear(inputs), status: "verified", botUrl: UNKNOWN });
-    expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
+    expect(secretsIn(outs)).toEqual(["apiKey", "webhookVerificationKey"]);
     expect(started.actions()).toEqual(GET);
     expect(plugin.lines).toEqual([]);
   });
@@ -171,6 +171,20 @@ describe("diff", () => {
     const ignored = { oldInputs: seen?.inputs ?? {}, ignore: diffs };
     expect((await webhook.diff(id, seen?.outs ?? {}, again, ignored)).changes).toBe(false);
   });
+
+  test("hides in a drift the URL that the program marks as secret", async () => {
+    const started = await startAcme();
+    const given = programOf(started, { webhookUrl: secret(started.args.webhookUrl) });
+    const inputs = await checked(given);
+    const { id, outs } = await webhook.create(inputs);
+    started.acme.change({ webhook_url: FOREIGN.webhook_url });
+    const seen = await webhook.read(id, outs, inputs);
+    expect(clear(seen?.outs ?? {})["drift"]).toEqual([
+      { property: "webhookUrl", expected: started.args.webhookUrl, actual: FOREIGN.webhook_url },
+    ]);
+    const hidden = ["webhookUrl", "drift.0.expected", "drift.0.actual", ...SECRET_OUTPUTS];
+    expect(secretsIn(seen?.outs)).toEqual(expect.arrayContaining(hidden));
+  });
 });
 
 describe("update", () => {
@@ -183,9 +197,9 @@ describe("update", () => {
     const updated = await webhook.update(id, outs, news);
     expect(clear(updated)).toMatchObject(clear(preview));
     expect(acme.registration?.webhook_url).toBe(news.webhookUrl);
-    for (const shown of [preview, updated])
-      expect(secretsIn(shown)).toEqual(expect.arrayContaining(["webhookUrl", ...SECRET_OUTPUTS]));
-    expect(secretsIn(updated)).toContain("applied");
+    const hidden = ["apiKey", "webhookUrl", "webhookVerificationKey"];
+    expect(secretsIn(preview)).toEqual(expect.arrayContaining(hidden));
+    expect(secretsIn(updated)).toEqual(expect.arrayContaining([...hidden, "applied"]));
   });
 
   test("that is partly done leaves the state as it now is", async () => {

@@ -39,4 +39,4 @@ export async function startCreated(
   return { ...started, id, inputs, outs };
 }
 
-export const SECRET_OUTPUTS = ["apiKey", "webhookVerificationKey"];
+export const SECRET_OUTPUTS = ["apiKey", "applied", "webhookVerificationKey"];

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { VerificationKey } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
-import { catchLines, checked, LIVE_KEY, OTHER_KEY, type Args } from "./harness.js";
+import { VerificationKey, catchLines, checked, LIVE_KEY, OTHER_KEY, type Args } from "./harness.js";
 
 const lines = catchLines();
 

@@ -1,9 +1,17 @@
 import { expect, describe, test } from "vitest";
-import { VerificationKey } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { DERIVED, OTHER_SEED, SEED } from "../../support/derived-keys.ts";
-import { catchLines, checked, create, hasChanges, LIVE_KEY, up, type Args } from "./harness.js";
+import {
+  VerificationKey,
+  catchLines,
+  checked,
+  create,
+  hasChanges,
+  LIVE_KEY,
+  up,
+  type Args,
+} from "./harness.js";
 
 const lines = catchLines();
 

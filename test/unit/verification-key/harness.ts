@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, vi } from "vitest";
-import { VerificationKey } from "../../../provider/dynamic.js";
+import * as dynamic from "../../../provider/dynamic.js";
+import { unmarked } from "../../support/dynamic.js";
 import type {
   VerificationKeyInputs,
   VerificationKeyState,
 } from "../../../provider/verification-key/contract.js";
+
+export const VerificationKey = unmarked(dynamic.VerificationKey);
 
 export type Args = Record<string, unknown>;
 

@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { VerificationKey } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import type { VerificationKeyState } from "../../../provider/verification-key/contract.js";
-import { catchLines, checked, create, hasChanges, LIVE_KEY, OTHER_KEY, up, type Args } from "./harness.js";
+import {
+  VerificationKey,
+  catchLines,
+  checked,
+  create,
+  hasChanges,
+  LIVE_KEY,
+  OTHER_KEY,
+  up,
+  type Args,
+} from "./harness.js";
 
 const lines = catchLines();
 

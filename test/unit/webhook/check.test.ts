@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
-import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
-import { API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
+import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, isolateRuns, startRun } from "./harness.js";
 
 const lines = isolateRuns();
 

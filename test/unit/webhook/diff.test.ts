@@ -1,6 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test, vi } from "vitest";
-import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { providerSource } from "../../../provider/lib/resource-class.js";
 import { diffWebhook } from "../../../provider/webhook/check.js";
@@ -15,7 +14,7 @@ import {
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
 import { declare } from "../../../provider/webhook/run.js";
-import { API_KEY, VERIFICATION_KEY, failureOf, isolateRuns } from "./harness.js";
+import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, failureOf, isolateRuns } from "./harness.js";
 
 const lines = isolateRuns();
 

@@ -5,7 +5,7 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
-import { ApiChatWebhook } from "../../../provider/dynamic.js";
+import * as dynamic from "../../../provider/dynamic.js";
 import {
   compactState,
   expandState,
@@ -15,11 +15,14 @@ import {
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { forgetManaged } from "../../../provider/webhook/run.js";
 import { afterTests, startServer, type Received } from "../../support/http.js";
+import { unmarked } from "../../support/dynamic.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
 import { API_KEY, VERIFICATION_KEY } from "../client/harness.js";
 import { answerHandshake } from "../diagnosis/harness.js";
 
 export { API_KEY, VERIFICATION_KEY, failureOf } from "../client/harness.js";
+
+export const ApiChatWebhook = unmarked(dynamic.ApiChatWebhook);
 
 export const OTHER_KEY = "ak-other-0123456789";
 /** Somebody else's webhook. */

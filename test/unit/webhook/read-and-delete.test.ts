@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from "vitest";
-import { ApiChatWebhook } from "../../../provider/dynamic.js";
 import type { Fault } from "../../../provider/emulator/index.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
@@ -11,6 +10,7 @@ import {
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
 import {
+  ApiChatWebhook,
   API_KEY,
   FOREIGN,
   GET,

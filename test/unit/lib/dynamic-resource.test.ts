@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { ApiChatWebhook, ResponderProcess, VerificationKey } from "../../../provider/dynamic.js";
+import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
+import { SEED } from "../../support/derived-keys.js";
+import { unmark } from "../../support/dynamic.js";
+import { argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
+import { secretsIn } from "../plugin/harness.js";
+import { FOREIGN, secondLookFails, startAcme, startRun } from "../webhook/harness.js";
+
+// What the engine gets: the marks of secrets, whatever a transform has made of the program's.
+
+isolateRuns(forgetDeclared);
+
+type Values = Record<string, unknown>;
+interface Seen {
+  props: Values;
+  inputs: Values;
+}
+
+const plain = (values: object): never => unmark(values) as never;
+const markedIn = (values: unknown): string[] => secretsIn(values).toSorted();
+const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
+
+test("a webhook's keys and its record are marked in inputs, outputs and what a failure leaves", async () => {
+  const { acme, emulator, args } = await startAcme();
+  startRun();
+  const { inputs } = await ApiChatWebhook.check({}, args);
+  expect(markedIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
+  const { id, outs } = await ApiChatWebhook.create(plain(inputs));
+  expect(markedIn(outs)).toEqual(HIDDEN);
+  const news = { ...args, webhookUrl: `${args.webhookUrl}?token=1` };
+  const next = plain((await ApiChatWebhook.check(plain(inputs), news)).inputs);
+  const updated = await ApiChatWebhook.update(id, plain(outs), next);
+  expect(markedIn(updated.outs)).toEqual([...HIDDEN, "webhookUrl"].toSorted());
+  acme.change({ webhook_url: FOREIGN.webhook_url });
+  const seen = (await ApiChatWebhook.read(id, plain(updated.outs))) as unknown as Seen;
+  expect(markedIn(seen.props)).toEqual(HIDDEN);
+  expect(markedIn(seen.inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
+  acme.change({ webhook_url: news.webhookUrl });
+  emulator.injectFault(secondLookFails);
+  const failure: unknown = await ApiChatWebhook.update(id, plain(updated.outs), plain(inputs)).catch(
+    (error: unknown) => error,
+  );
+  expect(markedIn((failure as { properties: Values }).properties)).toEqual(HIDDEN);
+});
+
+test("a URL that the program marks as secret is marked in what the provider adds", async () => {
+  const { acme, args } = await startAcme();
+  startRun();
+  const { inputs } = await ApiChatWebhook.check({}, { ...args, secretUrls: ["webhookUrl"] });
+  expect(secretsIn(inputs)).toContain("webhookUrl");
+  const { id, outs } = await ApiChatWebhook.create(plain(inputs));
+  acme.change({ webhook_url: FOREIGN.webhook_url });
+  const { props, inputs: seen } = (await ApiChatWebhook.read(id, plain(outs))) as unknown as Seen;
+  const hidden = ["webhookUrl", "applied", "drift.0.expected", "drift.0.actual"];
+  expect(secretsIn(props)).toEqual(expect.arrayContaining(hidden));
+  expect(secretsIn(seen)).toContain("webhookUrl");
+});
+
+test.each([
+  ["random", { rotation: "2026-12" }, []],
+  ["given", { initial: KEY }, ["current", "initial", "keys"]],
+  ["derived", { derivedFrom: SEED, rotations: ["2026-12"] }, ["current", "keys"]],
+])("a %s verification key is marked wherever it is", async (_, args, ofInputs) => {
+  const { inputs } = await VerificationKey.check({}, { name: "acme", ...args });
+  expect(markedIn(inputs)).toEqual(ofInputs);
+  const { id, outs } = await VerificationKey.create(plain(inputs));
+  const ofOutputs = [...new Set([...ofInputs, "current", "keys"])].toSorted();
+  expect(markedIn(outs)).toEqual(ofOutputs);
+  const { props } = (await VerificationKey.read(id, plain(outs))) as unknown as Seen;
+  expect(markedIn(props)).toEqual(ofOutputs);
+  const updated = await VerificationKey.update(id, plain(outs), plain({ ...inputs, keep: 0 }));
+  expect(markedIn(updated.outs)).toEqual(ofOutputs);
+});
+
+test("a responder's keys are marked, and a target with a query", async () => {
+  const workspaces = { acme: { path: "/acme", forwardTo: "https://chat.example/?token=1" } };
+  const { inputs, failures } = await ResponderProcess.check({}, argsOf({ workspaces }));
+  expect(failures).toEqual([]);
+  expect(markedIn(inputs)).toEqual(["verificationKeys", "workspaces.acme.forwardTo"]);
+});
+
+test.each([
+  ["ApiChatWebhook", ApiChatWebhook, "preflght", "preflight"],
+  ["VerificationKey", VerificationKey, "rotatoin", "rotation"],
+  ["ResponderProcess", ResponderProcess, "publicUlr", "publicUrl"],
+])("an input of %s that a transform misspells is rejected", async (_, { check }, wrong, right) => {
+  const { failures } = await check({}, { name: "acme", [wrong]: "x" });
+  const reasons = failures.map(({ reason }) => reason);
+  expect(reasons[0]).toContain(`no such input: ${wrong} (did you mean ${right}?)`);
+});
