@@ -6,7 +6,7 @@ import type { CheckStatus } from "./doctor/check.js";
 import type { NamedFinding } from "./doctor/run.js";
 import { parseUrl } from "./option-values.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../lib/plain-text.js";
 import { runToExit, type Interruption } from "./run-command.js";
 
 interface DoctorOptions extends CredentialOptions {

@@ -5,7 +5,7 @@ import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount } from "./option-values.js";
 import { JSON_FAILURES, note } from "./output.js";
-import { toJsonLine } from "./plain-text.js";
+import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { ConfiguredPlace } from "../server/config.js";
 import { SPOOL_FILE } from "../lib/files.js";

@@ -5,7 +5,7 @@ import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "
 import { openCredentials } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
 import { EXIT } from "./output.js";
-import { toJsonLine } from "./plain-text.js";
+import { toJsonLine } from "../lib/plain-text.js";
 import { untilStopped } from "./run-command.js";
 
 interface ListenOptions extends CredentialOptions {

@@ -1,4 +1,4 @@
-import { toPlainText } from "./plain-text.js";
+import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
 /** How every command ends. */
 export const EXIT = { done: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
@@ -25,7 +25,7 @@ export function toJsonText(value: unknown): string {
 }
 
 /** For people, not for scripts: those read stdout. */
-export const note = (line: string): void => void process.stderr.write(`${line}\n`);
+export const note = (text: string): void => void process.stderr.write(`${toPlainLines(text)}\n`);
 
 /** Prints what works and should be fixed nevertheless. */
 export const warn = (line: string): void => note(`warning: ${line}`);

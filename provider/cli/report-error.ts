@@ -2,7 +2,7 @@ import { CommanderError, type Command } from "commander";
 import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
 import { showUrl } from "../lib/checks.js";
 import { EXIT, note } from "./output.js";
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../lib/plain-text.js";
 import { UsageError } from "./usage-error.js";
 
 /** Whether the command line asks for JSON. It is read from argv, because what commander refuses it has not parsed. */

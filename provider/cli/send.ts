@@ -7,7 +7,7 @@ import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "
 import { openCredentials } from "./credentials.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { HEADER_WAY, parseHeaderWay, parseSeconds } from "./option-values.js";
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
 
 const DEFAULT_REQUEST_SECONDS = 30;

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { toPlainText } from "./plain-text.js";
+import { toPlainText } from "../lib/plain-text.js";
 
 /** A column is not made narrower than this, in characters. */
 const LEAST_WIDTH = 12;

@@ -1,5 +1,6 @@
 import { errors, type Dispatcher } from "undici";
 import type { ApiChatErrorCode, Hint } from "../errors/index.js";
+import { quoteBody, type Redact } from "../lib/redact.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
 import { parseRetryAfter, type RetryVerdict } from "../lib/retry.js";
 import { printTarget } from "../lib/url.js";
@@ -46,8 +47,8 @@ export interface AttemptOptions {
   signal: AbortSignal;
   /** The time for all of it, in milliseconds. */
   timeoutMs: number;
-  /** Quotes what came back for an error, without what no error may show. */
-  quote: (text: string) => string;
+  /** Takes what no error may show out of what came back. */
+  redact: Redact;
   /** The option that holds the address, for the error of a redirect. */
   addressOption: "baseUrl" | "botUrl";
   /** Sent beside the headers of JSON. */
@@ -69,22 +70,22 @@ export async function attemptPost(
   message: object,
   options: AttemptOptions & { statusSuffices?: boolean },
 ): Promise<{ status: number; text: string }> {
-  const { statusSuffices = false, addressOption, quote } = options;
+  const { statusSuffices = false, addressOption, redact } = options;
   const { status, headers, body, isWhole } = await send(url, message, options);
   const text = body.toString("utf8");
   if (isSuccess(status) && (isWhole || statusSuffices)) return { status, text: isWhole ? text : "" };
   if (!isWhole) throw tooLarge(status);
   if (status >= 300 && status < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
-    throw redirected(status, quote(target), addressOption);
+    throw redirected(status, redact(target), addressOption);
   }
-  throw refused(status, quoteBody(text, quote), headers["retry-after"]);
+  throw refused(status, quoteIfAny(text, redact), headers["retry-after"]);
 }
 
 async function send(
   url: URL,
   message: object,
-  { dispatcher, signal, timeoutMs, quote, headers, statusSuffices }: Parameters<typeof attemptPost>[2],
+  { dispatcher, signal, timeoutMs, redact, headers, statusSuffices }: Parameters<typeof attemptPost>[2],
 ): Promise<Answer> {
   try {
     return await post(url, {
@@ -101,7 +102,7 @@ async function send(
     const { head } = error;
     if (statusSuffices && head && isSuccess(head.status))
       return { ...head, body: Buffer.alloc(0), isWhole: false };
-    throw toAttemptError(error, quote);
+    throw toAttemptError(error, redact);
   }
 }
 
@@ -113,7 +114,7 @@ export async function attemptPostJson(url: URL, message: object, options: Attemp
   } catch {
     throw new AttemptError(
       { code: "protocol", httpStatus: status, retry: false },
-      `the answer is not JSON${quoteBody(text, options.quote) || " but empty"}`,
+      `the answer is not JSON${quoteIfAny(text, options.redact) || " but empty"}`,
     );
   }
 }
@@ -124,17 +125,17 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 const mayBeTaken = (status: number | undefined): boolean => !NOT_TAKEN_STATUS.has(status ?? 0);
 
 /** Only for an answer that fails: no other needs the quote. */
-const quoteBody = (text: string, quote: AttemptOptions["quote"]): string =>
-  text.trim() === "" ? "" : `: ${quote(text)}`;
+const quoteIfAny = (text: string, redact: Redact): string =>
+  text.trim() === "" ? "" : `: ${quoteBody(text, redact)}`;
 
-function toAttemptError(error: PostError, quote: AttemptOptions["quote"]): AttemptError {
+function toAttemptError(error: PostError, redact: Redact): AttemptError {
   const { failure, phase, head, cause } = error;
   const unsent = phase === "connecting";
   const facts = { unsent, mayBeTaken: !unsent && mayBeTaken(head?.status) };
   if (failure === "timeout")
     return new AttemptError({ code: "timeout", retry: false, ...facts }, error.message);
   const code = connectionCode(cause);
-  const text = quote(cause instanceof Error ? cause.message : String(cause));
+  const text = quoteBody(cause instanceof Error ? cause.message : String(cause), redact);
   return new AttemptError(
     {
       code: "unavailable",

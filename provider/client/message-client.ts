@@ -3,7 +3,7 @@ import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry, RetryVerdict } from "../lib/retry.js";
 import { printUrl, secretsOfUrl } from "../lib/url.js";
-import { type AttemptFailure, attemptPost } from "./attempt.js";
+import { AttemptError, type AttemptFailure, attemptPost } from "./attempt.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
   type BatchMessage,
@@ -27,7 +27,7 @@ import {
   requestSecondsProblems,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
-import { createRedactor, MASK, quote } from "../lib/redact.js";
+import { createRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
 
 export interface MessageClientOptions {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
@@ -136,32 +136,39 @@ export class MessageClient {
   async #send(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
     const { retry = "unsent", onRetry, botUrl, dispatcher } = this.#options;
     const { headers, fields } = this.#presented;
-    const { result: answer, attempts } = await runOperation({
+    // Made at its first use: most messages do not fail.
+    let redact: Redact | undefined;
+    const redactAbout: Redact = (text) => (redact ??= redactorOf(message, this.#keys))(text);
+    const { result, attempts } = await runOperation({
       name: "message",
       origin: this.#url.origin,
       at: () => printUrl(botUrl),
       limitMs: this.#requestMs,
       signal,
-      send: (timeoutMs) =>
-        attemptPost(
+      send: async (timeoutMs) => {
+        const given = await attemptPost(
           this.#url,
           { ...message, ...fields },
           {
             dispatcher,
             signal,
             timeoutMs,
-            quote: (text) => quoteAboutMessage(text, message, this.#keys),
+            redact: redactAbout,
             addressOption: "botUrl",
             headers,
             // The head says that the message was taken: an error would lead its caller to send it again.
             statusSuffices: true,
           },
-        ),
+        );
+        const body = readBody(given.text);
+        if (isRefusal(body)) throw refused(given, redactAbout);
+        return { httpStatus: given.status, body };
+      },
       judge: (failure) => judgeMessage(failure, retry),
       onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
       hintsFor: hintsForMessage,
     });
-    return { httpStatus: answer.status, body: readBody(answer.text), attempts };
+    return { ...result, attempts };
   }
 }
 
@@ -173,6 +180,19 @@ function readBody(text: string): unknown {
     return text;
   }
 }
+
+/**
+ * Whether a 2xx response says that the message was rejected. The specification does not show the responses of bot_url; this is
+ * the envelope of the registration interface (section 2.2).
+ */
+const isRefusal = (body: unknown): boolean =>
+  typeof body === "object" && body !== null && "status" in body && body.status === "error";
+
+const refused = ({ status, text }: { status: number; text: string }, redact: Redact): AttemptError =>
+  new AttemptError(
+    { code: "rejected", httpStatus: status, retry: false },
+    `HTTP ${status}, but the service answered: ${quoteBody(text, redact)}`,
+  );
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
 function requireOptions({
@@ -229,16 +249,18 @@ const TELLING_CHARACTERS = 8;
 const HEAD_CHARACTERS = 100;
 
 /**
- * Quotes what the service said about a message, for an error: without the keys, and without what the message says and who
- * sent it. What follows the beginning of a long text is dropped.
+ * Takes the keys, what a message says and who sent it out of what the service says about it. What follows the beginning of
+ * a long text is dropped.
  */
-export function quoteAboutMessage(text: string, message: InboundMessage, keys: readonly string[]): string {
+export function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
   const texts = textsOf(message);
   const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
   const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);
   const short = texts.filter(({ length }) => length < TELLING_CHARACTERS);
-  const headed = long.reduce(cutAtHead, text);
-  return quote(hideWords(createRedactor([...keys, ...middle])(headed), short), []);
+  const heads = long.map((one) => createRedactor([one.slice(0, HEAD_CHARACTERS)]));
+  const redact = createRedactor([...keys, ...middle]);
+  const words = new Set(short.flatMap((one) => one.toLowerCase().match(WORD) ?? []));
+  return (text) => hideWords(redact(heads.reduce(cutAtHead, text)), words);
 }
 
 function textsOf(message: InboundMessage): string[] {
@@ -254,15 +276,14 @@ function textsOf(message: InboundMessage): string[] {
   ];
 }
 
-function cutAtHead(text: string, long: string): string {
-  const hidden = createRedactor([long.slice(0, HEAD_CHARACTERS)])(text);
+function cutAtHead(text: string, redactHead: Redact): string {
+  const hidden = redactHead(text);
   return hidden === text ? text : hidden.slice(0, hidden.indexOf(MASK) + MASK.length);
 }
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-function hideWords(text: string, texts: readonly string[]): string {
-  const words = new Set(texts.flatMap((short) => short.toLowerCase().match(WORD) ?? []));
+function hideWords(text: string, words: ReadonlySet<string>): string {
   if (words.size === 0) return text;
   return text.replace(WORD, (word) => (words.has(word.toLowerCase()) ? MASK : word));
 }

@@ -10,7 +10,7 @@ import {
   type WebhookConfiguration,
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
-import { MASK, quote } from "../lib/redact.js";
+import { lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, printUrl, secretsOfUrl } from "../lib/url.js";
 import { inOurWords, problemsOfIssues } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
@@ -122,12 +122,12 @@ export class RegistrationClient {
   ): Promise<Registration | undefined> {
     const { baseUrl, dispatcher, onRetry } = this.#options;
     const url = this.#urlOf(operation);
-    const secrets = [
+    const redact = lazyRedactor(() => [
       body.ChaveApi,
       body.webhook_verification_key ?? "",
       ...this.#secretsOfBaseUrl,
       ...secretsOfUrl(body.webhook_url ?? ""),
-    ];
+    ]);
     const ending = anySignal(signal, this.#options.signal);
     const { result } = await runOperation<Registration | undefined>({
       name: operation,
@@ -142,11 +142,11 @@ export class RegistrationClient {
           dispatcher,
           signal: ending,
           timeoutMs,
-          quote: (text) => quoteWithoutKey(text, secrets),
+          redact,
           addressOption: "baseUrl",
           headers: this.#headers,
         });
-        return readEnvelope(answer, secrets);
+        return readEnvelope(answer, redact);
       },
       judge: judgeOn(url),
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
@@ -230,9 +230,9 @@ function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFa
 }
 
 /** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
-function readEnvelope(answer: unknown, secrets: readonly string[]): Registration | undefined {
+function readEnvelope(answer: unknown, redact: Redact): Registration | undefined {
   const envelope = registrationEnvelope.safeParse(answer);
-  if (!envelope.success || envelope.data.status !== "ok") throw notOk(answer, secrets);
+  if (!envelope.success || envelope.data.status !== "ok") throw notOk(answer, redact);
   return toRegistration(readRegistration(envelope.data.data));
 }
 
@@ -246,14 +246,10 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
   };
 }
 
-/** An answer may hold a verification key that is in no request: of get-webhook, or of somebody else. It may also be cut in the key. */
-const quoteWithoutKey = (text: string, secrets: readonly string[]): string =>
-  quote(text.replace(/("webhook_verification_key"\s*:\s*")(?:[^"\\]|\\.)*/gs, `$1${MASK}`), secrets);
-
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 
-function notOk(answer: unknown, secrets: readonly string[]): AttemptError {
-  const said = quoteWithoutKey(JSON.stringify(answer), secrets);
+function notOk(answer: unknown, redact: Redact): AttemptError {
+  const said = quoteBody(JSON.stringify(answer), redact);
   const { data } = envelopeStatus.safeParse(answer);
   return data && data.status !== "ok"
     ? new AttemptError({ code: "rejected", retry: false }, `the service answered: ${said}`)

@@ -1,6 +1,6 @@
 import type { HandshakeEncoding, HandshakeRecord, HandshakeStep } from "../errors/index.js";
 import type { Answer } from "../lib/post.js";
-import { MASK, quote } from "../lib/redact.js";
+import { createRedactor, MASK, quote, quoteBody as quoteAnswer } from "../lib/redact.js";
 import { CAUSES } from "./causes.js";
 
 /** A name may have dozens of addresses; a transcript stays short. */
@@ -68,7 +68,7 @@ const ELLIPSIS = "…";
 
 /** Quotes the start of an answer's body in at most 200 bytes: redacted and on one line. */
 export function quoteBody({ body, isWhole }: Answer, secrets: readonly string[]): string {
-  const line = quote(body.toString("utf8"), secrets, Infinity);
+  const line = quoteAnswer(body.toString("utf8"), createRedactor(secrets), Infinity);
   return cut(isWhole ? line : untilLastMask(line));
 }
 

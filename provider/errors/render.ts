@@ -1,3 +1,4 @@
+import { toPlainText } from "../lib/plain-text.js";
 import { printUrl } from "../lib/url.js";
 import type { Failure, FieldProblem, Hint } from "./failure.js";
 
@@ -124,13 +125,21 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
   },
 };
 
-/** The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. */
+/**
+ * The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. Without a
+ * summary each problem is a line. What the service or an endpoint says cannot break a line.
+ */
 export function renderFailure(failure: Failure, audience: Audience = "program"): string {
   const { subject, summary, problems = [], hints, details = [] } = failure;
-  const wrong = problems.map((problem) => renderProblem(problem, audience)).join("; ");
-  const what = [subject, summary, wrong].filter((part) => part !== undefined && part !== "").join(": ");
-  const next = hints.map((hint) => renderHint(hint, { audience, failure }));
-  return [joinSentences([what, ...next]), ...details.map((line) => `  ${line}`)].join("\n");
+  const wrong = problems
+    .map((problem) => toPlainText(renderProblem(problem, audience)))
+    .join(summary === "" ? "\n" : "; ");
+  const given = [subject, summary].filter((part) => part !== undefined && part !== "");
+  const what = [...given.map((part) => toPlainText(part ?? "")), wrong]
+    .filter((part) => part !== "")
+    .join(": ");
+  const next = hints.map((hint) => toPlainText(renderHint(hint, { audience, failure })));
+  return [joinSentences([what, ...next]), ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
 }
 
 /** One problem, with its field in front. */

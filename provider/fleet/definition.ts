@@ -206,7 +206,7 @@ async function openWorkspaces(definition: unknown): Promise<Opened> {
     return { workspaces: await readWorkspaceList(given), problems: [] };
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    return { workspaces: [], problems: [error.message] };
+    return { workspaces: [], problems: error.message.split("\n") };
   }
 }
 

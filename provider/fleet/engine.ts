@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { REPORT_VARIABLE } from "../lib/provider-process.js";
+import { reportVariables } from "../lib/provider-process.js";
 import { CALLS_VARIABLE } from "../lib/post.js";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import type { ResolvedFleet } from "./definition.js";
@@ -141,7 +141,7 @@ export class Engine {
         environment: {
           ...this.#environment,
           ...variables,
-          [REPORT_VARIABLE]: "json",
+          ...reportVariables(),
           [CALLS_VARIABLE]: String(callsPerOrigin),
           PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),

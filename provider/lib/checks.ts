@@ -1,3 +1,4 @@
+import { toPlainText } from "./plain-text.js";
 import { isLoopback, printUrl } from "./url.js";
 
 /** Stands in an input whose value a preview does not know yet. */
@@ -153,7 +154,10 @@ const toFailures = (name: string, problem: string | undefined): CheckFailure[] =
   problem === undefined ? [] : [fail(`${name}: ${problem}`)];
 
 /** One failure. */
-export const fail = (reason: string, property = ""): CheckFailure => ({ property, reason });
+export const fail = (reason: string, property = ""): CheckFailure => ({
+  property,
+  reason: toPlainText(reason),
+});
 
 /** A URL as given, less what may be secret in it: also of text that is no URL. */
 export function showUrl(value: unknown): string {

@@ -144,4 +144,7 @@ async function readBytes(path: string, wanted: string): Promise<Uint8Array> {
 
 /** The failure of everything that is wrong with what was given, one line each. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
-  new ApiChatError("invalid_config", problems.join("\n"), { operation: "check" });
+  new ApiChatError("invalid_config", "", {
+    operation: "check",
+    problems: problems.map((text) => ({ field: "", text })),
+  });

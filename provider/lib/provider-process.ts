@@ -1,6 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { ApiChatError, renderProblem, type Failure, type FieldProblem } from "../errors/index.js";
-import type { CheckFailure } from "./checks.js";
+import { fail, type CheckFailure } from "./checks.js";
+import { toPlainText } from "./plain-text.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
@@ -11,21 +13,28 @@ type Wire =
   /** The program of a fleet was about to make a random key. */
   | { randomKey: string };
 
-/** Set to "json" by who reads the reports of the provider process, else they are text alone. */
-export const REPORT_VARIABLE = "APICHAT_REPORT";
+const REPORT_VARIABLE = "APICHAT_REPORT";
 
-const START = '{"apichat":';
+/** What a program that started its engine sets, to read the reports of the provider process: else they are text alone. */
+export const reportVariables = (): Record<string, string> => ({ [REPORT_VARIABLE]: markOf() });
+
+/** The mark is random, so that no text of a service or an endpoint can pass for a report: it cannot know the mark. */
+const OWN_MARK = randomUUID();
+
+const markOf = (): string => process.env[REPORT_VARIABLE] || OWN_MARK;
+
+const fieldOf = (): string => `apichat-${markOf()}`;
 
 /** Whether the reports of this process are read by a program. */
-export const isReportRead = (): boolean => process.env[REPORT_VARIABLE] === "json";
+export const isReportRead = (): boolean => Boolean(process.env[REPORT_VARIABLE]);
 
 /** One line of JSON. */
-export const toWireLine = (wire: Wire): string => JSON.stringify({ apichat: wire });
+export const toWireLine = (wire: Wire): string => JSON.stringify({ [fieldOf()]: wire });
 
 /** Reads the line of a text that {@link toWireLine} made, whatever the engine puts before it; undefined if there is none. */
 export function findWire(text: string): Wire | undefined {
   for (const line of text.split("\n")) {
-    const start = line.indexOf(START);
+    const start = line.indexOf(`{${JSON.stringify(fieldOf())}:`);
     const wire = start < 0 ? undefined : parse(line.slice(start));
     if (wire !== undefined) return wire;
   }
@@ -34,7 +43,7 @@ export function findWire(text: string): Wire | undefined {
 
 function parse(json: string): Wire | undefined {
   try {
-    return (JSON.parse(json) as { apichat: Wire }).apichat;
+    return (JSON.parse(json) as Record<string, Wire>)[fieldOf()];
   } catch {
     return undefined;
   }
@@ -49,27 +58,30 @@ export type LineKind = "info" | "warning" | "progress";
 type Printer = (kind: LineKind, name: string, text: string) => void;
 
 /** Starts with the resource's name: the engine shows it under no resource. */
-let print: Printer = (kind, name, line) => {
+let printer: Printer = (kind, name, line) => {
   const text = kind === "warning" ? `warning: ${line}` : line;
   console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
 };
 
-/** Prints one line of the run, for a resource. */
-export const printLine = (name: string, text: string): void => print("info", name, text);
+const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), text);
 
-/** As {@link printLine}, what works and should be fixed nevertheless. */
-export const printWarning = (name: string, text: string): void => print("warning", name, text);
+/** Prints one line of the run, for a resource. */
+export const printLine = (name: string, text: string): void => print("info", name, toPlainText(text));
+
+/** As {@link printLine}, what works and should be fixed nevertheless. The lines of a failure's text may follow. */
+export const printWarning = (name: string, ...lines: string[]): void =>
+  print("warning", name, lines.map(toPlainText).join("\n"));
 
 /** Prints the lines of the run in another way from now on: stdout of a command is for its result. Gives the former way. */
-export function printLinesWith(printer: Printer): Printer {
-  const former = print;
-  print = printer;
+export function printLinesWith(next: Printer): Printer {
+  const former = printer;
+  printer = next;
   return former;
 }
 
 /** Runs `work`, and prints once what is in progress if it takes longer than two seconds. */
 export const printIfSlow = <T>(name: string, describe: () => string, work: () => Promise<T>): Promise<T> =>
-  noticeIfSlow(() => print("progress", name, describe()), work);
+  noticeIfSlow(() => print("progress", name, toPlainText(describe())), work);
 
 /** Runs `work`, and calls `notice` once if it takes longer than two seconds. */
 export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>): Promise<T> {
@@ -92,10 +104,12 @@ export function describeFailure(name: string, error: ApiChatError): string {
  * values at the top only: of `timeouts.requestSeconds` it would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
-  problems.map((problem) => ({
-    property: secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
-    reason: renderProblem(problem),
-  }));
+  problems.map((problem) =>
+    fail(
+      renderProblem(problem),
+      secret.includes(problem.field) || /[.[]/.test(problem.field) ? "" : problem.field,
+    ),
+  );
 
 /**
  * Starts a deliberate failure with the resource's name. Of check, diff, read and delete the SDK prints `${error}: ${stack}` too,

@@ -1,4 +1,6 @@
-/** How many characters of a foreign body an error quotes. */
+import { toPlainText } from "./plain-text.js";
+
+/** How many characters of an untrusted body an error quotes. */
 const QUOTED_CHARACTERS = 500;
 
 /** What stands in place of a secret. */
@@ -16,12 +18,59 @@ const HEAD_CHARACTERS = 8;
 /** Takes the secrets that it was made for out of a text. It never throws. */
 export type Redact = (text: string) => string;
 
-/** Quotes a foreign text for an error: redacted, on one line, cut, and without control characters, which could drive a terminal. */
-export function quote(text: string, secrets: readonly string[], characters = QUOTED_CHARACTERS): string {
-  const line = createRedactor(secrets)(text)
-    .replace(/[\p{Cc}\s]+/gu, " ")
-    .trim();
+/** Quotes an untrusted text for an error: redacted, on one line, and cut. */
+export const quote = (text: string, secrets: readonly string[], characters = QUOTED_CHARACTERS): string =>
+  toQuote(createRedactor(secrets)(text), characters);
+
+function toQuote(text: string, characters: number): string {
+  const line = toPlainText(text.replace(/\s+/g, " ").trim());
   return line.length > characters ? `${line.slice(0, characters)}…` : line;
+}
+
+/**
+ * Where a text that somebody else wrote may begin to show a secret that nobody here knows: a query, anything spelled with an
+ * escape (of JSON, URLs, HTML, forms), and a key.
+ */
+const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
+
+const KEY_FIELD = "webhook_verification_key";
+
+const ELLIPSIS = "…";
+
+/**
+ * As {@link quote}, of a body that somebody else wrote. It may hold URLs with a token, and keys, that are not among the
+ * secrets known here. So each of its texts ends where a secret may begin; of a body that is not JSON, all of it.
+ */
+export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
+  const hide = (text: string): string => {
+    const clean = redact(text);
+    const start = clean.search(MAY_BE_SECRET);
+    return start < 0 ? clean : clean.slice(0, start) + ELLIPSIS;
+  };
+  return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
+}
+
+/** JSON with its names and texts changed, and without verification keys; undefined for what is not JSON, or nested too deeply. */
+function mapTexts(json: string, map: (text: string) => string): string | undefined {
+  const replace = (_: string, value: unknown): unknown => {
+    if (typeof value === "string") return map(value);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    const entries = Object.entries(value);
+    return Object.fromEntries(
+      entries.map(([name, inner]) => (name === KEY_FIELD ? [name, MASK] : [map(name), inner])),
+    );
+  };
+  try {
+    return JSON.stringify(JSON.parse(json), replace);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A redactor that is made at its first use: most calls fail never. */
+export function lazyRedactor(secrets: () => readonly string[]): Redact {
+  let redact: Redact | undefined;
+  return (text) => (redact ??= createRedactor(secrets()))(text);
 }
 
 /**

@@ -19,6 +19,17 @@ export function secretsOfUrl(url: string): string[] {
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
+/** How texts name a URL that is a secret as a whole: as {@link printUrl} shows it, and by its host. Nothing for other texts. */
+export function spellingsOfUrl(text: string): string[] {
+  const url = /^https?:/i.test(text) ? URL.parse(text) : null;
+  if (url === null) return [];
+  const bare = url.origin + url.pathname.replace(/\/+$/, "");
+  const spellings = [url.href, printUrl(url.href), bare, url.origin, url.host];
+  // The name of this machine says nothing.
+  const name = isLoopback(url.hostname) ? [] : [url.hostname];
+  return [...spellings, ...name, url.pathname].filter((one) => one.length >= SECRET_CHARACTERS);
+}
+
 /** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
 export function printUrl(url: string): string {
   const parsed = URL.parse(url);

@@ -134,9 +134,11 @@ function soundOf(file: string, { given, problems }: CheckedConfig): FileConfig {
 }
 
 function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {
-  const lines = problems.map((problem) => renderProblem(problem));
-  const text = lines.length === 1 ? ` ${lines[0]}` : lines.map((line) => `\n  ${line}`).join("");
-  return new ApiChatError("invalid_config", `${file}:${text}`, { operation: "responder" });
+  const [first = "", ...others] = problems.map((problem) => renderProblem(problem));
+  const operation = "responder";
+  return others.length === 0
+    ? new ApiChatError("invalid_config", `${file}: ${first}`, { operation })
+    : new ApiChatError("invalid_config", `${file}:`, { operation, details: [first, ...others] });
 }
 
 interface ReadKeys {

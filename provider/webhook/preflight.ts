@@ -47,7 +47,7 @@ export async function preflight(inputs: WebhookInputs, options: PreflightOptions
   for (const { text } of diagnosis.warnings) printLine(name, text);
   if (diagnosis.passed) return;
   const error = handshakeFailed(diagnosis, mode === "warn");
-  if (mode === "warn") return printWarning(name, error.message);
+  if (mode === "warn") return printWarning(name, ...error.message.split("\n"));
   throw error;
 }
 

@@ -86,6 +86,13 @@ describe("apichat send", () => {
     expect(received()).toHaveLength(1);
   });
 
+  test("ends with 1 where the service rejects with HTTP 200", async () => {
+    server.answerWith((_, response) => response.end('{"status":"error","message":"no conversation"}'));
+    const said = await send(["text", "Hello", ...CONTACT]);
+    expect(said).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(said.stderr).toContain("no conversation");
+  });
+
   test.each<[string[], RegExp, string?]>([
     [["text", "Hello", "--sender-id", "42"], /--sender-name/],
     [["image", "not-a-url", ...CONTACT], /url/, "invalid_config"],

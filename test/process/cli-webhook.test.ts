@@ -225,3 +225,16 @@ describe("apichat webhook get", () => {
     expect(said).toMatchObject({ exitCode: 1, stdout: "", error: { code: "timeout" } });
   });
 });
+
+test("what the service says cannot drive the terminal or break a line", async () => {
+  const status = "failed\u001b[31m\u009b2J\r\nacme: forged";
+  acme().takeOver(OURS());
+  acme().change({ webhook_status: status });
+  const { stdout } = await webhook(["get"]);
+  expect(stdout).toContain("failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged");
+  const { stderr } = await set("--ready-seconds", "0", "--preflight", "off");
+  for (const printed of [stdout, stderr]) {
+    expect(printed.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+    expect(printed).not.toMatch(/^acme: forged/m);
+  }
+});

@@ -7,7 +7,7 @@ import type {
   MessageView,
   RequestView,
 } from "../../emulator/control/shapes.js";
-import { toPlainText, toShortText } from "../plain-text.js";
+import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import { printUrl } from "../../lib/url.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;

@@ -2,7 +2,7 @@ import { ApiChatError } from "../../errors/index.js";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../emulator/index.js";
 import { describeListenFailure } from "../../server/listener.js";
 import { note } from "../output.js";
-import { toJsonLine } from "../plain-text.js";
+import { toJsonLine } from "../../lib/plain-text.js";
 import { createEventFormatter } from "./event-lines.js";
 import { type EmulatorFacts, findEmulator, fits, type WorkspaceFacts } from "./running.js";
 import { DEFAULT_WORKSPACE, type EmulatorCliOptions, generateKeys, toEmulatorOptions } from "./settings.js";

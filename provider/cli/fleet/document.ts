@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { toJsonText } from "../output.js";
-import { toPlainText } from "../plain-text.js";
+import { toPlainText } from "../../lib/plain-text.js";
 import { formatTable, type TableOptions } from "../table.js";
 
 /** A piece of a line or of a table. Whatever others may have written, and every command, is `code`: it is shown as it stands. */

@@ -8,7 +8,7 @@ import {
   type Outcome,
   type StackReport,
 } from "../../fleet/reports.js";
-import { toPlainText } from "../plain-text.js";
+import { toPlainText } from "../../lib/plain-text.js";
 import { count, duration } from "./document.js";
 
 /** Lines on stderr, and below them on a terminal one that changes. */

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { toPlainText, toShortText } from "../plain-text.js";
+import { toPlainText, toShortText } from "../../lib/plain-text.js";
 import type {
   ListenEvent,
   SeenDelivery,

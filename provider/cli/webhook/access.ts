@@ -6,7 +6,7 @@ import { type Credentials, openCredentials } from "../credentials.js";
 import { divertLinesToStderr, type Interruption } from "../run-command.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import type { CredentialOptions } from "../credential-options.js";
-import { toPlainText } from "../plain-text.js";
+import { toPlainText } from "../../lib/plain-text.js";
 
 /** What the commands on one workspace have in common. */
 export interface WebhookOptions extends CredentialOptions {

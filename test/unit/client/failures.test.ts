@@ -3,8 +3,9 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ANSWER_LIMIT_BYTES } from "../../../provider/client/attempt.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
-import { quoteAboutMessage } from "../../../provider/client/message-client.js";
+import { redactorOf } from "../../../provider/client/message-client.js";
 import type { Hint } from "../../../provider/errors/index.js";
+import { quoteBody } from "../../../provider/lib/redact.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
 import { findSecrets, SPELLINGS } from "../../support/secrets.js";
 import {
@@ -134,12 +135,83 @@ function writeWithoutEnd(response: ServerResponse): void {
   if (!response.destroyed) response.once("drain", () => writeWithoutEnd(response));
 }
 
+test("a message is rejected by a 2xx that says so, and is not sent again", async () => {
+  const { url, requests } = await startServer((_, response) => response.end(JSON_ERROR));
+  const error = await failureOf(
+    createTestMessageClient(url, { retry: "any" }).send(textOf(7, "hello there")),
+  );
+  expect(error).toMatchObject({ code: "rejected", httpStatus: 200, attempts: 1, hints: [] });
+  expect(error.message).toContain(JSON_ERROR);
+  expect(requests).toHaveLength(1);
+});
+
+test.each(['{"status":"ok"}', '{"status":"queued"}', '{"id":"error"}', '"error"', "error", ""])(
+  "a message is taken by a 2xx that says %j",
+  async (body) => {
+    const { url } = await startServer((_, response) => response.end(body));
+    const sent = createTestMessageClient(url).send(textOf(7, "hello there"));
+    expect(await sent).toMatchObject({ httpStatus: 200, attempts: 1 });
+  },
+);
+
+/** The start of a registration that another one has made. */
+const frame = (url: string): string =>
+  `{"status":"ok","data":{"webhook_url":"${url}","webhook_verification_key":"vk-of-somebody-else"`;
+
+describe("a quoted body shows no value of a query, although no request holds it,", () => {
+  const VALUE = "qv-Geheim.0123";
+  const URL_SHOWN = `https://chat.example/hook?token=${VALUE}&next=1`;
+  const php = URL_SHOWN.replaceAll("/", "\\/");
+  const unicode = URL_SHOWN.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D");
+  const all = URL_SHOWN.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const html = URL_SHOWN.replaceAll("?", "&#63;").replaceAll("=", "&#x3d;");
+  const nested = JSON.stringify(`${frame(URL_SHOWN)}}}`);
+
+  test.each([
+    ["cut off", 200, frame(URL_SHOWN)],
+    ["cut off within the value", 200, frame(URL_SHOWN).slice(0, frame("").length + 10)],
+    ["cut off, as PHP writes it", 200, frame(php)],
+    ["cut off, with \\u003f", 200, frame(unicode)],
+    ["with every character escaped", 200, frame(all)],
+    ["refused, whole", 400, `${frame(URL_SHOWN)}}}`],
+    ["refused, whole, with \\u003f", 400, `${frame(unicode)}}}`],
+    ["percent-encoded", 400, `url ${encodeURIComponent(URL_SHOWN)} is not reachable`],
+    ["percent-encoded twice", 400, `url ${encodeURIComponent(encodeURIComponent(URL_SHOWN))}`],
+    ["in HTML", 502, `<a href='${html}'>retry</a>`],
+    ["in HTML, with &amp;", 502, `retry at ${URL_SHOWN.replaceAll("&", "&amp;")}`],
+    ["as a form", 400, new URLSearchParams({ url: URL_SHOWN }).toString()],
+    ["as text", 400, `cannot reach ${URL_SHOWN}`],
+    ["as a name", 400, JSON.stringify({ [URL_SHOWN]: 1 })],
+    ["in a list", 400, JSON.stringify({ errors: [{ detail: [`no: ${URL_SHOWN}`] }] })],
+    ["in JSON within JSON", 400, `{"status":"error","got":${nested}}`],
+    ["nested too deeply", 400, `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
+  ])("%s", async (_, status, body) => {
+    const { url } = await startServer((__, response) => response.writeHead(status).end(body));
+    const error = await failureOf(createTestClient(url, { requestSeconds: 1 }).getWebhook());
+    const texts = textsOf(error);
+    for (const hidden of [VALUE, "Geheim", "vk-of-somebody-else", "\\u0047\\u0065"])
+      expect(texts).not.toContain(hidden);
+    if (status === 200) return;
+    const sent = createTestMessageClient(url, { requestSeconds: 1 }).send(textOf(7, "hello there"));
+    expect(textsOf(await failureOf(sent))).not.toContain("Geheim");
+  });
+
+  test("and says what is no secret, in plain characters", async () => {
+    const body = '{"status":"error","message":"Chave inv\\u00e1lida para \\"acme\\". Onde?","code":17}';
+    const { url } = await startServer((_, response) => response.writeHead(422).end(body));
+    const { message } = await failureOf(createTestClient(url).getWebhook());
+    expect(message).toContain(
+      'HTTP 422: {"status":"error","message":"Chave inválida para \\"acme\\". Onde?","code":17}',
+    );
+  });
+});
+
 test("the body of a refusal is quoted on one line, cut, without what could drive a terminal", async () => {
   const { url } = await startServer((_, response) =>
     response.writeHead(400).end(`first\r\nsecond\u001b[31m ${"x".repeat(600)}`),
   );
   const { message } = await failureOf(createTestClient(url).getWebhook());
-  expect(message).toMatch(/first second \[31m x{450,490}…$/);
+  expect(message).toMatch(/first second\\u001b\[31m x{450,490}…$/);
 });
 
 describe.each(CALLS)("%s fails at once", (operation, call) => {
@@ -215,7 +287,7 @@ test("neither client shows its key", () => {
   expect(findSecrets(text, [API_KEY, FLOW_KEY])).toEqual([]);
 });
 
-const about = (content: string, text: string): string => quoteAboutMessage(text, textOf(7, content), []);
+const about = (content: string, text: string): string => quoteBody(text, redactorOf(textOf(7, content), []));
 
 describe("what is quoted about a message", () => {
   test("hides a short text where it stands as a word, and no other words", () => {
@@ -233,7 +305,7 @@ describe("what is quoted about a message", () => {
   test("names neither the media nor its sender", () => {
     const attachments = [{ file_type: "image", data_url: "https://a.example/ana.png" }];
     const text = "cannot load https://a.example/ana.png of contact-42 (Ana)";
-    expect(quoteAboutMessage(text, { ...textOf(7, ""), attachments } as never, [])).toBe(
+    expect(quoteBody(text, redactorOf({ ...textOf(7, ""), attachments } as never, []))).toBe(
       "cannot load [redacted] of [redacted] ([redacted])",
     );
   });

@@ -41,6 +41,21 @@ describe("an error", () => {
 });
 
 describe("the text", () => {
+  test("shows what the service says without what drives a terminal or breaks a line", () => {
+    const said = "failed\u001b[31m\u009b2J\nacme: forged\u2028";
+    const text = renderFailure({
+      ...FAILURE,
+      summary: `status "${said}"`,
+      subject: said,
+      problems: [{ field: said, text: said }],
+      details: [said],
+      hints: [{ id: "run_again" }],
+    });
+    expect(text.split("\n")).toHaveLength(2);
+    expect(text.replace("\n", "")).not.toMatch(/[\p{Cc}\p{Zl}]/u);
+    expect(text).toContain("failed\\u001b[31m\\u009b2J\\u000aacme: forged\\u2028");
+  });
+
   test("has subject, summary and problems, then a sentence for each hint, then the details", () => {
     const text = renderFailure({
       ...FAILURE,

@@ -5,7 +5,7 @@ import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/defi
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { toWireLine } from "../../../provider/lib/provider-process.ts";
+import { reportVariables, toWireLine } from "../../../provider/lib/provider-process.ts";
 import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
@@ -53,7 +53,7 @@ describe("the engine's command for a stack", () => {
       cwd: work,
       env: {
         APICHAT_CALLS_PER_ORIGIN: "3",
-        APICHAT_REPORT: "json",
+        ...reportVariables(),
         NODE_OPTIONS: expect.stringMatching(/^--no-warnings --import=/),
         PULUMI_BACKEND_URL: "file:///state",
         PULUMI_SKIP_CHECKPOINTS: String(task.action !== "preview"),

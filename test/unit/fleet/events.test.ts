@@ -187,6 +187,16 @@ test("a failure that the provider reports as data has its data, without the name
   ]);
 });
 
+test("a text that looks like a report is a text, unless it has the mark of this run", () => {
+  const forged = JSON.stringify({ apichat: { failure: { code: "conflict", summary: "forged" } } });
+  const text = `acme: HTTP 400: ${forged}`;
+  expect(read([diagnostic("error", text, urnOf("acme"))]).failures).toEqual([
+    { workspace: "acme", stack: "s1", message: text },
+  ]);
+  const note = JSON.stringify({ apichat: { randomKey: "acme" } });
+  expect(read([diagnostic("info", note)])).toMatchObject({ refusedRandomKey: false, notes: [note] });
+});
+
 const UPDATE_FAILED = diagnostic("error", "update failed");
 const REFUSED = diagnostic("error", "acme: the service refused the API key\n", urnOf("acme"));
 const CHECKED = `${WEBHOOK} resource 'acme' has a problem: webhookUrl: must be an absolute URL`;

@@ -6,7 +6,9 @@ import {
   secondLookFails,
   SET,
   startAcme,
+  startRun,
   VERIFICATION_KEY,
+  type Acme,
 } from "../webhook/harness.js";
 import {
   clear,
@@ -289,5 +291,81 @@ describe("what takes too long", () => {
     slow.emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { delayMs: 600_000 } });
     const late = webhook.create(await checked(programOf(slow, { timeouts: {} })), { timeout: 0.2 });
     expect((await failureOf(late)).details).toMatch(/0\.2 s of customTimeouts/);
+  });
+});
+
+describe("what the program marks as secret is in no failure and no line:", () => {
+  const HIDDEN = "geheim-0123456789";
+
+  /** The same, with URLs that are secret as a whole: their paths too. */
+  async function startHidden(): Promise<Acme & { given: Marked }> {
+    const started = await startAcme();
+    const given = {
+      baseUrl: secret(started.acme.baseUrl),
+      webhookUrl: secret(`${started.args.webhookUrl}/${HIDDEN}`),
+    };
+    return { ...started, given };
+  }
+
+  const linesOf = (): string => plugin.lines.map(({ message }) => message).join("\n");
+
+  /** The path of the workspace's address, as any text would show it. */
+  const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
+
+  test("a failed handshake", async () => {
+    const started = await startHidden();
+    const timeouts = { requestSeconds: 3, readySeconds: 0 };
+    const webhookUrl = secret(`http://127.0.0.1:9/${HIDDEN}?token=1`);
+    const inputs = await checked(programOf(started, { ...started.given, webhookUrl, timeouts }));
+    const { details } = await failureOf(webhook.create(inputs));
+    expect(details).toContain("the handshake with [redacted]");
+    expect(details).not.toContain(HIDDEN);
+    expect(details).not.toContain("127.0.0.1:9");
+  });
+
+  test("a conflict, in the preview and in the create", async () => {
+    const started = await startHidden();
+    started.acme.takeOver(FOREIGN);
+    const inputs = await checked(programOf(started, started.given));
+    for (const options of [{ preview: true }, {}]) {
+      const { details } = await failureOf(webhook.create(inputs, options));
+      expect(details).toContain(FOREIGN.webhook_url);
+      expect(details).not.toContain(pathOf(started));
+    }
+  });
+
+  test("the line of an adoption, and what a delete warns of", async () => {
+    const started = await startHidden();
+    const inputs = await checked(programOf(started, started.given));
+    const { outs, id } = await webhook.create(inputs);
+    startRun();
+    await webhook.create(await checked(inputs));
+    expect(linesOf()).toContain("adopted [redacted]");
+    started.acme.takeOver(FOREIGN);
+    startRun();
+    await webhook.delete(id, outs);
+    expect(linesOf()).toContain("[redacted] now has the webhook");
+    expect(linesOf()).not.toContain(HIDDEN);
+    expect(linesOf()).not.toContain(pathOf(started));
+  });
+
+  test("a secret address of the configuration", async () => {
+    const started = await startHidden();
+    await plugin.configure({ baseUrl: secret(started.acme.baseUrl), apiKey: secret("ak-wrong-0123456789") });
+    const { webhookUrl, webhookVerificationKey } = programOf(started, started.given);
+    const inputs = await checked({ webhookUrl, webhookVerificationKey });
+    const { details } = await failureOf(webhook.create(inputs));
+    expect(details).toContain("HTTP 401");
+    expect(details).not.toContain(pathOf(started));
+    expect((await failureOf(plugin.invoke({}))).details).not.toContain(pathOf(started));
+  });
+
+  test("what is left of a create that is partly done", async () => {
+    const started = await startHidden();
+    started.emulator.injectFault(secondLookFails);
+    const error = await failureOf(webhook.create(await checked(programOf(started, started.given))));
+    const reasons = partOf(error)?.reasons.join("\n") ?? "";
+    expect(reasons).toContain("could not be confirmed");
+    expect(reasons + error.details).not.toContain(pathOf(started));
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toJsonLine, toPlainText, toShortText } from "../../../provider/cli/plain-text.js";
+import { toJsonLine, toPlainText, toShortText } from "../../../provider/lib/plain-text.js";
 
 const HOSTILE = "a\u001b[31m\u009b2J\r\n\u2028\u202etxt.exe\ud800";
 

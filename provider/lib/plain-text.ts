@@ -3,8 +3,14 @@ const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
 const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Shows a foreign text on one line of a terminal: whatever could drive it is written as `\u001b`. */
+/**
+ * Shows an untrusted text on one line of a terminal: writes whatever could drive it as `\u001b`. Every untrusted text goes
+ * through this before it is printed, in a line, an error or a table.
+ */
 export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
+
+/** The same for a text of several lines, each of which is its own. */
+export const toPlainLines = (text: string): string => text.split("\n").map(toPlainText).join("\n");
 
 /** As {@link toPlainText}, of which only the start is shown. */
 export function toShortText(text: string, characters: number): string {

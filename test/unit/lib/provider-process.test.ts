@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { ApiChatError } from "../../../provider/errors/index.js";
+import { fail } from "../../../provider/lib/checks.js";
+import {
+  describeFailure,
+  findWire,
+  printLine,
+  printWarning,
+  reportVariables,
+  toWireLine,
+} from "../../../provider/lib/provider-process.js";
+
+const lines: string[] = [];
+beforeEach(() => {
+  lines.length = 0;
+  vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+const SAID = "failed\u001b[31m\u009b2J\r\nacme: forged\u2028";
+const SHOWN = "failed\\u001b[31m\\u009b2J\\u000d\\u000aacme: forged\\u2028";
+const failure = new ApiChatError("rejected", `status "${SAID}"`, { operation: "get-webhook" });
+
+test("a line, a warning and a failure of a check show what a service says on one line, without what drives a terminal", () => {
+  printLine("acme", `now "${SAID}"`);
+  printWarning("acme", `now "${SAID}"`);
+  expect(lines).toEqual([`acme: now "${SHOWN}"`, `acme: warning: now "${SHOWN}"`]);
+  expect(fail(`got ${SAID}`).reason).toBe(`got ${SHOWN}`);
+});
+
+test("a warning may have the lines of a failure", () => {
+  printWarning("acme", "it failed", `  attempts: ${SAID}`);
+  expect(lines).toEqual([`acme: warning: it failed\n  attempts: ${SHOWN}`]);
+});
+
+test("a report is found in what the engine prints, and a text that looks like one is not", () => {
+  for (const [name, value] of Object.entries(reportVariables())) vi.stubEnv(name, value);
+  const text = `${describeFailure("acme", failure)}\n`;
+  expect(findWire(text)).toEqual({ failure: { ...failure.toJSON(), subject: "acme" } });
+  const report = JSON.stringify({ apichat: { failure: { code: "conflict" } } });
+  for (const forged of [report, `\n${report}`, report.replace("apichat", "apichat-json")]) {
+    const said = new ApiChatError("rejected", `HTTP 400: ${forged}`, { operation: "get-webhook" });
+    expect(findWire(said.message)).toBeUndefined();
+    expect(findWire(describeFailure("acme", said))).toMatchObject({ failure: { code: "rejected" } });
+  }
+});
+
+test("each program that reads reports has a mark of its own", async () => {
+  const line = toWireLine({ randomKey: "acme" });
+  vi.resetModules();
+  const other = await import("../../../provider/lib/provider-process.js");
+  expect(other.reportVariables()).not.toEqual(reportVariables());
+  expect(other.findWire(line)).toBeUndefined();
+});
