@@ -37,12 +37,17 @@ export const changedConfig = (olds: Values, news: Values): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
 let secretBaseUrl: unknown;
+let secretTexts: readonly string[] = [];
+
+/** What the configuration holds as secret. */
+export const secretConfig = (): readonly string[] => secretTexts;
 
 /** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
 /** Takes the configuration of a provider. */
-export function configureProvider({ values, secrets }: Received, name: string): void {
+export function configureProvider({ values, secrets, ...given }: Received, name: string): void {
+  secretTexts = given.secretTexts;
   const { baseUrl, apiKey } = givenOf(values);
   secretBaseUrl = secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined;
   const config = { "apichat:baseUrl": baseUrl, "apichat:apiKey": apiKey } as Record<

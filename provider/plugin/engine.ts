@@ -3,13 +3,14 @@ import { credentials } from "@grpc/grpc-js";
 import services from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import messages from "@pulumi/pulumi/proto/engine_pb.js";
 import type { LineKind } from "../lib/provider-process.js";
+import type { Redact } from "../lib/redact.js";
 
 const { INFO, WARNING } = messages.LogSeverity;
 
 /** The engine that started the plugin, which shows the lines of the run under the resource that they concern. */
 export class Engine {
   #client: InstanceType<typeof services.EngineClient> | undefined;
-  readonly #urns = new AsyncLocalStorage<string>();
+  readonly #requests = new AsyncLocalStorage<{ urn: string; redact: Redact }>();
   readonly #unsent = new Set<Promise<void>>();
 
   /** Without an address, lines are dropped until {@link attach}. */
@@ -23,10 +24,13 @@ export class Engine {
     this.#client = connect(address);
   }
 
-  /** Does what an engine asks for a resource. When it is done, the engine has all its lines. */
-  async serve<T>(urn: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Does what an engine asks, for a resource if the URN names one. Its lines go through `redact`. When it is done, the engine has
+   * all of them.
+   */
+  async serve<T>(urn: string, redact: Redact, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#urns.run(urn, work);
+      return await this.#requests.run({ urn, redact }, work);
     } finally {
       await Promise.all(this.#unsent);
     }
@@ -36,11 +40,12 @@ export class Engine {
   log(kind: LineKind, text: string): void {
     const client = this.#client;
     if (client === undefined) return;
+    const { urn = "", redact = String } = this.#requests.getStore() ?? {};
     const request = new messages.LogRequest()
-      .setUrn(this.#urns.getStore() ?? "")
+      .setUrn(urn)
       .setSeverity(kind === "warning" ? WARNING : INFO)
       .setEphemeral(kind === "progress")
-      .setMessage(text);
+      .setMessage(redact(text));
     const sent = new Promise<void>((resolve) => {
       // An engine that has gone needs no line.
       client.log(request, () => resolve());

@@ -3,7 +3,9 @@ import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statuses from "@pulumi/pulumi/proto/status_pb.js";
 import any from "google-protobuf/google/protobuf/any_pb.js";
 import { ApiChatError } from "../errors/index.js";
+import { toPlainLines } from "../lib/plain-text.js";
 import { describeFailure } from "../lib/provider-process.js";
+import type { Redact } from "../lib/redact.js";
 import { UnfinishedError } from "../webhook/lifecycle.js";
 import { toStored } from "./resource.js";
 import type { send } from "./wire.js";
@@ -19,31 +21,38 @@ export class ServiceError extends Error {
   }
 }
 
-/** A failure for the engine. Of a resource that is only partly done it holds what is left, which the engine keeps. */
+/**
+ * A failure for the engine, whose texts go through `redact`. Of a resource that is only partly done it holds what is left, which
+ * the engine keeps.
+ */
 export function toServiceError(
   error: unknown,
+  redact: Redact,
   name = "",
   sendOuts: (outs: object) => ReturnType<typeof send> | undefined = () => undefined,
 ): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof UnfinishedError) return toPartlyDone(error, sendOuts(toStored(error.properties)));
-  if (error instanceof ApiChatError) return new ServiceError(describeFailure(name, error));
-  return new ServiceError(error instanceof Error ? error.message : String(error));
+  if (error instanceof UnfinishedError)
+    return toPartlyDone(error, redact, sendOuts(toStored(error.properties)));
+  if (error instanceof ApiChatError) return new ServiceError(redact(describeFailure(name, error)));
+  return new ServiceError(redact(toPlainLines(error instanceof Error ? error.message : String(error))));
 }
 
 /** The engine reads the details from this header. */
-function toPartlyDone(error: UnfinishedError, properties: ReturnType<typeof send> | undefined): ServiceError {
+function toPartlyDone(
+  error: UnfinishedError,
+  redact: Redact,
+  properties: ReturnType<typeof send> | undefined,
+): ServiceError {
+  const message = redact(error.message);
   const detail = new messages.ErrorResourceInitFailed()
     .setId(error.id)
     .setProperties(properties)
-    .setReasonsList(error.reasons);
+    .setReasonsList(error.reasons.map(redact));
   const packed = new any.Any();
   packed.pack(detail.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-  const whole = new statuses.Status()
-    .setCode(status.UNKNOWN)
-    .setMessage(error.message)
-    .setDetailsList([packed]);
+  const whole = new statuses.Status().setCode(status.UNKNOWN).setMessage(message).setDetailsList([packed]);
   const metadata = new Metadata();
   metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
-  return new ServiceError(error.message, metadata);
+  return new ServiceError(message, metadata);
 }

@@ -7,8 +7,9 @@ import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
 import { anySignal, LONGEST_TIMER_MS, NEVER } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
-import { createRedactor } from "../lib/redact.js";
-import { changedConfig, checkConfig, configureProvider, secretsOfConfig } from "./config.js";
+import { lazyRedactor, type Redact } from "../lib/redact.js";
+import { spellingsOfUrl } from "../lib/url.js";
+import { changedConfig, checkConfig, configureProvider, secretConfig, secretsOfConfig } from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
 import { getApiChatWebhook } from "./get-webhook.js";
@@ -18,7 +19,7 @@ import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
 import { verificationKey } from "./verification-key.js";
 import { webhook } from "./webhook.js";
 import type { Path } from "../lib/secret-values.js";
-import { receive, send, type Received, type Values } from "./wire.js";
+import { receive, secretTextsIn, send, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:ApiChatWebhook": webhook,
@@ -67,16 +68,18 @@ function createService(engine: Engine): Service {
   /** A method that concerns a resource. A failure names the resource, and holds what is left of it. */
   const ofResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
-    work: (request: Request, target: Target) => Promise<Response>,
+    work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
-    answer(async (request) => {
+    answer(async (request, redact) => {
       const target = targetOf(request);
       const limit = limitOf(request, operation);
       target.call.signal = anySignal(run.signal, limit.signal);
       try {
-        return await engine.serve(target.call.urn, () => work(request, target));
+        return await engine.serve(target.call.urn, redact, () => work(request, target, redact));
       } catch (error) {
-        throw toServiceError(error, target.call.name, (outs) => sendOuts(target, outs, givenIn(request)));
+        throw toServiceError(error, redact, target.call.name, (outs) =>
+          sendOuts(target, outs, givenIn(request)),
+        );
       } finally {
         limit.clear();
       }
@@ -91,10 +94,11 @@ function createService(engine: Engine): Service {
     getPluginInfo: answer(async () => new plugins.PluginInfo().setVersion(VERSION)),
     getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
 
-    checkConfig: answer(async (request: messages.CheckRequest) => {
+    checkConfig: answer(async (request: messages.CheckRequest, redact) => {
       const given = receive(request.getNews());
       const secrets = [...secretsOfConfig(given.values), ...given.secrets];
-      return toCheckResponse(given, { inputs: given.values, failures: checkConfig(given.values), secrets });
+      const checked = { inputs: given.values, failures: checkConfig(given.values), secrets };
+      return toCheckResponse(checked, redact);
     }),
     diffConfig: answer(async (request: messages.DiffRequest) => {
       const olds = receive(request.getOldInputs() ?? request.getOlds()).values;
@@ -106,13 +110,13 @@ function createService(engine: Engine): Service {
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
 
-    check: ofResource("check", async (request: messages.CheckRequest, target) => {
+    check: ofResource("check", async (request: messages.CheckRequest, target, redact) => {
       const olds = receive(request.getOlds()).values;
       const given = receive(request.getNews());
       const misspelt = checkNames(target.token, given.values);
       const { inputs, failures } = await target.resource.check(target.call, olds, given.values);
       const secrets = secretsOf(target, inputs, given.secrets);
-      return toCheckResponse(given, { inputs, failures: [...misspelt, ...failures], secrets });
+      return toCheckResponse({ inputs, failures: [...misspelt, ...failures], secrets }, redact);
     }),
     diff: ofResource("check", async (request: messages.DiffRequest, { resource, call }) => {
       const olds = receive(request.getOlds()).values;
@@ -173,18 +177,52 @@ function createService(engine: Engine): Service {
   };
 }
 
-/** A method that concerns no resource. */
+/** A method, with the one redactor of its request. */
 const answer =
-  <Request, Response>(work: (request: Request) => Promise<Response>): handleUnaryCall<Request, Response> =>
-  ({ request }, callback) =>
-    void settle(work(request), callback);
+  <Request, Response>(
+    work: (request: Request, redact: Redact) => Promise<Response>,
+  ): handleUnaryCall<Request, Response> =>
+  ({ request }, callback) => {
+    const redact = lazyRedactor(() => secretsInRequest(request as Properties));
+    void settle(work(request, redact), redact, callback);
+  };
 
-async function settle<Response>(work: Promise<Response>, callback: sendUnaryData<Response>): Promise<void> {
+async function settle<Response>(
+  work: Promise<Response>,
+  redact: Redact,
+  callback: sendUnaryData<Response>,
+): Promise<void> {
   try {
     callback(null, await work);
   } catch (error) {
-    callback(toServiceError(error));
+    callback(toServiceError(error, redact));
   }
+}
+
+/** Where requests hold properties. */
+type Properties = Partial<
+  Record<
+    "getNews" | "getOlds" | "getOldInputs" | "getProperties" | "getInputs" | "getArgs",
+    () => Struct | undefined
+  >
+>;
+
+/**
+ * What no failure and no line of a request shows: what the program, the state or the configuration holds as secret, whichever
+ * property it is, because two may be mixed up.
+ */
+function secretsInRequest(request: Properties): string[] {
+  const structs = [
+    request.getNews?.(),
+    request.getOlds?.(),
+    request.getOldInputs?.(),
+    request.getProperties?.(),
+    request.getInputs?.(),
+    request.getArgs?.(),
+  ];
+  // The record of what was set is secret as a whole, but most of it is not.
+  const texts = structs.flatMap((struct) => secretTextsIn(struct, "applied"));
+  return [...new Set([...texts, ...secretConfig()])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
 }
 
 interface ResourceRequest {
@@ -250,12 +288,10 @@ const sendOuts = (target: Target, outs: object, given: readonly Path[]): Struct 
 const givenIn = (request: ResourceRequest): Path[] =>
   receive(request.getNews?.() ?? request.getProperties?.()).secrets;
 
-/** No failure shows what the program has marked as secret, whichever property it is: two may be mixed up. */
 function toCheckResponse(
-  given: Received,
   { inputs, failures, secrets }: CheckResult<object> & { secrets: readonly Path[] },
+  redact: Redact,
 ): messages.CheckResponse {
-  const redact = failures.length > 0 ? createRedactor(given.secretTexts) : String;
   const list = failures.map(({ property, reason }) => {
     const isSecret = secrets.some(([name]) => name === property);
     return new messages.CheckFailure().setProperty(isSecret ? "" : property).setReason(redact(reason));

@@ -33,6 +33,14 @@ export function receive(struct: protobuf.Struct | undefined): Received {
   return received;
 }
 
+/** The texts that are marked as secret, except in one property. */
+export function secretTextsIn(struct: protobuf.Struct | undefined, except: string): string[] {
+  const { [except]: _, ...values } = struct?.toJavaScript() ?? {};
+  const received: Received = { values: {}, secrets: [], secretTexts: [] };
+  takeMarks(values, [], received);
+  return received.secretTexts;
+}
+
 function takeMarks(value: unknown, path: Path, received: Received): unknown {
   if (typeof value === "string") return UNKNOWNS.has(value) ? UNKNOWN : value;
   if (value === null) return undefined;
