@@ -195,12 +195,19 @@ export class EventReader {
 /** How the service differs from what was last applied, as the provider's read found it; undefined if it does not. */
 function readDrift(before: Shown, after: Shown): Drift | undefined {
   if (after === undefined) return { kind: "gone", properties: before ? [goneUrl(before)] : [] };
-  const properties = (after.outputs["drift"] ?? []) as DriftedProperty[];
+  const properties = ((after.outputs["drift"] ?? []) as DriftedProperty[]).map(showDrifted);
   if (properties.length === 0) return undefined;
   const drifted = new Set(properties.map(({ property }) => property));
   const isTakenOver = drifted.has("webhookUrl") && drifted.has("webhookVerificationKey");
   return { kind: isTakenOver ? "taken-over" : "changed", properties };
 }
+
+/** A value may be secret. */
+const showDrifted = ({ property, expected, actual }: DriftedProperty): DriftedProperty => ({
+  property,
+  expected: textOf(expected) ?? "[secret]",
+  actual: textOf(actual) ?? "[secret]",
+});
 
 const goneUrl = (before: NonNullable<Shown>): DriftedProperty => ({
   property: "webhookUrl",

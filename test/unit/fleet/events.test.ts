@@ -169,6 +169,16 @@ test("a URL that is secret has drifted as the refresh found it", () => {
   expect(read(events).webhooks).toMatchObject([{ workspace: "acme", change: "update", drift }]);
 });
 
+test("a drift whose URLs are secret is reported without them", () => {
+  const drift = [{ property: "webhookUrl", expected: SECRET, actual: SECRET }];
+  const drifted = { ...secretWebhook, outputs: { ...secretWebhook.outputs, drift } };
+  const { webhooks } = read([step("refresh", "acme", { old: secretWebhook, new: drifted })], {
+    isRefresh: true,
+  });
+  const properties = [{ property: "webhookUrl", expected: "[secret]", actual: "[secret]" }];
+  expect(webhooks).toMatchObject([{ change: "update", drift: { kind: "changed", properties } }]);
+});
+
 test("a failure that the provider reports as data has its data, without the name of its resource", () => {
   const error: ErrorData = {
     code: "unauthorized",

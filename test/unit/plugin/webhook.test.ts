@@ -294,6 +294,11 @@ describe("what takes too long", () => {
   });
 });
 
+const linesOf = (): string => plugin.lines.map(({ message }) => message).join("\n");
+
+/** The path of the workspace's address, as any text would show it. */
+const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
+
 describe("what the program marks as secret is in no failure and no line:", () => {
   const HIDDEN = "geheim-0123456789";
 
@@ -306,11 +311,6 @@ describe("what the program marks as secret is in no failure and no line:", () =>
     };
     return { ...started, given };
   }
-
-  const linesOf = (): string => plugin.lines.map(({ message }) => message).join("\n");
-
-  /** The path of the workspace's address, as any text would show it. */
-  const pathOf = ({ acme }: Acme): string => new URL(acme.baseUrl).pathname;
 
   test("a failed handshake", async () => {
     const started = await startHidden();
