@@ -149,7 +149,8 @@ export class Engine {
         signal,
         onEvent: read,
       });
-    const program = { environment: this.#environment, signal, onOutput: readPrinted };
+    const environment = { ...this.#environment, ...reportVariables() };
+    const program = { environment, signal, onOutput: readPrinted };
     const run = (): Promise<PulumiEnd> => this.#project.withProgram(file, program, begin);
     const runAlone = (): Promise<PulumiEnd> => begin({ folder: this.#fleet.folder, variables: {} });
     // The engine refreshes and destroys without the program.
