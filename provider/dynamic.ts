@@ -5,13 +5,7 @@
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
 import { guardDynamic } from "./lib/dynamic-resource.js";
-import {
-  endWithStdin,
-  isProviderOfSdk,
-  printWarning,
-  report,
-  toFailures,
-} from "./lib/provider-process.js";
+import { endWithStdin, isProviderOfSdk, printWarning, report, toFailures } from "./lib/provider-process.js";
 import { checkWebhook, diffWebhook } from "./webhook/check.js";
 import {
   compactState,
