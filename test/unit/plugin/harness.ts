@@ -10,6 +10,7 @@ import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
 import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
+import { configureProvider } from "../../../provider/plugin/config.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -124,6 +125,8 @@ export function isolatePlugins(): Plugin {
   const stops: (() => void)[] = [];
   beforeEach(async () => {
     forgetDeclared();
+    // Else it is that of the test before.
+    configureProvider({ values: {}, secrets: [], secretTexts: [] }, "default");
     vi.stubEnv("CI", undefined);
     const { address, lines: taken, stop } = await startEngine();
     const engine = new Engine(address);
