@@ -24,6 +24,7 @@ export const {
   getOrganization,
   getProject,
   getStack,
+  isSecret,
   output,
   Output,
   RunError,
