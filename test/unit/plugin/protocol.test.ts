@@ -99,9 +99,9 @@ describe("lines", () => {
   test("are dropped until the first engine attaches", async () => {
     const engine = new Engine(undefined);
     const first = await startEngine();
-    await engine.serve(webhook.urn, async () => engine.log("warning", "before"));
+    await engine.serve(webhook.urn, String, async () => engine.log("warning", "before"));
     engine.attach(first.address);
-    await engine.serve(webhook.urn, async () => engine.log("warning", "after"));
+    await engine.serve(webhook.urn, String, async () => engine.log("warning", "after"));
     first.stop();
     expect(first.lines.map(({ message }) => message)).toEqual(["after"]);
   });
