@@ -144,13 +144,14 @@ const TOUCH_MS = 60 * 1000;
 /** A run that has not touched its files for this long was killed. In milliseconds. */
 const STALE_MS = 60 * TOUCH_MS;
 
+async function touch(path: string): Promise<void> {
+  const now = new Date();
+  // The program removes its file once it has read it, and there may be no folder.
+  await utimes(path, now, now).catch(() => undefined);
+}
+
 /** Touches the files of a run until the returned function is called, so that no other command removes them. */
 function keepFresh(paths: readonly string[]): () => void {
-  const touch = (path: string): Promise<void> => {
-    const now = new Date();
-    // The program removes its file once it has read it, and there may be no folder.
-    return utimes(path, now, now).catch(() => undefined);
-  };
   const timer = setInterval(() => void Promise.all(paths.map(touch)), TOUCH_MS);
   return () => clearInterval(timer);
 }

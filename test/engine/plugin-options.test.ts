@@ -73,7 +73,7 @@ describe("the plugin does what the options of a resource ask for", () => {
       declare("protected", { protect: true });
       const replaced = declare("replaced", { replaceOnChanges: ["webhookVerificationKey"] });
       declare("retained", { retainOnDelete: true });
-      declare("slow", { customTimeouts: { create: "1s" } });
+      declare("slow", { customTimeouts: { create: "3s" } });
       declare("uncalled", replaced ? { deletedWith: replaced } : {});
       for (const [name, apiKey] of Object.entries(apiKeys)) {
         changes[name] = { args: { apiKey: undefined } };
@@ -123,7 +123,7 @@ describe("the plugin does what the options of a resource ask for", () => {
     const fault = { delayMs: HOUR_MS };
     scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
     stack.run(program());
-    expect(await stack.fails("up", { continueOnError: true })).toMatch(/slow: .*1 s of customTimeouts/);
+    expect(await stack.fails("up", { continueOnError: true })).toMatch(/slow: .*3 s of customTimeouts/);
     scene.emulator.clearFaults();
     expect(registeredWorkspaces(scene).toSorted()).toEqual(names.toSorted());
     expect(await stack.resource("slow")).toMatchObject({

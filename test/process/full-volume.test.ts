@@ -23,8 +23,8 @@ async function deliver(origin: string, conversation: number): Promise<number> {
 }
 
 /** Delivers until a delivery is rejected, and returns how many were acknowledged. */
-async function deliverUntilFull(origin: string): Promise<number> {
-  for (let conversation = 0; ; conversation++) {
+async function deliverUntilFull(origin: string, first = 0): Promise<number> {
+  for (let conversation = first; ; conversation++) {
     const status = await deliver(origin, conversation);
     if (status === 200) continue;
     expect(status).toBe(503);
@@ -54,11 +54,17 @@ test.each([
 ] as const)(
   "a volume of %s that the spool has filled keeps a reserve, drains once the target is back, and takes deliveries again",
   async (kind, megabytes) => {
-    const { volume, receiver, home, responder, acknowledged } = await fillBySpool(kind, megabytes);
+    const { volume, receiver, home, responder, ...filled } = await fillBySpool(kind, megabytes);
     const { origin, instance } = responder;
+    let { acknowledged } = filled;
+    // SQLite moves its log into the file later, and that makes a little room again.
+    const fillAgain = async (): Promise<number> => {
+      acknowledged = await deliverUntilFull(origin, acknowledged);
+      return healthOf(origin);
+    };
+    await expect.poll(fillAgain, WAIT).toBe(503);
     expect(acknowledged).toBeGreaterThan(megabytes);
     expect(await freeBytesOf(volume)).toBeGreaterThan(2 * MiB);
-    await expect.poll(() => healthOf(origin), WAIT).toBe(503);
     receiver.answerWith(200);
     await run("responder", "retry", "--config", home.configFile);
     await expect.poll(() => pendingOf(instance), WAIT).toBe(0);

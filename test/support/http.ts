@@ -1,3 +1,5 @@
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -98,11 +100,20 @@ export async function startTcpServer(
   return listen(createTcpServer(serve), "http", options.port);
 }
 
-/** A port on which nothing listens. */
+/** A port on which nothing listens, below those that systems hand out: no other server of the tests gets it by chance. */
 export async function freePort(): Promise<number> {
-  const { port, close } = await startTcpServer();
-  await close();
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createTcpServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 /** The head of a request, with a Host. */
