@@ -50,7 +50,12 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
   "a refused set-webhook takes nothing away": (world, seen) => {
     const { before, after, strikes } = seen;
     const { registration, stored } = before;
-    const isInState = stored.some(({ outputs }) => outputs["webhookUrl"] === registration?.webhook_url);
+    const { name, aliases = [] } = world.program.get(seen.workspace) ?? {};
+    // A resource under a new name does not know a masked key, so it cannot put it back.
+    const isInState = stored.some(
+      (one) =>
+        [name, ...aliases].includes(one.name) && one.outputs["webhookUrl"] === registration?.webhook_url,
+    );
     const mayGo = mayBeRemoved(world, seen);
     return !!registration && isInState && !mayGo && strikes < 2 && !after.registration && "it is gone";
   },
@@ -103,18 +108,20 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
 
 /**
  * Whether a command may remove a webhook: the program declares it no longer, or the name of its state now stands for another
- * workspace, and the delete comes before the program declares this one.
+ * workspace, and the program declares this one after the delete, or at its other address.
  */
 function mayBeRemoved(
-  { program }: World,
+  world: World,
   { command, workspace, isCheckedFirst, before: { stored } }: Seen,
 ): boolean {
-  if (command !== "up" || !program.has(workspace)) return true;
-  const isNameGone = [...program].some(
-    ([other, { name, aliases }]) =>
-      other !== workspace && stored.some((one) => [name, ...aliases].includes(one.name)),
+  if (command !== "up" || !world.program.has(workspace)) return true;
+  const goneStates = stored.filter((one) =>
+    [...world.program].some(
+      ([other, { name, aliases }]) => other !== workspace && [name, ...aliases].includes(one.name),
+    ),
   );
-  return isNameGone && !isCheckedFirst;
+  const address = world.baseUrlOf(workspace);
+  return goneStates.some(({ outputs }) => !isCheckedFirst || outputs["baseUrl"] !== address);
 }
 
 const isDone = ({ command, ok }: Seen, wanted: Seen["command"]): boolean => ok && command === wanted;
@@ -146,7 +153,8 @@ function isExplained(world: World, seen: Seen, failure: Failure): boolean {
   if (seen.strikes > 0 || isMove(world, seen, failure)) return true;
   const keys = keysOf(world, seen, failure);
   if (code === "handshake_failed") return !world.endpoint.isUp;
-  if (code === "unauthorized") return !keys.includes(SECRETS.apiKey(world.serviceKey));
+  if (code === "unauthorized")
+    return !keys.includes(SECRETS.apiKey(world.serviceKey)) || hasWrongKeyToReplace(world, seen, failure);
   if (code === "invalid_config") return keys.every((key) => key === undefined);
   return code === "conflict" && isConflict(world, seen, failure);
 }
@@ -156,6 +164,17 @@ function isMove({ program }: World, { workspace, elsewhere }: Seen, { method, na
   const names = [name, ...(program.get(workspace)?.aliases ?? [])];
   return method === "update" && elsewhere.some((stored) => names.includes(stored.name));
 }
+
+/** Before a replaced webhook is removed, the program's key must show whether it reaches the same bot. */
+const hasWrongKeyToReplace = (
+  { program, givenKey, serviceKey }: World,
+  { command }: Seen,
+  { method, name }: Failure,
+): boolean =>
+  command === "up" &&
+  method === "delete" &&
+  givenKey !== serviceKey &&
+  [...program.values()].some((declared) => declared.name === name);
 
 const usesProgram = ({ method }: Failure): boolean => method !== "read" && method !== "delete";
 
@@ -167,8 +186,7 @@ function keysOf(world: World, { command, workspace, isReplaced, before }: Seen, 
   const isSameBot = !!old && world.program.has(workspace) && !isOfOtherBot(world, workspace, old);
   const isDropped = [...world.program.values()].every(({ name }) => name !== failure.name);
   const isRenamed = command === "up" && failure.method === "delete" && !isReplaced && isSameBot && isDropped;
-  // Before a replaced webhook is removed, the program's key shows whether it still reaches the same bot.
-  if (usesProgram(failure) || isRenamed || isReplaced) return [given];
+  if (usesProgram(failure) || isRenamed) return [given];
   const recorded = old?.outputs["apiKey"];
   const fromEnvironment = world.keySource === "environment" ? [given] : [];
   return [recorded, ...Object.values(world.engine.lastConfig), ...fromEnvironment];
@@ -182,7 +200,11 @@ function isConflict(world: World, seen: Seen, failure: Failure): boolean {
   const isCreate = failure.method === "create";
   const isOther = stored.some((one) => one.name === failure.name && isOfOtherBot(world, seen.workspace, one));
   if (isAtOtherBot(world, seen) || (registration && isOther)) return true;
-  if (!registration) return !isCreate && !isProven(world, seen.workspace);
+  const hasMoved = stored.some(
+    ({ name, outputs }) => name === failure.name && outputs["baseUrl"] !== world.baseUrlOf(seen.workspace),
+  );
+  const isGone = !registration || seen.writes.some(({ action }) => action === "delete-webhook");
+  if (isGone) return !isCreate && (hasMoved || !isProven(world, seen.workspace));
   if (!declared || !usesProgram(failure) || declared.onExisting === "replace") return false;
   if (world.isForeign(seen.workspace, registration)) return true;
   if (registration.webhook_url === world.wanted(declared).webhook_url) return false;
@@ -247,7 +269,9 @@ function learn(world: World, seen: Seen): void {
     requests.some((request) => request.action === action && isSpoilt(request));
   const hasFailed = (method: string): boolean => failures.some((failure) => failure.method === method);
   const isUnknown = isLost("get-webhook") && isLost("set-webhook");
-  known.isUnrecorded ||= killed !== undefined || (hasFailed("create") && isUnknown);
+  // A run that failed left the webhook to a resource that was not created.
+  const isOrphan = !ok && command === "up" && seen.before.stored.length > 0 && isLeft;
+  known.isUnrecorded ||= killed !== undefined || isOrphan || (hasFailed("create") && isUnknown);
   // A run that was cut off removed the webhook of two states, and the second one is still there.
   const isRemoved = seen.writes.some(({ action }) => action === "delete-webhook") && !after.registration;
   known.isUnseen ||=
