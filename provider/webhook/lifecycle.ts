@@ -78,8 +78,12 @@ async function createInTurn(
   let left = isHandedOver && former ? { ...former, name } : undefined;
   try {
     seen = await observeBeforeSet(client, inputs);
+    const isFormer =
+      seen !== undefined &&
+      former !== undefined &&
+      isOurs(seen, former.applied) &&
+      (isHandedOver || otherHolderOf(seen.botUrl, claim.claimId) === undefined);
     if (seen && seen.botUrl !== "") claimBot(seen.botUrl, claim);
-    const isFormer = seen !== undefined && former !== undefined && isOurs(seen, former.applied);
     if (isFormer) left = { ...former, name };
     else if (seen) refuseForeign(seen, inputs);
     const { registration, wasSet } = await registerIfNeeded({

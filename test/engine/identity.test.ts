@@ -113,6 +113,29 @@ describe("a webhook outlives the names that a program gives it", () => {
   });
 });
 
+test("--replace of moved names removes only the webhook that nobody takes, although a delete is slow", async () => {
+  const scene = await openScene(["acme", "globex", "initech"]);
+  const at = (workspace: string, name: string): Declaration => ({ workspace, name });
+  const stack = await createStack(scene.backend, {
+    program: declareWebhooks(scene, [at("acme", "alpha"), at("globex", "beta"), at("initech", "gamma")]),
+  });
+  await stack.up();
+
+  const fault = { delayMs: 2000 };
+  scene.emulator.injectFault({ operation: "delete-webhook", workspace: "globex", fault });
+  stack.run(declareWebhooks(scene, [at("globex", "alpha"), at("initech", "beta")]));
+  await stack.up({ replace: ["**alpha", "**beta"] });
+  expect(registeredWorkspaces(scene)).toEqual(["globex", "initech"]);
+
+  scene.emulator.injectFault({ operation: "delete-webhook", fault, times: 9 });
+  stack.run(declareWebhooks(scene, [at("initech", "alpha"), at("globex", "beta")]));
+  await stack.up({ replace: ["**alpha", "**beta"] });
+  expect(registeredWorkspaces(scene)).toEqual(["globex", "initech"]);
+  expect((await stack.up()).changes).toEqual({ same: 3 });
+  await stack.destroy();
+  expect(registeredWorkspaces(scene)).toEqual([]);
+});
+
 test("it outlives an engine killed between the create under its new name and the pending delete", async () => {
   const scene = await openScene(["acme", "globex", "initech"]);
   const project = await createProject(scene);

@@ -343,6 +343,14 @@ test("two resources of one name are a conflict too, and the second writes nothin
   expect(actions()).toEqual(GET);
 });
 
+test("a second resource of one name does not take over the webhook of the first, which stays as it is", async () => {
+  const { state, args, acme } = await startCreated();
+  expect(await hasChanges(state, args)).toBe(false);
+  const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/second");
+  expect((await failureOf(create({ ...args, webhookUrl }))).code).toBe("conflict");
+  expect(acme.registration?.webhook_url).toBe(args.webhookUrl);
+});
+
 test("a conflict that only the response of set-webhook shows is kept in the state", async () => {
   const { args, emulator, acme } = await startAcme();
   const apiKey = "ak-alias-0123456789";
