@@ -66,7 +66,6 @@ describe("Every public import of the packed tarball", () => {
   test.each([
     ["5.9", "commonjs", [...OF_OLDER_TEMPLATES]],
     ["6", "commonjs", [...OF_OLDER_TEMPLATES, "--ignoreDeprecations", "6.0"]],
-    ["5.9", "nodenext", ["--module", "nodenext"]],
     ["6", "nodenext", ["--module", "nodenext"]],
   ] as const)(
     "compiles with TypeScript %s and module %s, without skipLibCheck and esModuleInterop",

@@ -84,7 +84,7 @@ describe("what a responder keeps", () => {
     expect(await run("responder", "replay", String(first?.["id"]), "nope\u0007", ...place)).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: `error: no dead letters: ${String(first?.["id"])}, nope; apichat responder dead-letters lists those that there are\n`,
+      stderr: `error: no dead letters: ${String(first?.["id"])}, nope\\u0007; apichat responder dead-letters lists those that there are\n`,
     });
   });
 
