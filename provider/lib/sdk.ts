@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { ApiChatError } from "../errors/index.js";
-import { LEAST_PULUMI, majorOf } from "./version.js";
+import { MIN_PULUMI, majorOf } from "./version.js";
 
 const SDK = "@pulumi/pulumi";
 
@@ -9,7 +9,7 @@ export function findSdk(): string {
   try {
     return createRequire(import.meta.url).resolve(SDK);
   } catch {
-    const text = `${SDK} is not installed, which programs with pulumi-apichat need; run: npm install ${SDK}@^${majorOf(LEAST_PULUMI)}`;
+    const text = `${SDK} is not installed, which programs with pulumi-apichat need; run: npm install ${SDK}@^${majorOf(MIN_PULUMI)}`;
     throw new ApiChatError("invalid_config", text, { operation: "check" });
   }
 }

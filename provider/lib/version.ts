@@ -12,16 +12,16 @@ export const looksLikePreflight = (userAgent = ""): boolean =>
   /^pulumi-apichat\/\S+ \(preflight\)$/.test(userAgent);
 
 /** The oldest Node that the package runs on: `engines` of package.json. */
-export const LEAST_NODE = "22.19";
+export const MIN_NODE = "22.19";
 
 /** The oldest Pulumi, of the command line and of its library: `peerDependencies` of package.json. */
-export const LEAST_PULUMI = "3.216.0";
+export const MIN_PULUMI = "3.216.0";
 
 /** What to do about a Node that is too old for `what`; undefined if this one is new enough. */
 export function oldNodeProblem(what: string): string | undefined {
   const { node } = process.versions;
-  if (!isOlder(node, LEAST_NODE)) return undefined;
-  return `${what} needs Node ${LEAST_NODE} or newer, this is ${node}; install it from https://nodejs.org, or put a newer one first in PATH`;
+  if (!isOlder(node, MIN_NODE)) return undefined;
+  return `${what} needs Node ${MIN_NODE} or newer, this is ${node}; install it from https://nodejs.org, or put a newer one first in PATH`;
 }
 
 /** Whether a version is older than another; what is behind the numbers, such as `-beta.1`, does not count. */

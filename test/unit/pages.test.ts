@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { startEmulator } from "../../provider/emulator/index.js";
 import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
-import { LEAST_NODE, LEAST_PULUMI } from "../../provider/lib/version.js";
+import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { oldestPython } from "../../tools/openapi/environment.ts";
 import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
@@ -55,8 +55,8 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
 
 test("the table of requirements says what the code checks", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
-  expect(table).toContain(`Node ${LEAST_NODE} or newer`);
-  expect(table).toContain(`Pulumi ${LEAST_PULUMI.replace(/\.0$/, "")} or newer`);
+  expect(table).toContain(`Node ${MIN_NODE} or newer`);
+  expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
   expect(table).toContain(`${oldestPython} or newer for the tests of a clone`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(

@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
-import { LEAST_NODE, LEAST_PULUMI } from "../../provider/lib/version.ts";
+import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.ts";
 import { withProgress } from "../setup/progress.mjs";
 import { abortOnSignals, CommandError, run, runTool } from "../setup/run.mjs";
 import { installNode, newestOf } from "./nodes.ts";
@@ -14,9 +14,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const logs = join(root, "node_modules", ".cache", "versions");
 
 /** Lines of Node; the newest version of each is tested. */
-const LINES = [`${LEAST_NODE}.0`, "22", "24", "26"];
+const LINES = [`${MIN_NODE}.0`, "22", "24", "26"];
 const PROJECTS = ["unit", "unit-alone", "contract", "provider", "process"];
-const SDK = `@pulumi/pulumi ${LEAST_PULUMI}`;
+const SDK = `@pulumi/pulumi ${MIN_PULUMI}`;
 const NAMES = [...LINES, SDK];
 
 const usage = `npm run test:versions -- [--only NAME ...]
@@ -71,7 +71,7 @@ function testSdk(signal: AbortSignal): Promise<Result> {
     "--testNamePattern",
     "with npm, up works from typescript-",
   ];
-  const env = { PULUMI_APICHAT_SDK: LEAST_PULUMI };
+  const env = { PULUMI_APICHAT_SDK: MIN_PULUMI };
   return test(SDK, { node: process.execPath, args, env, signal });
 }
 

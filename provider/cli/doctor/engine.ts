@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type Check, failed, type Finding, findProgram, ok, type Surroundings, warning } from "./check.js";
-import { isOlder, LEAST_NODE, LEAST_PULUMI, majorOf } from "../../lib/version.js";
+import { isOlder, MIN_NODE, MIN_PULUMI, majorOf } from "../../lib/version.js";
 
 const run = promisify(execFile);
 
@@ -10,8 +10,8 @@ export const nodeCheck: Check = {
   name: "Node.js",
   run: () => {
     const { version } = process;
-    if (!isOlder(version, LEAST_NODE)) return ok(version);
-    return failed(`${version} is too old`, `install Node.js ${LEAST_NODE} or newer: https://nodejs.org`);
+    if (!isOlder(version, MIN_NODE)) return ok(version);
+    return failed(`${version} is too old`, `install Node.js ${MIN_NODE} or newer: https://nodejs.org`);
   },
 };
 
@@ -25,7 +25,7 @@ export const pulumiCheck: Check = {
   },
 };
 
-const HINT = `install Pulumi ${LEAST_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/`;
+const HINT = `install Pulumi ${MIN_PULUMI} or newer, below 4: https://www.pulumi.com/docs/install/`;
 
 /** The version that it prints, or the code of why it prints none. */
 type Asked = { version: string } | { code: string };
@@ -49,8 +49,8 @@ function judgePulumi(asked: Asked): Finding {
   }
   const { version } = asked;
   if (!/^v?\d+\.\d+/.test(version)) return failed("pulumi version prints no version", HINT);
-  if (isOlder(version, LEAST_PULUMI)) return failed(`${version} is too old`, HINT);
-  if (majorOf(version) > majorOf(LEAST_PULUMI)) {
+  if (isOlder(version, MIN_PULUMI)) return failed(`${version} is too old`, HINT);
+  if (majorOf(version) > majorOf(MIN_PULUMI)) {
     return warning(`${version} is newer than what this was made for`, HINT);
   }
   return ok(version);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { isOlder, LEAST_PULUMI, majorOf } from "../../lib/version.js";
+import { isOlder, MIN_PULUMI, majorOf } from "../../lib/version.js";
 import { failed, ok, warning } from "./check.js";
 import { isNode, isOnDynamic, type Project, programCheck } from "./project.js";
 
@@ -22,12 +22,12 @@ export const dependencyCheck = programCheck("pulumi-apichat", isOnDynamic, (proj
 
 export const libraryCheck = programCheck("@pulumi/pulumi", isNode, (project) => {
   const version = findVersion(project.folder, "@pulumi/pulumi");
-  const hint = addHint(project, `@pulumi/pulumi@^${majorOf(LEAST_PULUMI)}`);
+  const hint = addHint(project, `@pulumi/pulumi@^${majorOf(MIN_PULUMI)}`);
   if (version === undefined) return failed(`not installed for ${project.folder}`, hint);
-  if (isOlder(version, LEAST_PULUMI)) {
-    return failed(`${version} is too old; ${LEAST_PULUMI} or newer is needed`, hint);
+  if (isOlder(version, MIN_PULUMI)) {
+    return failed(`${version} is too old; ${MIN_PULUMI} or newer is needed`, hint);
   }
-  return majorOf(version) > majorOf(LEAST_PULUMI)
+  return majorOf(version) > majorOf(MIN_PULUMI)
     ? warning(`${version} is newer than what this was made for`, hint)
     : ok(version);
 });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { readIfThere } from "../../lib/files.js";
-import { isOlder, LEAST_PULUMI } from "../../lib/version.js";
+import { isOlder, MIN_PULUMI } from "../../lib/version.js";
 import { failed, type Finding, ok, type Surroundings, warning } from "./check.js";
 import { findVersion } from "./packages.js";
 import { type Project, programCheck } from "./project.js";
@@ -101,10 +101,10 @@ async function judgePython(
   }
   const [pulumi = "", sdk = ""] = versions;
   if (sdk === "") return failed(`pulumi_apichat is not installed for ${python}`, installHint(project));
-  if (pulumi === "" || isOlder(pulumi, LEAST_PULUMI)) {
+  if (pulumi === "" || isOlder(pulumi, MIN_PULUMI)) {
     return failed(
-      `pulumi ${pulumi || "is not installed"} for ${python}; ${LEAST_PULUMI} or newer is needed`,
-      `pulumi>=${LEAST_PULUMI},<4 in requirements.txt, then ${INSTALL}`,
+      `pulumi ${pulumi || "is not installed"} for ${python}; ${MIN_PULUMI} or newer is needed`,
+      `pulumi>=${MIN_PULUMI},<4 in requirements.txt, then ${INSTALL}`,
     );
   }
   return ok(`pulumi_apichat ${sdk}, pulumi ${pulumi}`);

@@ -1,4 +1,4 @@
-import { LEAST_NODE } from "../../lib/version.js";
+import { MIN_NODE } from "../../lib/version.js";
 
 export interface ProgramOptions {
   /** Of the project and of its package. */
@@ -46,7 +46,7 @@ export const packageJson = ({ name, source }: ProgramOptions, more: PackageJson 
   toJson({
     name,
     private: true,
-    engines: { node: `>=${LEAST_NODE}` },
+    engines: { node: `>=${MIN_NODE}` },
     ...more,
     dependencies: { ...more.dependencies, "pulumi-apichat": source },
   });

@@ -1,4 +1,4 @@
-import { LEAST_PULUMI } from "../../lib/version.js";
+import { MIN_PULUMI } from "../../lib/version.js";
 import {
   comment,
   gitignore,
@@ -15,7 +15,7 @@ export const pythonProgram = (options: ProgramOptions): Program => ({
   files: {
     "package.json": packageJson(options),
     "Pulumi.yaml": projectYaml(options, RUNTIME, PACKAGES),
-    "requirements.txt": `pulumi>=${LEAST_PULUMI},<4\n`,
+    "requirements.txt": `pulumi>=${MIN_PULUMI},<4\n`,
     "__main__.py": options.webhookUrl === undefined ? WITH_RESPONDER : withEndpoint(options.webhookUrl),
     ".gitignore": gitignore("sdks/", "venv/", "__pycache__/"),
   },

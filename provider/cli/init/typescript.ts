@@ -1,4 +1,4 @@
-import { LEAST_PULUMI } from "../../lib/version.js";
+import { MIN_PULUMI } from "../../lib/version.js";
 import {
   comment,
   gitignore,
@@ -44,7 +44,7 @@ interface NodeProgram {
 
 const nodeFiles = (options: ProgramOptions, { project, index, ignored }: NodeProgram) => ({
   "package.json": packageJson(options, {
-    dependencies: { "@pulumi/pulumi": `^${LEAST_PULUMI}` },
+    dependencies: { "@pulumi/pulumi": `^${MIN_PULUMI}` },
     devDependencies: { "@types/node": "^24.0.0", typescript: "^6.0.0" },
   }),
   "tsconfig.json": toJson({ compilerOptions: COMPILER_OPTIONS, include: ["*.ts"] }),

@@ -13,7 +13,7 @@ import {
   printUrl,
   secretsOfUrl,
 } from "../../../provider/lib/url.js";
-import { isOlder, LEAST_NODE, LEAST_PULUMI, VERSION } from "../../../provider/lib/version.js";
+import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/version.js";
 
 describe("a URL is printed", () => {
   test.each([
@@ -116,8 +116,8 @@ test.each([
 test("the version, and those that are needed, are those of package.json", () => {
   const { version, engines, peerDependencies } = packageJson;
   expect(version).toBe(VERSION);
-  expect(engines.node).toBe(`>=${LEAST_NODE}`);
-  expect(peerDependencies["@pulumi/pulumi"]).toBe(`>=${LEAST_PULUMI} <4`);
+  expect(engines.node).toBe(`>=${MIN_NODE}`);
+  expect(peerDependencies["@pulumi/pulumi"]).toBe(`>=${MIN_PULUMI} <4`);
 });
 
 test.each([
