@@ -113,9 +113,10 @@ describe("a webhook outlives the names that a program gives it", () => {
   });
 });
 
+const at = (workspace: string, name: string): Declaration => ({ workspace, name });
+
 test("--replace of moved names removes only the webhook that nobody takes, although a delete is slow", async () => {
   const scene = await openScene(["acme", "globex", "initech"]);
-  const at = (workspace: string, name: string): Declaration => ({ workspace, name });
   const stack = await createStack(scene.backend, {
     program: declareWebhooks(scene, [at("acme", "alpha"), at("globex", "beta"), at("initech", "gamma")]),
   });
