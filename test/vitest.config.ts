@@ -75,8 +75,7 @@ export default defineConfig({
       project("model", "model/**/*.test.ts", 60, sources),
       project("contract", "contract/{node,fetch,lambda}.test.ts", 60, sources),
       // Of dist/.
-      // A responder that starts again keeps the port that the system gave it, which another test may have got meanwhile.
-      project("provider", "provider/**/*.test.ts", 120, {}, { retry: 2 }),
+      project("provider", "provider/**/*.test.ts", 120),
       // Each worker loads the Automation API once.
       project("engine", "engine/**/*.test.ts", 600, {}, { isolate: false }),
       project("process", "process/**/*.test.ts", 240),

@@ -5,7 +5,14 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
-import { hasCode, makeDataDir, readIfThere, writePrivateFile, SPOOL_FILE } from "../lib/files.js";
+import {
+  hasCode,
+  makeDataDir,
+  readIfThere,
+  writePrivateFile,
+  RESERVE_FILE,
+  SPOOL_FILE,
+} from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config-shape.js";
 import { countKept } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
@@ -18,6 +25,9 @@ const OUR_FILE =
   /^(owner\.txt|config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
 
 const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
+
+/** Deliveries that stay, and whose they are. */
+const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file) && file !== RESERVE_FILE);
 
 /** The user's folder for all responders. */
 export function stateFolder(): string {
@@ -152,7 +162,7 @@ export async function leaveDataDir(state: ProcessState): Promise<string | undefi
   // undefined: they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
-  const removed = files.filter((file) => count === 0 || !(isOfSpool(file) || file === OWNER_FILE));
+  const removed = files.filter((file) => count === 0 || !isKept(file));
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (count !== 0) return describeKept(dataDir, count);
   await rmdir(dataDir).catch((error: unknown) => {

@@ -93,6 +93,9 @@ function findStats(path: string): Stats | undefined {
 /** The file in the data folder of a responder that holds the deliveries; SQLite has files of longer names beside it. */
 export const SPOOL_FILE = "spool.sqlite";
 
+/** Space that a spool holds for a full disk (see SpoolVolume). It has no content of its own. */
+export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
+
 /**
  * Makes the data folder of a responder, and those above it, for its owner only. A folder that is there stays as it is.
  * Throws `invalid_config` with how to fix it if that cannot be done.

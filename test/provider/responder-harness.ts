@@ -7,6 +7,7 @@ import { forgetDeclared } from "../../dist/provider/handshake-responder/declared
 import type { ProcessInputs, ProcessState } from "../../dist/provider/handshake-responder/inputs.js";
 import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
 import { CONTROL_LIMITS } from "../../dist/provider/server/control-client.js";
+import { freePort } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";
 import { argsOf, isolateRuns, KEY } from "../support/responder-runs.js";
 import { deliverTo } from "../support/responder.js";
@@ -39,6 +40,10 @@ export async function checked(more: Values = {}, olds: Partial<ProcessInputs> = 
 
 export const create = async (more: Values = {}): Promise<Created> =>
   ResponderProcess.create(await checked(more));
+
+/** On a port that the system gives to nobody else while the responder is down. */
+export const createAtFixedPort = async (more: Values = {}): Promise<Created> =>
+  create({ port: await freePort(), ...more });
 
 export async function update({ id, outs }: Created, more: Values = {}): Promise<Created> {
   return { id, outs: (await ResponderProcess.update(id, outs, await checked(more, outs))).outs };

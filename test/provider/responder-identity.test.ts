@@ -6,6 +6,7 @@ import { freePort } from "../support/http.js";
 import {
   checked,
   create,
+  createAtFixedPort,
   deliver,
   destroy,
   diff,
@@ -26,7 +27,7 @@ const removeFolder = ({ outs }: Created): Promise<void> => rm(outs.dataDir, { re
 
 describe("a process whose folder was removed", () => {
   test("is ended by delete, with a warning", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await removeFolder(created);
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
@@ -58,7 +59,7 @@ describe("a process whose folder was removed", () => {
   });
 
   test("is not left behind by an update without a refresh, nor by a move to another folder", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await removeFolder(created);
     const updated = await update(created, { publicUrl: "https://tunnel.example" });
     expect(await pidsOf()).toEqual([updated.outs.pid]);
@@ -69,7 +70,7 @@ describe("a process whose folder was removed", () => {
   });
 
   test("is no longer lost when the folder is back", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const aside = join(run.folder, "aside");
     await rename(created.outs.dataDir, aside);
     const outs = (await read(created)) ?? created.outs;
@@ -79,7 +80,7 @@ describe("a process whose folder was removed", () => {
   });
 
   test("leaves the folder to a responder that another run has started there", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await removeFolder(created);
     const second = await create();
     await destroy(created);
@@ -101,7 +102,7 @@ describe("a responder under a new name without an alias", () => {
 
   test("that has its own folder keeps process and folder when the former one is deleted", async () => {
     const dataDir = join(run.folder, "own");
-    const created = await create({ dataDir });
+    const created = await createAtFixedPort({ dataDir });
     const renamed = await createRenamed({ dataDir });
     expect(renamed.outs.pid).toBe(created.outs.pid);
     forgetDeclared();
@@ -117,7 +118,7 @@ describe("a responder under a new name without an alias", () => {
 
   test("keeps both when the former one moves to another folder", async () => {
     const dataDir = join(run.folder, "own");
-    const created = await create({ dataDir });
+    const created = await createAtFixedPort({ dataDir });
     const renamed = await createRenamed({ dataDir });
     const moved = await update(created, { dataDir: join(run.folder, "other"), port: await freePort() });
     expect(new Set(await pidsOf())).toEqual(new Set([renamed.outs.pid, moved.outs.pid]));
@@ -126,7 +127,7 @@ describe("a responder under a new name without an alias", () => {
 
   test("that fails leaves the folder to the former one", async () => {
     const dataDir = join(run.folder, "own");
-    const created = await create({ dataDir });
+    const created = await createAtFixedPort({ dataDir });
     const inputs = { ...RENAMED, dataDir, host: "192.0.2.1" };
     forgetDeclared();
     expect(await failureOf(create(inputs))).toMatchObject({ code: "unavailable" });
@@ -151,7 +152,7 @@ describe("a responder under a new name without an alias", () => {
 });
 
 test("a folder that an earlier version marked with the stack alone is still the resource's", async () => {
-  const created = await create();
+  const created = await createAtFixedPort();
   const file = join(created.outs.dataDir, "owner.txt");
   const { instanceKey } = await checked();
   expect(await readFile(file, "utf8")).toBe(`${instanceKey}\n`);

@@ -16,6 +16,7 @@ import {
   ResponderProcess,
   checked,
   create,
+  createAtFixedPort,
   deliver,
   destroy,
   diff,
@@ -109,7 +110,7 @@ describe("a folder", () => {
   const OTHER_STACK = { organization: "another", verificationKeys: { acme: [OTHER_KEY] } };
 
   test("of others' files or configuration is refused, and never changed", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await end(created);
     const refusals = { "photo.jpg": "invalid_config", "config.json": "conflict" };
     for (const [file, code] of Object.entries(refusals)) {
@@ -127,7 +128,7 @@ describe("a folder", () => {
 
   test("of another stack is refused, and its process unchanged; it moves with its stack", async () => {
     const dataDir = join(run.folder, "shared");
-    const created = await create({ dataDir });
+    const created = await createAtFixedPort({ dataDir });
     forgetDeclared();
     const before = await readConfig(created);
     const error = await failureOf(create({ dataDir, ...OTHER_STACK }));
@@ -153,7 +154,7 @@ describe("a folder", () => {
 
 describe("a process that has ended", () => {
   test("by SIGKILL is gone for read, and the next create starts it on the same port with what it had kept", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     expect(await deliver(created)).toBe(200);
     await end(created);
     expect(await read(created)).toBeUndefined();
@@ -168,7 +169,7 @@ describe("a process that has ended", () => {
   });
 
   test("by SIGTERM is no change for diff, and update starts it again on the same port", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await end(created, "SIGTERM");
     expect(await diff(created, {})).toBe(false);
     const updated = await update(created, { verificationKeys: { acme: [OTHER_KEY] } });
@@ -179,7 +180,7 @@ describe("a process that has ended", () => {
 });
 
 test("on another machine read and delete warn and change nothing, and update starts it here", async () => {
-  const created = await create();
+  const created = await createAtFixedPort();
   const { pid, machine } = created.outs;
   const there = { ...created, outs: { ...created.outs, machine: "another" } };
   expect(await read(there)).toEqual(there.outs);
@@ -196,7 +197,7 @@ test("on another machine read and delete warn and change nothing, and update sta
 
 describe("update", () => {
   test("has something to do where diff finds a change, and is applied without a restart", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const { port, pid } = created.outs;
     for (const more of [{}, { port }, { port: 0 }]) expect(await diff(created, more)).toBe(false);
     for (const more of [
@@ -220,7 +221,7 @@ describe("update", () => {
   });
 
   test("to another port starts the process there, and without one it goes back to that of the id", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const port = await freePort();
     const moved = await update(created, { port });
     expect(moved.outs.port).toBe(port);
@@ -233,7 +234,7 @@ describe("update", () => {
   });
 
   test("to another folder moves the process with its port; what was not forwarded stays, counted", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
     const moved = await update(created, { dataDir: second });
     expect(moved.outs).toMatchObject({ dataDir: second, port: created.outs.port });
@@ -266,7 +267,7 @@ describe("update", () => {
     ],
   ])("to %s fails and changes nothing: the former one runs (again)", async (_what, more, failure) => {
     const holder = await startTcpServer();
-    const created = await create();
+    const created = await createAtFixedPort();
     const before = await readConfig(created);
     const error = await failureOf(update(created, more(created, holder.port)));
     expect(error).toMatchObject({ ...failure, subject: "chat" });
@@ -279,7 +280,7 @@ describe("update", () => {
 
 describe("delete", () => {
   test("ends the process and removes its files; ended already is done; create keeps the port: a replacement", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
     await expectGone(created.outs.dataDir);
@@ -292,7 +293,7 @@ describe("delete", () => {
   });
 
   test("keeps what was not forwarded, with a warning that counts it, or says that it cannot be read", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     expect([await deliver(created), await deliver(created)]).toEqual([200, 200]);
     await destroy(created);
@@ -307,7 +308,7 @@ describe("delete", () => {
   });
 
   test("ends neither another process of the folder, nor one that has the pid", async () => {
-    const created = await create();
+    const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
     expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*left alone$/)]);
@@ -328,7 +329,7 @@ describe("delete", () => {
 describe("a process that hangs", () => {
   test("is an error for read, not gone, and delete kills it", async () => {
     CONTROL_LIMITS.answerMs = 500;
-    const created = await create();
+    const created = await createAtFixedPort();
     process.kill(created.outs.pid, "SIGSTOP");
     const error = await failureOf(read(created));
     const hints = [{ id: "end_process", pid: created.outs.pid }];
@@ -340,7 +341,7 @@ describe("a process that hangs", () => {
   test("and was killed is gone, though a silent program has its control port now", async () => {
     // Before it is killed, so that the port of the responder stays free.
     const silent = await startTcpServer();
-    const created = await create();
+    const created = await createAtFixedPort();
     await end(created);
     const file = join(created.outs.dataDir, "instance.json");
     const announced = JSON.parse(await readFile(file, "utf8")) as object;

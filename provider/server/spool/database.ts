@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { openSqlite, toSqliteError } from "../../lib/sqlite.js";
+import { releaseReserve } from "./volume.js";
 
 /** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
 export const LOCK_TIMEOUT_MS = 5_000;
 
 /** Where the pages in the log are moved into the file, about 8 MiB; the log is cut back to it. */
 const LOG_PAGES = 2_000;
-export const PAGE_BYTES = 4_096;
+const PAGE_BYTES = 4_096;
 
 /** It has an effect only before the first table. */
 const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
@@ -67,17 +68,16 @@ const TABLES = `
 /** Opens the file, and makes it with its tables if it is missing and may be made. Several processes may have it open. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
-    return open(path, create, false);
+    return open(path, create);
   } catch (error) {
-    if (!create || toSqliteError(error).code !== "full") throw error;
-    // Alone, this process needs no index on the disk: it comes up, and deletes once there is room for that.
-    return open(path, create, true);
+    // SQLite's index of the log did not fit.
+    if (toSqliteError(error).code !== "full" || !releaseReserve(path)) throw error;
+    return open(path, create);
   }
 }
 
-const open = (path: string, create: boolean, exclusive: boolean): DatabaseSync =>
+const open = (path: string, create: boolean): DatabaseSync =>
   openSqlite(path, {
-    exclusive,
     applicationId: "apic",
     version: 1,
     tables: TABLES,

@@ -1,7 +1,6 @@
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
-import { toSqliteError } from "../../lib/sqlite.js";
 import { DeadLetters } from "./dead-letters.js";
 import { ForwardQueue } from "./forward-queue.js";
 import {
@@ -13,8 +12,8 @@ import {
 } from "./database.js";
 import { SpoolClock } from "./clock.js";
 import { SharedCommits } from "./shared-commits.js";
-import { SPARE_BYTES, SpoolTidying } from "./tidying.js";
-import { SpoolVolume } from "./volume.js";
+import { SpoolTidying } from "./tidying.js";
+import { releaseReserve, SpoolVolume } from "./volume.js";
 
 export interface SpoolOptions {
   /** Whether a missing file is made. Default true. */
@@ -50,8 +49,6 @@ export class Spool {
   readonly #clock: SpoolClock;
   readonly #volume: SpoolVolume;
   readonly #tidying: SpoolTidying;
-  /** Since space is short. */
-  #isPrepared = false;
   #onAccepted: (workspace: string) => void = () => {};
 
   /** What the forwarder takes its work from. */
@@ -67,7 +64,10 @@ export class Spool {
     this.#commits = new SharedCommits(database, {
       note: () => this.#clock.note(),
       onCommit: () => this.#tidying.schedule(),
-      makeRoom: () => this.#tidying.reuseLog(),
+      makeRoom: () => {
+        releaseReserve(database.location() ?? "");
+        this.#tidying.reuseLog();
+      },
     });
     this.#statements = prepareStatements(database);
     this.deadLetters = new DeadLetters(database, this.#commits, this.#clock);
@@ -88,7 +88,10 @@ export class Spool {
       acceptedMs: Date.now(),
       nowMs: this.#clock.nowMs(),
     };
-    await this.#store(row.headers.length + body.byteLength, () => void this.#statements.accept.run(row));
+    const bytes = row.headers.length + body.byteLength;
+    await this.#volume.claim(bytes, () =>
+      this.#commits.write("adds", () => void this.#statements.accept.run(row)),
+    );
     this.#onAccepted(workspace);
   }
 
@@ -97,29 +100,11 @@ export class Spool {
    * could be accepted now.
    */
   check(): Promise<void> {
-    return this.#store(CHECK_BYTES, () => this.#storeAndRemove(CHECK_BYTES));
+    return this.#volume.claim(CHECK_BYTES, () => this.#commits.write("adds", () => this.#storeAndRemove()));
   }
 
-  async #store(bytes: number, write: () => void): Promise<void> {
-    try {
-      await this.#volume.claim(bytes, () => this.#commits.write("adds", write));
-      this.#isPrepared = false;
-    } catch (error) {
-      if (toSqliteError(error).code === "full") await this.#prepareForShortage();
-      throw error;
-    }
-  }
-
-  /** Takes what deletes and reschedules will need before another program takes it: a file with free pages and no pages in the log. */
-  async #prepareForShortage(): Promise<void> {
-    if (this.#isPrepared) return;
-    this.#isPrepared = true;
-    await this.#commits.write("frees", () => this.#storeAndRemove(SPARE_BYTES)).catch(() => undefined);
-    this.#tidying.reuseLog();
-  }
-
-  #storeAndRemove(bytes: number): void {
-    const [body, times] = [new Uint8Array(bytes), { acceptedMs: 0, nowMs: 0 }];
+  #storeAndRemove(): void {
+    const [body, times] = [new Uint8Array(CHECK_BYTES), { acceptedMs: 0, nowMs: 0 }];
     this.#statements.accept.run({ id: "", workspace: "", conversation: null, headers: "[]", body, ...times });
     this.#statements.remove.run("");
   }

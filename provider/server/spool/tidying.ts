@@ -1,12 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { LOCK_TIMEOUT_MS, PAGE_BYTES } from "./database.js";
+import { LOCK_TIMEOUT_MS } from "./database.js";
 import type { SpoolVolume } from "./volume.js";
-
-/**
- * The space that the file keeps free within itself while its volume is short of space: a reschedule writes its delivery anew
- * before it frees the former pages.
- */
-export const SPARE_BYTES = 2 * 1024 * 1024;
 
 /** Pages given back to the file system at a time, so that the event loop is not delayed. */
 const PAGES_AT_ONCE = 1_000;
@@ -14,7 +8,7 @@ const PAGES_AT_ONCE = 1_000;
 /**
  * Keeps the files small, and free of messages that are gone: some time after a write it gives free pages back to the file
  * system and empties the log, which still holds rows that are deleted from the file. While space is short, the log and the
- * spare pages stay, so that no other program takes what deletes and reschedules need.
+ * free pages stay, so that no other program takes what deletes and reschedules need.
  */
 export class SpoolTidying {
   readonly #database: DatabaseSync;
@@ -56,9 +50,10 @@ export class SpoolTidying {
     this.#database.exec("PRAGMA busy_timeout = 0");
     try {
       this.reuseLog();
+      if (this.#volume.isShort) return false;
+      this.#volume.takeReserve();
       this.#giveBackPages();
       this.reuseLog();
-      if (this.#volume.isShort) return false;
       const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
       return checkpoint?.busy === 0 && this.#volume.freePages() === 0;
     } catch {
@@ -70,8 +65,7 @@ export class SpoolTidying {
   }
 
   #giveBackPages(): void {
-    const sparePages = this.#volume.isShort ? SPARE_BYTES / PAGE_BYTES : 0;
-    const pages = Math.min(PAGES_AT_ONCE, this.#volume.freePages() - sparePages);
+    const pages = Math.min(PAGES_AT_ONCE, this.#volume.freePages());
     if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
   }
 }

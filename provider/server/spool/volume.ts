@@ -1,6 +1,8 @@
-import { statfsSync, statSync, type Stats } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
+import { dirname, join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasCode } from "../../lib/files.js";
+import { hasCode, RESERVE_FILE } from "../../lib/files.js";
 import { readPragma, SqliteError } from "../../lib/sqlite.js";
 
 const MIB = 1024 * 1024;
@@ -11,7 +13,25 @@ const RESERVE_BYTES = 32 * MIB;
 /** The reserve of a small volume is this part of it. */
 const RESERVE_PART = 1 / 4;
 
-/** The file of a spool and the volume that it is on: whether further deliveries may be stored there. */
+/** The part of the reserve that is a file, so that no other program takes it. */
+const FILE_PART = 1 / 4;
+
+const reservePathOf = (spoolPath: string): string => join(dirname(spoolPath), RESERVE_FILE);
+
+/** Removes the file that holds a part of the reserve. Gives false if there is none. */
+export function releaseReserve(spoolPath: string): boolean {
+  try {
+    rmSync(reservePathOf(spoolPath));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The file of a spool and the volume that it is on: whether further deliveries may be stored there. A part of the reserve is
+ * a file beside it, which goes once a write finds no room: a delete has room then, whatever else fills the volume.
+ */
 export class SpoolVolume {
   readonly #path: string;
   readonly #file: Stats;
@@ -55,9 +75,21 @@ export class SpoolVolume {
     // Some network file systems do not say how large they are.
     if (blocks === 0) return { freeBytes: Infinity, reserveBytes: 0 };
     return {
-      freeBytes: bavail * bsize,
+      freeBytes: bavail * bsize + this.#heldBytes(),
       reserveBytes: Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_PART),
     };
+  }
+
+  #heldBytes(): number {
+    return statSync(reservePathOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Makes the file of the reserve if it is missing. To be called while the reserve is free. */
+  takeReserve(): void {
+    const bytes = this.#measure().reserveBytes * FILE_PART;
+    if (this.#heldBytes() >= bytes) return;
+    // Random: some file systems give zeros no space.
+    writeFileSync(reservePathOf(this.#path), randomBytes(bytes), { mode: 0o600 });
   }
 
   /** The pages of deleted rows, which new rows use first. */
