@@ -38,12 +38,12 @@ export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union
 
 // JSON Schema cannot see these patterns through the types: each key that uses one repeats it in a `@pattern` tag.
 
-/** A URL in a request: absolute, http or https, without white space. */
+/** A URL in a request: absolute, http or https, without whitespace. */
 export const requestUrl = z
   .string()
   .regex(
     /^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]\S*$/,
-    "expected an absolute http or https URL without white space",
+    "expected an absolute http or https URL without whitespace",
   );
 
 /** A URL as received. Only its start is looked at: a space in a file name is let through. */

@@ -81,7 +81,7 @@ function collectFault(text: string, before: readonly unknown[] = []): unknown[] 
   } catch {
     // Its position is no help where a shell has removed the quotes.
     throw new InvalidArgumentError(
-      `It must be JSON; write for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
+      `It must be JSON; for example '{"operation":"set-webhook","fault":{"status":503}}'.`,
     );
   }
 }

@@ -14,7 +14,7 @@ const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
 /** Assumed to mean: not accepted, come again later. The specification shows no status (section 7). */
 const NOT_TAKEN_STATUS = new Set([429, 503]);
 
-/** Connections that fail in these ways fail the same way the next time: a wrong name, a wrong certificate. */
+/** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
 const LASTING_CAUSES =
   /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_WRONG_VERSION)/;
 
@@ -62,8 +62,9 @@ const OUR_HEADERS = {
 };
 
 /**
- * Posts JSON once and gives the 2xx answer, whatever its body. Throws an AttemptError for everything else, or the signal's
- * reason. `statusSuffices`: a 2xx head is an answer also where its body breaks off or is too long; `text` is empty then.
+ * Posts JSON once and returns the 2xx response, whatever its body. Throws an AttemptError for any other response, or
+ * the signal's reason. With `statusSuffices`, a 2xx status counts even if the body is cut off or too long; `text` is
+ * then empty.
  */
 export async function attemptPost(
   url: URL,
@@ -106,7 +107,7 @@ async function send(
   }
 }
 
-/** As {@link attemptPost}, and gives the parsed JSON of the answer. */
+/** Like {@link attemptPost}, but returns the parsed JSON body. */
 export async function attemptPostJson(url: URL, message: object, options: AttemptOptions): Promise<unknown> {
   const { status, text } = await attemptPost(url, message, options);
   try {
@@ -114,7 +115,7 @@ export async function attemptPostJson(url: URL, message: object, options: Attemp
   } catch {
     throw new AttemptError(
       { code: "protocol", httpStatus: status, retry: false },
-      `the answer is not JSON${quoteIfAny(text, options.redact) || " but empty"}`,
+      `the response is not JSON${quoteIfAny(text, options.redact) || ": it is empty"}`,
     );
   }
 }
@@ -144,7 +145,7 @@ function toAttemptError(error: PostError, redact: Redact): AttemptError {
       ...(code === "" ? {} : { connection: code }),
     },
     `no answer: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
-    // An answer that is no HTTP stands in its error, and may hold a secret.
+    // undici's parser error contains the raw response, which may contain a secret.
     cause instanceof errors.HTTPParserError ? undefined : cause,
   );
 }
@@ -152,14 +153,14 @@ function toAttemptError(error: PostError, redact: Redact): AttemptError {
 function tooLarge(status: number): AttemptError {
   return new AttemptError(
     { code: "protocol", retry: false, mayBeTaken: mayBeTaken(status) },
-    `the answer is refused: the body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
+    `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
   );
 }
 
 function redirected(status: number, target: string, address: "baseUrl" | "botUrl"): AttemptError {
   return new AttemptError(
     { code: "protocol", httpStatus: status, retry: false, hints: [{ id: "set_final_address", address }] },
-    `HTTP ${status} redirects to ${target}, which is not followed, because the API key would go along`,
+    `HTTP ${status} redirects to ${target}, which is not followed, because that would forward the API key`,
   );
 }
 

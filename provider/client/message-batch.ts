@@ -7,7 +7,10 @@ import { Semaphore } from "./operation.js";
 
 const DEFAULT_CONCURRENCY = 8;
 
-/** So far is an iterable read ahead, per message in progress: one busy conversation does not hold up the others at once. */
+/**
+ * How many messages to read ahead per message in progress, so that one busy conversation does not stall the others
+ * right away.
+ */
 const READ_AHEAD = 8;
 
 /** Messages in their shape on the wire, or by their kind, such as `{ kind: "text", sender, conversationId, text }`. */
@@ -52,7 +55,7 @@ export type BatchResult<Message extends BatchMessage = InboundMessage> =
 
 type Send<Message> = (message: Message) => Promise<MessageReceipt>;
 
-/** Sends each message of a source in the order of its conversation, and gives what became of each that was read. */
+/** Sends the messages of a source, in order within each conversation, and returns one result for each message read. */
 export async function sendInOrder<Message extends BatchMessage>(
   source: MessageSource<Message>,
   send: Send<Message>,
@@ -121,7 +124,8 @@ class MessageBatch<Message extends BatchMessage> {
       }
       await close();
     } finally {
-      // Not awaited: a generator that is at its next value ends after that. What it throws then is of no use any more.
+      // Not awaited: a generator that is still producing its next value returns only after that. Its errors no longer
+      // matter then.
       if (signal.aborted) close().catch(() => undefined);
     }
   }

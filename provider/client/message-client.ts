@@ -34,24 +34,24 @@ export interface MessageClientOptions {
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
-  /** How the flow API key is presented. Default `bearer`: a guess. */
+  /** How the flow API key is sent. Default `bearer`: a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
   /** The time limit of one message with its retries, in seconds. Default 30. */
   requestSeconds?: number;
-  /** Which failed attempts are repeated. Default `unsent`: those after which the message counts as not accepted. */
+  /** Which failed attempts are retried. Default `unsent`: those after which the message counts as not accepted. */
   retry?: MessageRetry;
   /** Ends every call of this client. */
   signal?: AbortSignal;
   /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
   dispatcher?: Dispatcher;
-  /** Told of each failed attempt that will be repeated. */
+  /** Called for each failed attempt that will be retried. */
   onRetry?: (retry: Retry & { operation: "message" }) => void;
 }
 
 /**
- * Sends a contact's messages to the bot of one workspace (section 4.2), checked before they are sent, at most eight at once
- * to one origin. Every failure is an ApiChatError; a message is repeated only if it counts as not accepted, unless `retry` asks
- * for more.
+ * Sends a contact's messages to the bot of one workspace (section 4.2). Messages are validated first, and at most eight
+ * are in flight per origin. Every failure is an ApiChatError. A message is retried only if it counts as not accepted,
+ * unless `retry` says otherwise.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
@@ -109,15 +109,16 @@ export class MessageClient {
   }
 
   /**
-   * Sends many messages, each in its shape on the wire or by its kind with the options of the method of that kind, such as
-   * `{ kind: "text", sender, conversationId, text }`: a bounded number at once, and each conversation in the order given. A message of a conversation is
-   * begun when the one before it has its result; after one that failed, the rest of that conversation is skipped, because it
-   * would arrive out of order, and the other conversations go on. The source is read as results come, at most eight times
-   * `concurrency` ahead.
+   * Sends many messages, each in wire format or as a `kind` with the options of that method, such as `{ kind: "text",
+   * sender, conversationId, text }`. At most `concurrency` are in flight at once, and each conversation is sent in the
+   * given order: a message is sent only after the previous one has its result. After a failure, the rest of that
+   * conversation is skipped, because it would arrive out of order; other conversations continue. The source is read as
+   * results come in, at most eight times `concurrency` ahead.
    *
-   * Resolves to one result for each message that was read, in the order given, also if some failed. If the signal fires, no
-   * more is read, what is in progress fails with the signal's reason, and what waits is skipped. Rejects only with
-   * `invalid_config` for a wrong `concurrency`, or with what the source or `onResult` threw; then what was read is still sent.
+   * Resolves to one result per message read, in the given order, even if some failed. If the signal fires, reading
+   * stops, messages in flight fail with the signal's reason, and waiting messages are skipped. Rejects only with
+   * `invalid_config` for an invalid `concurrency`, or with an error thrown by the source or `onResult`; messages
+   * already read are still sent.
    */
   async sendBatch<Message extends BatchMessage>(
     messages: MessageSource<Message>,
@@ -218,14 +219,14 @@ function requireOptions({
 }
 
 /**
- * Which failed attempts are repeated. `unsent`: those without a connection, and those with HTTP 429 or 503, which are assumed to
- * mean that the service has not accepted the message: the specification does not say (section 7). `any`: also 408, 500, 502,
- * 504, and a connection that is lost after the message was sent; as the specification shows no idempotency key, the contact's
- * message may then arrive twice.
+ * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are
+ * assumed to mean that the service has not accepted the message: the specification does not say (section 7). `any`:
+ * also 408, 500, 502, 504, and a connection that is lost after the message was sent. The specification has no
+ * idempotency key, so the contact's message may then appear twice.
  */
 export type MessageRetry = "unsent" | "any";
 
-/** Whether an attempt is repeated. */
+/** Whether an attempt is retried. */
 const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
   policy === "any" || !failure.mayBeTaken ? failure : { retry: false };
 
@@ -242,7 +243,7 @@ function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailur
   return mayBeTaken ? [{ id: "message_may_be_taken" }] : [];
 }
 
-/** A shorter text is taken out where it stands as words: inside of others it would black out innocent ones. */
+/** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */
 const TELLING_CHARACTERS = 8;
 
 /** A longer text is known by its beginning: a pattern of all of it takes too long. */

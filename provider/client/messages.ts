@@ -38,11 +38,17 @@ export interface SendOptions {
   signal?: AbortSignal;
 }
 
-/** What the service answered to a message that it took. The specification shows neither status nor body (section 4.2). */
+/**
+ * The service's response to a message that it accepted. The specification defines neither status nor body (section
+ * 4.2).
+ */
 export interface MessageReceipt {
   /** Any of 200 to 299. */
   httpStatus: number;
-  /** The value, if it is JSON, or else the text; undefined if it is empty, or broke off or exceeds 1 MiB: the status counts. */
+  /**
+   * The parsed JSON, or the text if it is not JSON. Undefined if the body is empty, incomplete or larger than 1 MiB:
+   * only the status counts.
+   */
   body: unknown;
   /** How many requests were sent. */
   attempts: number;
@@ -122,18 +128,21 @@ export function checkMessage(message: unknown, nameOf = (field: string): string 
 export function checkBatchMessage(message: BatchMessage): InboundMessage {
   if (isWire(message)) return checkMessage(message);
   if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
-    throw refuse("kind", `must be one of ${INBOUND_KINDS.join(", ")}; or give a message as on the wire`);
+    throw refuse("kind", `must be one of ${INBOUND_KINDS.join(", ")}; or pass a message in wire format`);
   }
   return checkMessage(messageOfKind(message), (field) => optionOfField(field, message));
 }
 
-/** On the wire no message has a `kind`; what is no object is refused as one of them. */
+/**
+ * Messages in wire format have no `kind`. A value that is not an object is treated as wire format, so that its check
+ * refuses it.
+ */
 function isWire(message: BatchMessage | null | undefined): message is InboundMessage {
   if (typeof message !== "object" || message === null) return true;
   return !("kind" in message) && ("message_type" in message || "event" in message);
 }
 
-/** The one shape that a message means to have: the union of all would name no field. */
+/** The schema that a message is meant to match. An error of the union of all schemas would name no field. */
 function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   const kind = inboundKindOf(message);
   if (kind !== undefined) return inboundShapes[kind];

@@ -15,7 +15,7 @@ export interface Operation<Result> {
   limitMs: number;
   /** Ends the operation at once; it rejects with the signal's reason. */
   signal: AbortSignal;
-  /** Asked before each repetition: the result with which the operation ends in place of it, if any. */
+  /** Called before each retry. If it resolves to a result, the operation ends with it instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
   /** Sends one attempt, in at most so many milliseconds. */
   send: (timeoutMs: number) => Promise<Result>;
@@ -27,8 +27,9 @@ export interface Operation<Result> {
 }
 
 /**
- * Runs an operation within its time limit: waits for its turn at the origin, sends, and repeats what may succeed. Gives the
- * result and how many attempts were sent. Rejects with an ApiChatError, or with what is not the service's failure as it is.
+ * Runs an operation within its time limit: waits for a permit of the origin, sends, and retries failures that may be
+ * temporary. Returns the result and the number of attempts. Rejects with an ApiChatError; errors that are not failures
+ * of the service are rethrown unchanged.
  */
 export async function runOperation<Result>(
   operation: Operation<Result>,
@@ -77,7 +78,7 @@ export async function runOperation<Result>(
  */
 function pauseOf(error: unknown, attempt: number, limitMs: number): number {
   if (!(error instanceof AttemptError) || error.failure.httpStatus !== 429) return 0;
-  // Not longer than a call may take, so that no answer stops the process for good.
+  // Capped at the operation's time limit, so that no Retry-After can block the process forever.
   const { retryAfterMs = 0 } = error.failure;
   return Math.min(Math.max(retryAfterMs, shortestBackOffMs(attempt)), limitMs);
 }
@@ -116,12 +117,14 @@ export class Semaphore {
     this.#limit = pLimit(permits);
   }
 
-  /** Waits for a permit, and gives what releases it. Rejects with the signal's reason if that fires first. */
+  /**
+   * Waits for a permit and returns the function that releases it. Rejects with the signal's reason if it fires first.
+   */
   async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
     const acquired = Promise.withResolvers<() => void>();
     void this.#limit(async () => {
       const released = Promise.withResolvers<void>();
-      // Who has given up holds up nobody.
+      // An aborted waiter must not hold a permit.
       if (signal.aborted) return;
       acquired.resolve(released.resolve);
       await released.promise;
@@ -130,7 +133,7 @@ export class Semaphore {
   }
 }
 
-/** Lets a bounded number of calls through to one origin, and none while the origin asked for a pause. */
+/** Limits the number of concurrent calls to one origin, and holds all calls while the origin has asked for a pause. */
 class OriginGate {
   /** By `performance.now()`, which nobody sets. */
   #pausedUntil = 0;

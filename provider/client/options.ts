@@ -30,8 +30,8 @@ export const invalidOptions = (
 const toPlain = ({ field, text }: FieldProblem): FieldProblem => ({ field, text });
 
 /**
- * How the flow API key is presented on `bot_url`, which the specification does not say (section 5): `bearer` as `Authorization:
- * Bearer`, `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
+ * How the flow API key is sent to `bot_url`, which section 5 does not specify: `bearer` as `Authorization: Bearer`,
+ * `raw` as `Authorization` alone, `body` as the field `ChaveApi`, as in the registration, or alone in a header.
  */
 export type FlowApiKeyAs = "bearer" | "raw" | "body" | { header: string };
 
@@ -60,7 +60,7 @@ export function flowKeyProblems(flowApiKey: string, as: FlowApiKeyAs): FieldProb
     : [
         {
           field: "flowApiKeyAs",
-          text: 'must be "bearer", "raw", "body" or { header }, with a header that requests do not have',
+          text: 'must be "bearer", "raw", "body" or { header }, with a header that requests do not already use',
         },
       ];
   if (!flowApiKey) return [...problems, { field: "flowApiKey", text: "is missing" }];
@@ -79,7 +79,7 @@ const headerProblems = (option: string, key: string): FieldProblem[] =>
     : [
         {
           field: option,
-          text: "holds a character that its header cannot carry, such as white space or a line break; copy it once more",
+          text: "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again",
         },
       ];
 

@@ -57,7 +57,7 @@ export interface RegistrationClientOptions {
 export interface CallOptions {
   /** Ends this operation; the promise rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Asked before each repetition; if it resolves to false, the operation ends with undefined. */
+  /** Called before each retry. If it resolves to false, the operation ends with undefined. */
   beforeRepeat?: () => Promise<boolean>;
 }
 
@@ -102,13 +102,15 @@ export class RegistrationClient {
     return this.#call("set-webhook", body, options);
   }
 
-  /** Removes the registration, whoever set it. Gives what is left, which is nothing where it succeeded. */
+  /** Removes the registration, whoever set it. Returns what is still registered: undefined on success. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
     const body = this.#build("delete-webhook", deleteWebhookRequest, { ChaveApi: this.#options.apiKey });
     return this.#call("delete-webhook", body, options);
   }
 
-  /** The body of a request; throws `invalid_config` naming the fields that are wrong, and none of their values. */
+  /**
+   * Builds and validates a request body. Throws `invalid_config` with the names of invalid fields, never their values.
+   */
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
     const parsed = schema.safeParse(fields, { error: inOurWords });
     if (parsed.success) return parsed.data;
@@ -255,6 +257,6 @@ function notOk(answer: unknown, redact: Redact): AttemptError {
     ? new AttemptError({ code: "rejected", retry: false }, `the service answered: ${said}`)
     : new AttemptError(
         { code: "protocol", retry: false },
-        `the answer is not an envelope of the specification: ${said}`,
+        `the response does not have the specified envelope: ${said}`,
       );
 }

@@ -3,8 +3,9 @@ import type { HandshakeEncoding } from "../lib/handshake-encoding.js";
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service refused the API key.
  * `conflict`: another registration or another bot is there. `handshake_failed`: the webhook URL did not answer the
- * handshake (section 6.1). `rejected`: the service said no. `unavailable`: it could not be reached, or had no time.
- * `timeout`: the time limit of the operation has passed. `protocol`: the answer is not one of the specification.
+ * handshake (section 6.1). `rejected`: the service refused the request. `unavailable`: it could not be reached, or
+ * reported a temporary failure. `timeout`: the time limit of the operation has passed. `protocol`: the response does
+ * not follow the specification.
  */
 export type ApiChatErrorCode =
   | "invalid_config"
@@ -40,7 +41,7 @@ export type Hint =
   | { id: "read_bot_url" } // the bot URL may be an earlier one
   | { id: "message_not_sent" } // the service has not taken the message
   | { id: "message_may_be_taken" } // nobody knows whether the service has taken the message
-  | { id: "allow_replace" } // nobody knows what is registered; `onExisting: "replace"` goes on nevertheless
+  | { id: "allow_replace" } // it is not known what is registered; `onExisting: "replace"` proceeds anyway
   | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
   | { id: "refresh_first" } // our webhook was changed by hand
   | { id: "other_workspace" } // the address and the API key reach another workspace than before
@@ -49,12 +50,12 @@ export type Hint =
   | { id: "name_workspace" } // the command line names another workspace than its bot URL
   | { id: "delete_again" } // the service shows a webhook after delete-webhook
   | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
-  | { id: "free_port"; port: number } // another program has the port of a responder
+  | { id: "free_port"; port: number } // another program uses the port of a responder
   | { id: "set_high_port" } // the port of a responder needs privileges
   | { id: "set_local_host" } // the host of a responder is no address of this machine
   | { id: "own_data_dir" } // another responder has the data folder
   | { id: "restart_responder" } // a running responder keeps its address and its folder
-  | { id: "end_process"; pid: number } // the process of a responder hangs, or is somebody else's
+  | { id: "end_process"; pid: number } // the process of a responder hangs, or is someone else's
   | { id: "warn_only"; unless: "private_address" | "unreachable" }; // this machine may see less of the endpoint than the service does
 
 /** What another part of a program must know of a failure. No secret is in it. */
@@ -77,7 +78,7 @@ export interface FieldProblem {
   text: string;
 }
 
-/** A failure as data: what `ApiChatError.toJSON` gives, and what crosses the border of a process. */
+/** A failure as data: what `ApiChatError.toJSON` returns, and what is passed between processes. */
 export interface Failure {
   code: ApiChatErrorCode;
   operation: ApiChatOperation;
@@ -135,7 +136,7 @@ export type HandshakeCause =
   | "not_http"
   | "silent"
   | "answer_unfinished"
-  // Another status than 2xx. `token_refused` and `signature_demanded` are those of which the answer says so.
+  // A status other than 2xx. For `token_refused` and `signature_demanded`, the response says so.
   | "redirect"
   | "unauthorized"
   | "forbidden"

@@ -17,8 +17,8 @@ type FailureDetails = Omit<Failure, "code" | "summary">;
 export interface ApiChatError extends Readonly<Failure> {}
 
 /**
- * Every failure that this package reports on purpose. Compare `code` and `hints`, not the text. `message` is the text for a
- * program; `renderFailure` writes it for others. No secret is in any of it.
+ * Every failure that this package reports deliberately. Check `code` and `hints`, not the text. `message` is worded for
+ * program authors; `renderFailure` words it for other audiences. It contains no secrets.
  */
 export class ApiChatError extends Error {
   override readonly name = "ApiChatError";
@@ -53,7 +53,9 @@ export class ApiChatError extends Error {
     return this.#failure;
   }
 
-  /** What the SDK knows its own `RunError` by: it prints the message of one that ends a program, and no stack. */
+  /**
+   * Makes the SDK treat this as its own `RunError`: if it ends a program, only the message is printed, without a stack.
+   */
   get __pulumiRunError(): true {
     return true;
   }

@@ -3,8 +3,9 @@ import { printUrl } from "../lib/url.js";
 import type { Failure, FieldProblem, Hint } from "./failure.js";
 
 /**
- * Who reads a failure. `program`: who wrote the Pulumi program or calls a client. `command_line`: who runs `apichat`. `list`:
- * who runs it over a list of workspaces. `doctor`: who runs it where no time limit can be set. `fleet`: who runs a fleet.
+ * Who a message is for. `program`: authors of a Pulumi program and callers of a client. `command_line`: users of
+ * `apichat`. `list`: users of `apichat` with a list of workspaces. `doctor`: users of commands without a time limit
+ * option. `fleet`: users of a fleet.
  */
 export type Audience = "program" | "command_line" | "list" | "doctor" | "fleet";
 
@@ -37,8 +38,8 @@ const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extrac
     "Refresh and destroy know the key of the last pulumi up: if it was rotated since, set APICHAT_API_KEY for this command, or run pulumi up first",
   check_flow_api_key: (_, { audience }) =>
     'The flow API key is not the API key of the registration interface; it needs the permission "Gerenciar Fluxo" (manage flow). ' +
-    'How it is presented is not in the service\'s specification: by default as "Authorization: Bearer", ' +
-    `otherwise as ${fieldName("flowApiKeyAs", audience)} says`,
+    'The specification does not say how to send it. The default is "Authorization: Bearer"; ' +
+    `${fieldName("flowApiKeyAs", audience)} selects another way`,
   check_base_url: (_, { audience }) =>
     `Is this the address of the registration interface? Check ${fieldName("baseUrl", audience)}`,
   forget_workspace: {
@@ -65,30 +66,30 @@ const HINTS: { [Id in Hint["id"]]: Words<Extract<Hint, { id: Id }>> | Row<Extrac
   },
   message_not_sent: "The message was not sent",
   message_may_be_taken:
-    "The message was sent, and the service may have taken it: sent once more, it may reach the conversation twice",
+    "The message was sent, and the service may have accepted it: if you send it again, it may appear in the conversation twice",
   allow_replace: {
-    program: 'If address and API key are right, onExisting: "replace" goes on nevertheless',
-    command_line: "If address and API key are right, --replace goes on nevertheless",
+    program: 'If the address and API key are right, set onExisting: "replace" to proceed anyway',
+    command_line: "If the address and API key are right, use --replace to proceed anyway",
   },
   remove_other: {
-    program: (hint) => `If it may go: ${removalCommand(hint)}; then run pulumi up again`,
-    command_line: (hint) => `If it may go: ${removalCommand(hint)}; then run this again`,
+    program: (hint) => `If you may remove it, run: ${removalCommand(hint)}; then run pulumi up again`,
+    command_line: (hint) => `If you may remove it, run: ${removalCommand(hint)}; then run this again`,
   },
-  refresh_first: "Run pulumi refresh to see it, and pulumi up to set it right",
+  refresh_first: "Run pulumi refresh to see the change, and pulumi up to fix it",
   other_workspace:
     "If the API key or base URL is wrong, set the right one; to move to another workspace, use a new resource name or " +
     `pulumi up --replace <urn>; ${FORGET}`,
   set_api_key_or_forget: `Set the right API key; ${FORGET}`,
   separate_workspaces: "Give one of them its own base URL or API key",
-  name_workspace: "Give the base URL and API key of the right one, or no bot URL",
+  name_workspace: "Give the base URL and API key of the bot's own workspace, or leave out the bot URL",
   delete_again: {
     program: "Run pulumi refresh and try again",
     command_line: "See what apichat webhook get shows, and try again",
   },
   fix_endpoint: (_, { failure: { transcript } }) => capitalize(transcript?.hint ?? ""),
   free_port: ({ port }) =>
-    `End the program that has the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
-  set_high_port: "Set a port above 1023, and put a reverse proxy before it",
+    `Stop the program that uses the port ("ss -ltnp 'sport = :${port}'" shows it), or set another port`,
+  set_high_port: "Set a port above 1023, and put a reverse proxy in front of it",
   set_local_host: "Set the host to 127.0.0.1, or to 0.0.0.0 for every address",
   own_data_dir: "Stop the other one first, or set another dataDir",
   restart_responder: "Stop it, and start it again",
@@ -106,7 +107,7 @@ const REACHES = {
   unreachable: "If only the service can reach it",
 };
 
-/** How an audience names what a program names otherwise. */
+/** Field names for audiences that do not use the program's names. */
 const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
   command_line: {
     baseUrl: "--base-url",
@@ -172,8 +173,8 @@ const joinSentences = (sentences: readonly string[]): string =>
 const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
- * The one way to take a workspace over from somebody else's webhook: a command to paste. It removes this URL and no other, so
- * what somebody registers meanwhile stays. Query values are hidden, which the command understands.
+ * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the
+ * meantime stays. Query values are hidden, which the command understands.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
   `npx apichat webhook delete --base-url ${shellQuote(printUrl(baseUrl))} --webhook-url ${shellQuote(printUrl(webhookUrl))}`;

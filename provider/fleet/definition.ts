@@ -95,10 +95,10 @@ const DEFAULT_PROJECT = "apichat-fleet";
 
 const name = expected(
   '1 to 64 of a-z, 0-9 and "-", the first and the last a letter or a digit',
-  'write for example "production"',
+  'for example "production"',
 );
 
-const count = expected("a whole number from 1 to 999", "write for example 20");
+const count = expected("a whole number from 1 to 999", "for example 20");
 
 const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', `leave it out for "${DEFAULT_PROJECT}"`);
 
@@ -106,7 +106,7 @@ const provider = expected('"dynamic" or "plugin"', 'leave it out for "dynamic"')
 
 const programError = expected(
   "the URL of a file or its path",
-  'write for example new URL("./program.ts", import.meta.url)',
+  'for example new URL("./program.ts", import.meta.url)',
 );
 
 const text = (wanted: string, hint: string): z.ZodType<string> => {
@@ -125,7 +125,7 @@ const definitionShape = z.strictObject({
     (value) => (typeof value === "string" && value !== "") || Array.isArray(value),
     {
       error: ({ input }) =>
-        `must be a list or the path of a file, got ${kindOf(input)}; write for example "workspaces.csv"`,
+        `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
     },
   ),
   program: z
@@ -136,7 +136,7 @@ const definitionShape = z.strictObject({
     .string({ error: project })
     .regex(/^[\w.-]{1,100}$/, { error: project })
     .default(DEFAULT_PROJECT),
-  secretsProvider: text("a text", 'write for example "awskms://alias/fleet", or leave it out').optional(),
+  secretsProvider: text("a string", 'for example "awskms://alias/fleet", or leave it out').optional(),
   rotations: z
     .array(z.string())
     .superRefine((value, context) => {

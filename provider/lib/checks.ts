@@ -1,7 +1,7 @@
 import { toPlainText } from "./plain-text.js";
 import { isLoopback, printUrl } from "./url.js";
 
-/** Stands in an input whose value a preview does not know yet. */
+/** Placeholder for an input that is not known yet in a preview. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Whether a preview does not know a value, or an item of it. */
@@ -77,10 +77,13 @@ export const looksMasked = (text: string): boolean => MASK.test(text);
 const SHORT_KEY_CHARACTERS = 16;
 const KEY_HINT = "make one with: openssl rand -hex 32";
 
-/** What is wrong with a URL that is to be called, and how to fix it. Values that a preview does not know pass. */
+/**
+ * What is wrong with a URL to call, and how to fix it; undefined if nothing is. Values that are unknown in a preview
+ * pass.
+ */
 export function problemOfUrl(value: unknown, example: string): string | undefined {
   if (value === UNKNOWN) return undefined;
-  const hint = `write for example "${example}"`;
+  const hint = `for example "${example}"`;
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
   const accepted = acceptedUrl(value);
   return accepted === undefined ? undefined : `must be ${accepted}, got "${showUrl(value)}"; ${hint}`;
@@ -90,7 +93,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
 function acceptedUrl(value: string): string | undefined {
   const url = URL.parse(value);
   if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
-  if (/\s/.test(value)) return "a URL without white space";
+  if (/\s/.test(value)) return "a URL without whitespace";
   if (url.username !== "" || url.password !== "") return "a URL without user name and password";
   if (value.includes("#")) return "a URL without fragment";
   return undefined;
@@ -107,7 +110,7 @@ function acceptedSecret(value: unknown): string | undefined {
   if (typeof value !== "string") return `a string, got ${kindOf(value)}`;
   if (value === "") return "non-empty, got an empty string";
   if (value.trim() !== value) {
-    return `without white space around it, got ${value.length} characters, ${value.trim().length} after trimming`;
+    return `without leading or trailing whitespace, got ${value.length} characters, ${value.trim().length} after trimming`;
   }
   return CONTROL_CHARACTER.test(value)
     ? `without control characters, got ${value.length} characters with some`
@@ -130,7 +133,7 @@ export const warningOfKey = (key: string): string | undefined =>
 
 /** What to warn of where a URL leaves this machine without encryption: follows the name of the URL. */
 export const warningOfUrl = (url: string): string | undefined =>
-  url !== UNKNOWN && isClearText(url) ? "is http, so keys travel in clear; use https" : undefined;
+  url !== UNKNOWN && isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
 /** Whether a URL leaves this machine without encryption. */
 export function isClearText(url: string): boolean {
@@ -184,7 +187,7 @@ export function didYouMean(word: string, names: readonly string[]): string {
   return nearest === undefined ? "" : ` (did you mean ${nearest.name}?)`;
 }
 
-/** How many characters are to be added, removed or replaced to make one text of the other: the distance of Levenshtein. */
+/** The Levenshtein distance between two texts. */
 function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const char of a) {

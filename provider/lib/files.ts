@@ -5,8 +5,9 @@ import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 
 /**
- * Writes a file that only its owner can read (0600). Readers see the file before or after the write, never half of one. Throws
- * an error of the file system with its `code` that names the path; nothing of the new text is on the disk then.
+ * Atomically writes a file that only its owner can read (0600): readers see the old or the new file, never a partial
+ * one. Throws an error that names the path and has the file system's `code`; nothing of the new text is on the disk
+ * then.
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}`;
@@ -20,7 +21,10 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   }
 }
 
-/** What to warn of where others than its owner may open a file or a folder that holds secrets. A pipe is nobody else's. */
+/**
+ * Returns a warning if other users can open a file or a folder that contains secrets. A pipe belongs to one process, so
+ * it gets none.
+ */
 export function warningOfMode(path: string, what: string): string | undefined {
   const stats = statSync(path);
   const isOpen = (stats.mode & 0o077) !== 0 && (stats.isFile() || stats.isDirectory());
@@ -31,8 +35,8 @@ export function warningOfMode(path: string, what: string): string | undefined {
 }
 
 /**
- * Makes an empty file for its owner only (0600). One that is there is not even opened: closing it would drop the locks that
- * this process has on it.
+ * Creates an empty file that only its owner can access (0600). An existing file is not opened, because closing it would
+ * release this process's locks on it.
  */
 export function createPrivateFile(path: string): void {
   try {
@@ -84,7 +88,7 @@ function findStats(path: string): Stats | undefined {
   try {
     return statSync(path);
   } catch (error) {
-    // Below a file: that file's own turn comes.
+    // The path is below a file: isFolder throws when the loop reaches that file.
     if (hasCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
     throw error;
   }
@@ -108,7 +112,7 @@ export function makeDataDir(dataDir: string): void {
     const reason = REASONS[code]?.(path) ?? message;
     throw new ApiChatError(
       "invalid_config",
-      `dataDir: must be a folder that can be made, got ${dataDir}: ${reason}`,
+      `dataDir: must be a folder that can be created, got ${dataDir}: ${reason}`,
       { operation: "responder", cause },
     );
   }
@@ -118,10 +122,12 @@ const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
 
 const REASONS: Partial<Record<string, (path: string) => string>> = {
   ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
-  EEXIST: (path) => `${path} is a link to nowhere; remove it, or ${OTHER_FOLDER}`,
+  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
   ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
-  EACCES: (path) => `this user may not make ${path} (EACCES); make it for this user, or ${OTHER_FOLDER}`,
-  EPERM: (path) => `this user may not make ${path} (EPERM); make it for this user, or ${OTHER_FOLDER}`,
+  EACCES: (path) =>
+    `this user is not allowed to create ${path} (EACCES); create it for this user, or ${OTHER_FOLDER}`,
+  EPERM: (path) =>
+    `this user is not allowed to create ${path} (EPERM); create it for this user, or ${OTHER_FOLDER}`,
   EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
 };
 
@@ -132,7 +138,7 @@ export async function readTextFile(path: string, wanted: string): Promise<string
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     // The error itself says nothing more.
-    throw invalidConfig([`${path}: must be text in UTF-8, and is not; save it in that encoding`]);
+    throw invalidConfig([`${path}: must be UTF-8 text; save it in that encoding`]);
   }
 }
 

@@ -3,7 +3,7 @@ export class KeyedQueue<Key = string> {
   /** The last task of each key that has one. It never rejects. */
   readonly #last = new Map<Key, Promise<unknown>>();
 
-  /** Runs a task when those before it have settled, however they did. Settles as the task does. */
+  /** Runs a task once all earlier tasks of its key have settled, fulfilled or rejected. Settles like the task. */
   run<T>(key: Key, task: () => T | Promise<T>): Promise<T> {
     const done = (this.#last.get(key) ?? Promise.resolve()).then(task);
     const forget = (): void => {

@@ -30,7 +30,7 @@ export interface Answer extends AnswerHead {
 /** How far a POST came. From `sent` on, the other side may have taken the request. */
 export type PostPhase = "connecting" | "sent" | "answering";
 
-/** Why a POST has no answer, or only a part of one: the connection failed, its time was over, or its signal fired. */
+/** Why a POST has no complete response: the connection failed, it timed out, or its signal fired. */
 export type PostFailure = "connection" | "timeout" | "aborted";
 
 /** A POST without a whole answer. The message holds nothing that the other side sent; the cause may. */
@@ -58,7 +58,8 @@ interface PostErrorDetails {
 }
 
 /**
- * Posts once and reads the answer, of any status; a redirect is an answer. Rejects with a {@link PostError} and nothing else.
+ * Posts once and returns the response, whatever its status; redirects are not followed. Rejects only with a
+ * {@link PostError}.
  *
  * @example
  * const { status, body, isWhole } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
@@ -169,7 +170,10 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Sets how many calls are in progress at once to one origin, over all clients of a process. A fleet gives each stack its share. */
+/**
+ * Environment variable that limits concurrent calls per origin, across all clients of a process. A fleet gives each
+ * stack its share.
+ */
 export const CALLS_VARIABLE = "APICHAT_CALLS_PER_ORIGIN";
 
 /** The same, for this process. Default 8. */

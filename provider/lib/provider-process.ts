@@ -15,7 +15,10 @@ type Wire =
 
 const REPORT_VARIABLE = "APICHAT_REPORT";
 
-/** What a program that started its engine sets, to read the reports of the provider process: else they are text alone. */
+/**
+ * Environment variables for programs that start the engine and read the provider process's reports; otherwise they are
+ * plain text.
+ */
 export const reportVariables = (): Record<string, string> => ({ [REPORT_VARIABLE]: markOf() });
 
 /** The mark is random, so that no text of a service or an endpoint can pass for a report: it cannot know the mark. */
@@ -52,7 +55,7 @@ function parse(json: string): Wire | undefined {
 /** What takes longer than this is worth a line, in milliseconds. */
 const WORTH_A_LINE_MS = 2_000;
 
-/** `info`: what was done. `warning`: what works and should be fixed nevertheless. `progress`: what is being waited for. */
+/** `info`: what was done. `warning`: something that works but should be fixed. `progress`: what is being waited for. */
 export type LineKind = "info" | "warning" | "progress";
 
 type Printer = (kind: LineKind, name: string, text: string) => void;
@@ -72,7 +75,7 @@ export const printLine = (name: string, text: string): void => print("info", nam
 export const printWarning = (name: string, ...lines: string[]): void =>
   print("warning", name, lines.map(toPlainText).join("\n"));
 
-/** Prints the lines of the run in another way from now on: stdout of a command is for its result. Gives the former way. */
+/** Replaces the printer, for commands that need stdout for their result. Returns the previous printer. */
 export function printLinesWith(next: Printer): Printer {
   const former = printer;
   printer = next;
@@ -112,8 +115,8 @@ export const toFailures = (problems: readonly FieldProblem[], secret: readonly s
   );
 
 /**
- * Starts a deliberate failure with the resource's name. Of check, diff, read and delete the SDK prints `${error}: ${stack}` too,
- * beside the message that the engine shows: that becomes one short line, such as "ApiChatError: acme: unauthorized".
+ * Prefixes an ApiChatError with the resource's name. For check, diff, read and delete, the SDK also prints `${error}:
+ * ${stack}` besides the engine's message; this shortens it to one line, such as "ApiChatError: acme: unauthorized".
  */
 export async function report<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -140,9 +143,9 @@ export const findEngineAddress = (): string | undefined =>
   process.argv.slice(2).findLast((word) => /^[^-/][^/]*:\d+$/.test(word));
 
 /**
- * Ends this provider process when its stdin ends, which is a pipe of the engine. Without this it outlives an engine that is
- * killed: its calls reach the service beside those of the next run, and each line that it prints fails with EPIPE, which the
- * SDK's script prints, without end.
+ * Exits this provider process when its stdin, a pipe from the engine, closes. Otherwise it would outlive a killed
+ * engine: its calls would overlap with those of the next run, and each line it prints would fail with EPIPE, which the
+ * SDK's script prints again, endlessly.
  */
 export function endWithStdin(): void {
   const stdin = fstatSync(0);

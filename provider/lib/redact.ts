@@ -6,7 +6,7 @@ const QUOTED_CHARACTERS = 500;
 /** What stands in place of a secret. */
 export const MASK = "[redacted]";
 
-/** A shorter piece of base64 or hex stands in innocent texts too. */
+/** Shorter pieces of base64 or hex also occur in harmless texts. */
 const TELLING_CHARACTERS = 8;
 
 /** A spelling is looked for in pieces of at most this many characters: that bounds the work at each place of a text. */
@@ -74,9 +74,9 @@ export function lazyRedactor(secrets: () => readonly string[]): Redact {
 }
 
 /**
- * Makes what takes secrets out of texts: as they are, in upper and in lower case, and as JSON, URLs, forms, base64,
- * base64url and hex write them. What depends on the secrets is computed here. A text then takes time in proportion to its
- * length, however many secrets there are, and whatever they and the text hold. Empty secrets are skipped.
+ * Creates a function that redacts secrets in a text: verbatim, in upper and lower case, and encoded as JSON, URL, form,
+ * base64, base64url and hex. All work that depends only on the secrets is done here. Redacting a text then takes linear
+ * time, whatever the number and content of the secrets. Empty secrets are skipped.
  */
 export function createRedactor(secrets: readonly string[]): Redact {
   const spellings = secrets.filter((secret) => secret !== "").flatMap(spellingsOf);
@@ -103,13 +103,13 @@ export function createRedactor(secrets: readonly string[]): Redact {
       hashRuns(text, headLength, maskPiece);
       return clean + text.slice(maskedTo);
     } catch {
-      // Such as a text that its masks make too long: what cannot be redacted is not shown, and nothing is said about it.
+      // For example, a text that its masks make too long. Text that cannot be redacted is never shown.
       return MASK;
     }
   };
 }
 
-/** Gives a hash of 32 bits for every run of so many characters: each is shifted out when as many others have followed. */
+/** Calls `visit` with a rolling 32-bit hash of every substring of `length` characters. */
 function hashRuns(text: string, length: number, visit: (hash: number, start: number) => void): void {
   const factor = 2 ** Math.ceil(32 / length);
   let sum = 0;

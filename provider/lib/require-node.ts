@@ -1,4 +1,6 @@
-/** Imported first by whoever loads undici: on an older Node that fails in the middle, with a stack of its own. */
+/**
+ * Import this before anything that loads undici: on an older Node, loading undici fails with an unhelpful stack trace.
+ */
 import { ApiChatError } from "../errors/index.js";
 import { oldNodeProblem } from "./version.js";
 

@@ -9,15 +9,15 @@ import { mayHoldQuery } from "./url.js";
 export type DynamicType = "ApiChatWebhook" | "VerificationKey" | "ResponderProcess";
 
 /**
- * The source of a dynamic provider, the same for every resource of a type, every program and every version. It stands in
- * each resource's state, so delete and refresh run the installed package and not the code of the day of creation. Where
- * the package is missing, or Node too old for it, it says so without a stack.
+ * The source of a dynamic provider, the same for every resource of a type, every program and every version. It is
+ * stored in each resource's state, so that delete and refresh run the installed package, not the code from when the
+ * resource was created. If the package is missing or Node is too old, it says so without a stack trace.
  */
 export const providerSource = (type: DynamicType): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
   'catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}';
 
-/** Throws `invalid_config` for a misspelt argument, which would be a setting that does nothing. */
+/** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
 export function refuseUnknownArgs<T extends object>(
   name: string,
   args: T,

@@ -1,6 +1,6 @@
 import { NEVER, sleep } from "./abort.js";
 
-/** Between which pauses a back-off grows, in milliseconds. */
+/** The first and the longest pause of a back-off, in milliseconds. */
 export interface BackOffRange {
   firstMs: number;
   longestMs: number;
@@ -11,7 +11,7 @@ const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
 /** No Retry-After is read as more: a larger one would overflow a timer, or a date. In milliseconds: a day. */
 export const LONGEST_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** An attempt with less time than this would only hide the reason of the last one behind a timeout. */
+/** Minimum time for an attempt: with less, a timeout would only hide the reason for the previous failure. */
 const LEAST_ATTEMPT_MS = 50;
 
 /** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link LONGEST_RETRY_AFTER_MS}. */
@@ -81,8 +81,8 @@ export class TimeBudget {
 }
 
 /**
- * Repeats `attempt` while `judge` says that it may succeed and the time allows it; then throws the last error as it was.
- * A pause that would not leave time for another attempt is not begun.
+ * Retries `attempt` while `judge` allows it and time is left, then rethrows the last error unchanged. Does not start a
+ * pause that would leave no time for another attempt.
  */
 export async function withRetries<T>(
   attempt: (number: number, budget: TimeBudget) => Promise<T>,

@@ -10,7 +10,7 @@ import { createPrivateFile } from "./files.js";
 export type SqliteErrorCode =
   "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
 
-/** A failure of a database: what was asked of it has not happened. Compare `code`, not the text. */
+/** A database failure: the operation did not take effect. Check `code`, not the message. */
 export class SqliteError extends Error {
   override readonly name = "SqliteError";
   readonly code: SqliteErrorCode;
@@ -75,8 +75,8 @@ export interface FileLock {
 }
 
 /**
- * Takes a file as a lock, for this process alone, until it is released or the process ends, however it ends. undefined:
- * another process has it. Throws an error of the file system if the file cannot be made.
+ * Takes an exclusive lock on a file until it is released or the process ends for any reason. Returns undefined if
+ * another process holds it. Throws an error of the file system if the file cannot be made.
  */
 export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefined {
   createPrivateFile(path);
@@ -92,7 +92,10 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
   }
 }
 
-/** Loaded on first use, without the one warning that Node 22 prints then: it would stand where users read errors and logs. */
+/**
+ * Loads node:sqlite on first use and suppresses the warning that Node 22 prints, which would appear among errors and
+ * logs.
+ */
 function connect(path: string, timeout: number): DatabaseSync {
   // oxlint-disable-next-line typescript/unbound-method -- it is put back as it was
   const { emitWarning } = process;
@@ -154,7 +157,7 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
   5: { code: "busy", message: "another process holds the file" },
   8: { code: "readonly", message: "the file cannot be written: change its owner or mode" },
   [FULL]: { code: "full", message: "the disk is full: make room" },
-  26: { code: "foreign", message: "the file is no SQLite database" },
+  26: { code: "foreign", message: "the file is not a SQLite database" },
 };
 
 /** SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk. */

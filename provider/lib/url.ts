@@ -10,7 +10,7 @@ export function printTarget(location: string, from: string): string {
   return printUrl(URL.parse(location, from)?.href ?? "");
 }
 
-/** A shorter text is taken out of no other one, because that would black out innocent words. */
+/** Shorter values are not redacted, because that would mask unrelated words. */
 export const SECRET_CHARACTERS = 8;
 
 /** The query values of a URL that may be secret. */
@@ -48,7 +48,10 @@ export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" |
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
 
-/** Whether a host, an address or a name as a URL or a listener has it, is this machine only. Of names only `localhost` is known to be. */
+/**
+ * Whether a host, as written in a URL or a listener's configuration, is loopback. `localhost` is the only name that
+ * counts.
+ */
 export function isLoopback(host: string): boolean {
   const url = `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}`;
   return LOOPBACK.test(URL.parse(url)?.hostname ?? "");
@@ -82,10 +85,10 @@ export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === 
 
 export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);
 
-/** The path that answers 200, or 503 while deliveries cannot be stored, unless its configuration names another. */
+/** The default health check path. It answers 200, or 503 while deliveries cannot be stored. */
 export const HEALTH_PATH = "/healthz";
 
-/** The path of a workspace that names none. */
+/** The default path of a workspace. */
 export const defaultPath = (workspace: string): string => `/${workspace}`;
 
 /** A path as a client sends it: what is not ASCII in percent encoding. */

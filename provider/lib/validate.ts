@@ -23,7 +23,7 @@ export interface Problem {
 
 /** Names of types as people say them. */
 const TYPES = new Map([
-  ["string", "a text"],
+  ["string", "a string"],
   ["array", "a list"],
   ["tuple", "a list"],
   ["object", "an object"],
@@ -33,7 +33,10 @@ const TYPES = new Map([
   ["boolean", "true or false"],
 ]);
 
-/** The words of an issue that its schema does not word itself: what is accepted, and what kind of thing was given. */
+/**
+ * The error map for issues whose schema has no message of its own: says what is accepted and what kind of value was
+ * given.
+ */
 export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;
@@ -47,8 +50,7 @@ export const inOurWords: z.core.$ZodErrorMap = (issue) => {
   }
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
-  if (issue.code === "unrecognized_keys")
-    return "is not a known field; look for a slip of the pen, or leave it out";
+  if (issue.code === "unrecognized_keys") return "is not a known field; check the spelling, or remove it";
   return undefined;
 };
 
@@ -74,7 +76,7 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 /** Gives what is wrong with a value, one text for each problem. */
 type WordsOf = (value: unknown) => string | undefined | readonly string[];
 
-/** A value whose problems a function words. */
+/** A schema that gets its error messages from a function. */
 export const worded = (wordsOf: WordsOf): z.ZodType => z.unknown().superRefine(inWordsOf(wordsOf));
 
 /** The same for `superRefine` of a schema that checks the type itself. */
@@ -90,7 +92,7 @@ export const httpUrl = (example: string): z.ZodType => worded((value) => problem
 /** A verification key, or the unknown value of a preview. Nothing of it is shown. */
 export const verificationKey = (): z.ZodType => worded(problemsOfKey);
 
-/** A value that need not be given. The unknown value of a preview counts as not given. */
+/** Makes a schema optional. A value that is unknown in a preview counts as missing. */
 export const orUnknown = (schema: z.ZodType): z.ZodType =>
   z.preprocess((value) => (value === UNKNOWN ? undefined : value), schema.optional());
 
@@ -125,7 +127,7 @@ function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[]
   ];
 }
 
-/** Of a union the alternative that got furthest, if one did: what is wrong with the others is no help. */
+/** The union member that matched best, if any: the issues of the others are no help. */
 function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   const deep = branches.filter((issues) => issues.length > 0 && issues.every(({ path }) => path.length > 0));
   return deep.toSorted((a, b) => a.length - b.length)[0];

@@ -1,10 +1,10 @@
-/** The version of package.json, which a test holds it to: nothing is read while it runs. */
+/** The version in package.json. A test keeps them equal, so that nothing needs to be read at run time. */
 export const VERSION = "0.1.0";
 
 /** Sent with every request of a client of ours. A handshake that it makes before the service does says more. */
 export const USER_AGENT = `pulumi-apichat/${VERSION}`;
 
-/** Of every handshake that is not the service's, so that a receiver can tell them apart. */
+/** The user agent of every handshake that we send, so that a receiver can tell it from the service's. */
 export const PREFLIGHT_USER_AGENT = `${USER_AGENT} (preflight)`;
 
 /** Whether a request says that it is this package's, of any version. Any sender can say so. */

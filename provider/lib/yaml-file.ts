@@ -52,8 +52,8 @@ interface ParsedText {
 
 /** What is wrong with the text itself. Every other code is told as what it is: no YAML. */
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
-  DUPLICATE_KEY: "the same field stands twice; remove one of the two",
-  TAB_AS_INDENT: "a tab indents the line; indent with blanks",
+  DUPLICATE_KEY: "the same field appears twice; remove one of them",
+  TAB_AS_INDENT: "the line is indented with a tab; use spaces",
   BAD_INDENT:
     "the indentation does not fit, or a bracket or quote before it is not closed; align the line, or close it",
   MISSING_CHAR: "a quote or a bracket is not closed, or is missing; close it",
@@ -88,8 +88,8 @@ function placeOf({ lines, fileName }: Omit<ParsedText, "document">, offset: numb
 }
 
 /**
- * Where in the text the field of a path stands, as an offset: its value, or its name with `isKey`. Of a field that is not
- * there it is the place of what should hold it.
+ * The offset of the value at a path, or of its name if `isKey`. For a missing field, the offset of the object that
+ * should contain it.
  */
 function findPlace(document: Document, path: readonly PropertyKey[], { isKey }: { isKey: boolean }): number {
   let node: unknown = document.contents;

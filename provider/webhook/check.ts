@@ -37,11 +37,11 @@ import {
   showState,
 } from "./run.js";
 
-/** What check finds. No value of a secret is in it. */
+/** The result of check. `problems` and `warnings` contain no secret values. */
 export interface CheckedWebhook {
   inputs: WebhookInputs;
   problems: FieldProblem[];
-  /** What works and should be fixed nevertheless: each follows its field. */
+  /** Things that work but should be fixed. Each text is printed after its field name. */
   warnings: FieldProblem[];
 }
 
@@ -66,11 +66,11 @@ function problemOfBaseUrl(value: unknown): string | undefined {
 const problemOfApiKey = (value: unknown): string | undefined =>
   value === undefined
     ? SETTINGS.apiKey.missing
-    : problemOfSecret(value, "copy it again from the platform's support");
+    : problemOfSecret(value, "copy it again exactly as the platform's support issued it");
 
 const timeoutsError: z.core.$ZodErrorMap = (issue) =>
   issue.code === "unrecognized_keys"
-    ? "is not known; write requestSeconds or readySeconds"
+    ? "is not a known timeout; use requestSeconds or readySeconds"
     : expected("an object", "write { requestSeconds: 30, readySeconds: 60 }")(issue);
 
 const SCHEMA = z.object({
@@ -113,7 +113,7 @@ function problemsOfTwin(inputs: WebhookInputs, resource: string): FieldProblem[]
   if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
   const other = declare(inputs, apiKey, resource);
   if (other === undefined) return [];
-  const text = `${quoteNames([other, name])} declare the same workspace, ${printUrl(baseUrl)} with one API key; a workspace has one webhook: remove one of the two`;
+  const text = `${quoteNames([other, name])} declare the same workspace (${printUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
   return [{ field: "", text }];
 }
 
@@ -127,9 +127,9 @@ function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookIn
 }
 
 /**
- * Whether update has something to do. Nothing ever replaces: one changed variable would delete every production
- * webhook. A secret that changes is named in a line of its own, because a preview does not mark it. A new name, given by an
- * alias, is recorded, so that a destroy names the resource that the program knows.
+ * Whether there is anything to update. Changes never cause a replacement: one changed variable could otherwise delete
+ * every production webhook. A changed secret gets its own log line, because a preview does not show the change. A new
+ * name from an alias is recorded, so that a destroy prints the name that the program uses.
  */
 export function diffWebhook(
   state: WebhookState,
@@ -147,12 +147,12 @@ export function diffWebhook(
     printLine(name, isDeclared(inputs, resource) ? foretellDriftedKey(state, inputs) : DRIFTED_KEY_LINE);
   const hasNewApiKey = isNewApiKey(state, inputs);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
-  else if (hasNewApiKey) printLine(name, "the API key is not the one last used; pulumi up tries it");
+  else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
   const diff = toDiff([
     ...changed,
     ...(isKeyDrifted(state) ? ["webhookVerificationKey"] : []),
     ...(hasNewApiKey ? ["apiKey"] : []),
-    // One that may be registered, though nobody saw it.
+    // A set-webhook call that may have taken effect without being confirmed.
     ...(state.applied.attempted === undefined ? [] : ["webhookUrl"]),
     ...(state.status === VERIFIED ? [] : ["status"]),
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
@@ -162,21 +162,24 @@ export function diffWebhook(
   return diff;
 }
 
-/** A key from the environment or the configuration is no input, so it is compared with the one that last reached the workspace. */
+/**
+ * A key from the environment or the configuration is not an input, so it is compared with the key that last reached the
+ * workspace.
+ */
 function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookInputs): boolean {
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
-/** In a refresh, whose inputs are not the program's. */
-const DRIFTED_KEY_LINE = "webhookVerificationKey: the service holds another key";
+/** Printed in a refresh, whose inputs are not the program's. */
+const DRIFTED_KEY_LINE = "webhookVerificationKey: the service has a different key";
 
-/** What `pulumi up` will do about it: the same rule as in update, for what the last refresh saw. */
+/** Says what `pulumi up` will do about a drifted key. Applies the rule of update to what the last refresh found. */
 function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
   const isOurRegistration =
     isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
   return isOurRegistration || onExisting === "replace"
-    ? "webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again"
-    : `the last refresh saw another URL and another key, so somebody else's webhook: while it is there, pulumi up stops with a conflict. If it may go: ${removalCommand(state)}; then run pulumi up again`;
+    ? "webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again"
+    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(state)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */

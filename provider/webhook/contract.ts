@@ -22,7 +22,7 @@ export const DEFAULT_ON_EXISTING: OnExisting = "fail";
 export const DEFAULT_PREFLIGHT: Preflight = "require";
 const DEFAULT_READY_SECONDS = 60;
 
-/** Where a setting comes from that the program does not give, and what is wrong where nothing gives it. */
+/** Fallback sources of each setting, and the error text if none of them provides it. */
 export const SETTINGS = {
   baseUrl: {
     config: "apichat:baseUrl",
@@ -40,18 +40,18 @@ export const SETTINGS = {
   },
 } as const;
 
-/** Gives a value of the stack's configuration, a secret in clear. Empty counts as not given. */
+/** Reads a value from the stack's configuration; secrets are decrypted. An empty value counts as missing. */
 type ReadConfig = (key: string) => string | undefined;
 
-/** The base URL of who names none: from the stack's configuration, then from the environment. */
+/** The default base URL: from the stack's configuration, then from the environment. */
 export const findBaseUrl = (readConfig: ReadConfig): string | undefined =>
   readConfig(SETTINGS.baseUrl.config) || process.env[SETTINGS.baseUrl.environment] || undefined;
 
-/** The API key of who names none: from the environment, then from the stack's configuration. */
+/** The default API key: from the environment, then from the stack's configuration. */
 export const findApiKey = (readConfig: ReadConfig): string | undefined =>
   process.env[SETTINGS.apiKey.environment] || readConfig(SETTINGS.apiKey.config) || undefined;
 
-/** The failure where nothing gives a setting. `what`: who asks for it. */
+/** The error for a setting that no source provides. `what` names the caller. */
 export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatError =>
   new ApiChatError("invalid_config", what, {
     operation: "check",
@@ -61,7 +61,10 @@ export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatE
 /** The only `webhook_status` of the specification that says that all is well (section 3). */
 export const VERIFIED = "verified";
 
-/** Stands in the inputs after a refresh that saw another key: the key itself is never taken from an answer. */
+/**
+ * Placeholder for the key in the inputs after a refresh found a different one. The key itself is never copied from a
+ * response.
+ */
 export const KEY_DRIFTED = "(the service holds another key)";
 
 /** Stands for the key after an import: a key is never taken from an answer. It looks like a mask, so it is never set. */
@@ -70,7 +73,7 @@ export const IMPORTED_KEY = "*** write the registered key here ***";
 /** Secrets, and URLs that may hold one: the engine prints the value of a named property that check refuses. */
 export const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
 
-/** The inputs as check leaves them: what the program said, and what every resource is to reach. */
+/** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
 export interface WebhookInputs {
   /** The resource's name, for messages. */
   name: string;
@@ -88,21 +91,24 @@ export interface WebhookInputs {
   __provider?: string;
 }
 
-/** What the last set-webhook or adoption saw. The fence: read never changes it. */
+/**
+ * What the last set-webhook or adoption saw. `read` never changes it; `update` and `delete` check it before they touch
+ * anything.
+ */
 export interface Applied {
   /** The webhook URL as it was sent. */
   url: string;
   /** The bot's address at that time; its last segment is the bot code. */
   botUrl: string;
-  /** The URL as the service shows it, where it writes it in another way. */
+  /** The URL as the service returns it, if that differs from `url`. */
   echoUrl?: string;
-  /** Digest of the key as the service shows it, where it does not show the key itself. */
+  /** Digest of the key as the service returns it, if it masks the key. */
   echoKey?: string;
-  /** URLs whose set-webhook may have taken effect, though nobody saw it: they are ours too. */
+  /** URLs of unconfirmed set-webhook calls that may have taken effect. They count as ours too. */
   attempted?: string[];
   /** Digest of the API key that reached this workspace. */
   apiKey: string;
-  /** Tells this state apart from another one of the same workspace: see run.ts. */
+  /** Distinguishes this state from others of the same workspace: see run.ts. */
   claimId: string;
 }
 
@@ -178,15 +184,15 @@ export const DYNAMIC_WEBHOOK: DynamicResource = {
   secretsIn: (values) => secretPathsOf(values, (values["secretUrls"] ?? []) as string[]),
 };
 
-/** The inputs that a state holds. */
+/** The inputs in a state. */
 export function inputsOf(state: WebhookInputs): WebhookInputs {
   const entries = INPUT_NAMES.map((name) => [name, state[name]] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as unknown as WebhookInputs;
 }
 
-/** What the engine says of an operation, beside its inputs. */
+/** What the engine says about an operation, in addition to its inputs. */
 export interface OperationContext {
-  /** The URN of the resource. The dynamic provider is not told it. */
+  /** The URN of the resource. The dynamic provider does not receive it. */
   urn?: string;
   /** Ends the operation at once. Its reason is the ApiChatError to report. */
   signal?: AbortSignal | undefined;
@@ -195,8 +201,8 @@ export interface OperationContext {
 }
 
 /**
- * The inputs to work with where the engine gives an operation its time: that is the limit named here, unless the program gives
- * one. Such a limit is of this operation alone, so it is in no state.
+ * Applies the engine's time limit (`customTimeouts`) to the timeout named by `limit`, unless the program sets that
+ * timeout itself. It applies to this operation only, so it is never stored in the state.
  */
 export function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   inputs: T,
@@ -249,7 +255,7 @@ export interface StoredState extends Omit<WebhookState, "applied"> {
   applied: Omit<Applied, "url" | "botUrl"> & { url?: string; botUrl?: string };
 }
 
-/** Leaves out what stands in the state twice: the engine writes the state of all resources at every step. */
+/** Omits values that appear in the state twice: the engine writes the state of all resources at every step. */
 export function compactState(state: WebhookState): StoredState {
   const { url, botUrl, ...applied } = state.applied;
   return {
@@ -262,7 +268,10 @@ export function compactState(state: WebhookState): StoredState {
   };
 }
 
-/** The reverse. Throws `invalid_config` for what is no state that this version reads: a read by id gives the inputs alone. */
+/**
+ * Reverses {@link compactState}. Throws `invalid_config` for a state that this version cannot read, and for a read by
+ * ID, which has only the inputs.
+ */
 export function expandState(stored: StoredState): WebhookState {
   const { stateVersion, webhookUrl: url, botUrl, applied } = stored;
   if (stateVersion === STATE_VERSION) return { ...stored, applied: { url, botUrl, ...applied } };

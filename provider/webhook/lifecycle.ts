@@ -54,8 +54,8 @@ import {
 } from "./run.js";
 
 /**
- * Registers the webhook, or adopts a registration of the same URL: of an earlier run whose response was lost, or of an import.
- * Another URL is a conflict unless `onExisting` is "replace".
+ * Registers the webhook, or adopts an existing registration of the same URL: left by a run that lost the response, or
+ * made outside this program. A different URL is a conflict unless `onExisting` is "replace".
  */
 export function createWebhook(inputs: WebhookInputs, context: OperationContext = {}): Promise<WebhookState> {
   const apiKey = apiKeyFor(inputs.apiKey);
@@ -124,13 +124,16 @@ function printWhatWasThere(
   printLine(name, `adopted ${printUrl(webhookUrl)}, which was registered already; ${what}`);
 }
 
-/** Names the replaced webhook, and that `onExisting: "replace"` has done its work: left in, it would replace the next one too. */
+/**
+ * Prints which webhook was replaced, and that `onExisting: "replace"` can be removed: left in, it would replace the
+ * next one too.
+ */
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${printUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
 /**
- * Brings the registration to what the program says, and calls set-webhook only if URL, key or status differ from what
- * is registered. Touches it only while it is ours, or drifted in a way that a refresh has shown.
+ * Updates the registration to match the program, and calls set-webhook only if the URL, key or status differs. Changes
+ * it only if it is still ours, or if a refresh has shown its drift.
  */
 export function updateWebhook(
   id: string,
@@ -181,7 +184,7 @@ async function updateInTurn(
   }
 }
 
-/** The state as it was, and the URL that may be registered by now: it is ours too. */
+/** The previous state, plus the URL that may be registered now, which counts as ours too. */
 function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): WebhookState {
   const attempted = [...new Set([...(state.applied.attempted ?? []), webhookUrl])];
   return { ...state, name, applied: { ...state.applied, attempted } };
@@ -201,10 +204,10 @@ function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInput
   const hasOurKey = showsOurKey(seen, state);
   const at = printUrl(inputs.baseUrl);
   const registered = printUrl(seen.webhookUrl);
-  const whose = hasOurKey ? "" : ". Its key is not ours either, so it is somebody else's";
+  const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
   return new ApiChatError(
     "conflict",
-    `${at} now has the webhook ${registered}, not ${printUrl(state.applied.url)}, and nothing was written${whose}`,
+    `${at} now has the webhook ${registered}, not ${printUrl(state.applied.url)}; nothing was written${whose}`,
     {
       operation: "set-webhook",
       facts: { at, registered },
@@ -213,7 +216,9 @@ function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInput
   );
 }
 
-/** Compared with how the service showed it when we last set it: it may write URLs in its own way and mask keys. */
+/**
+ * Compares with what the service returned when we last set the webhook, because it may normalize URLs and mask keys.
+ */
 function isStillAsWanted(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
   if (seen.status !== VERIFIED) return false;
   const { applied, webhookVerificationKey: ourKey } = state;
@@ -227,10 +232,10 @@ function isStillAsWanted(seen: Registration, state: WebhookState, inputs: Webhoo
 }
 
 /**
- * Removes the registration while it is ours. If nothing is registered, it succeeds; somebody else's stays, with a warning. So
- * does one that the program still declares: it is left to the resource that declares it, which sets it again. Each repetition
- * reads it again first. Where the program replaces the webhook, the handshake of the new one comes first: a live webhook is not
- * removed for one that cannot be registered.
+ * Removes the registration if it is still ours. Succeeds if nothing is registered. Keeps someone else's webhook, with a
+ * warning, and one that the program still declares: the resource that declares it sets it again. Reads the registration
+ * again before each retry. For a replacement, it first performs the handshake of the new webhook, so that a live
+ * webhook is not removed for one that cannot be registered.
  */
 export async function deleteWebhook(state: WebhookState, context: OperationContext = {}): Promise<void> {
   const resource = resourceOf({ name: nameOf(state) }, context);
@@ -295,14 +300,15 @@ function isOursToDelete(
   if (isOurs(seen, state.applied)) return true;
   printWarning(
     nameOf(state),
-    `${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it stays`,
+    `${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
   );
   return false;
 }
 
 /**
- * Another API key may reach another workspace, and ours would be orphaned: only the same bot shows that it does not. A
- * replacement goes on where nothing is registered: the program says where the webhook is now.
+ * A different API key may lead to a different workspace, and then our webhook would be orphaned: only the same bot
+ * rules that out. A replacement proceeds if nothing is registered, because the program says where the webhook belongs
+ * now.
  */
 function requireOurWorkspace(
   { seen, apiKey }: Observed,
@@ -314,20 +320,20 @@ function requireOurWorkspace(
   if (!seen && replacement) {
     return printWarning(
       nameOf(state),
-      `${at} shows nothing registered, for another API key than the last used; if that key is for another workspace, the earlier webhook is still registered in its own`,
+      `${at} has no webhook, but this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace`,
     );
   }
   const what = seen ? `the bot ${botCodeOf(seen.botUrl)}` : "nothing registered";
   throw new ApiChatError(
     "conflict",
-    `${at} shows ${what}, but for another API key than the last used, so it may be another workspace, and nothing was deleted`,
+    `${at} shows ${what}, but for a different API key than the one last used, so it may be another workspace; nothing was deleted`,
     { operation: "delete-webhook", facts: { at }, hints: [{ id: "set_api_key_or_forget" }] },
   );
 }
 
 /**
- * Calls delete-webhook; before each repetition it reads, and asks whether what is registered may go. Throws `protocol` if the
- * service shows that something is left.
+ * Calls delete-webhook. Before each retry, it reads the registration and asks `mayGo` whether to delete it. Throws
+ * `protocol` if the service shows that something is left.
  */
 export async function removeRegistration(
   client: RegistrationClient,

@@ -33,7 +33,10 @@ import { apiKeyCandidates, apiKeyFor, nameOf, resourceOf } from "./run.js";
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
 
-/** A client for one workspace that prints what it waits for. set-webhook is announced where it is repeated: register.ts. */
+/**
+ * A client for one workspace that prints a progress line for slow calls. For set-webhook, register.ts prints it,
+ * because that is where the call is retried.
+ */
 export function createClient(
   settings: ClientSettings,
   apiKey: string,
@@ -80,7 +83,7 @@ class AnnouncedClient extends RegistrationClient {
 type Reader = Pick<RegistrationClient, "getWebhook">;
 
 /**
- * What `getApiChatWebhook` gives: a registration as the service shows it, less the key and the values of a query. Empty texts if
+ * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
  * nothing is registered.
  */
 export async function readRegistration({
@@ -100,8 +103,8 @@ export async function readRegistration({
 }
 
 /**
- * What is registered at a workspace that may never have had a webhook; undefined if nothing is. The specification does not
- * show what the service answers then, so HTTP 404 counts as nothing too.
+ * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
+ * specification does not define the response in that case, so HTTP 404 counts as none too.
  */
 export async function observeFirst(client: Reader): Promise<Registration | undefined> {
   try {
@@ -113,7 +116,10 @@ export async function observeFirst(client: Reader): Promise<Registration | undef
   }
 }
 
-/** As {@link observeFirst}. Where the service gives no usable answer, `onExisting: "replace"` goes on as if there were nothing. */
+/**
+ * Like {@link observeFirst}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
+ * registered.
+ */
 export async function observeBeforeSet(
   client: Reader,
   { onExisting = DEFAULT_ON_EXISTING }: Pick<WebhookInputs, "onExisting">,
@@ -137,7 +143,7 @@ export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
   if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
   const at = printUrl(baseUrl);
   const registered = printUrl(seen.webhookUrl);
-  throw new ApiChatError("conflict", `${at} has a webhook already, ${registered}, and nothing was written`, {
+  throw new ApiChatError("conflict", `${at} already has a webhook, ${registered}; nothing was written`, {
     operation: "set-webhook",
     facts: { at, registered },
     hints: [removeOther(baseUrl, seen.webhookUrl)],
@@ -158,7 +164,10 @@ export interface Observed {
   apiKey: string;
 }
 
-/** Reads a resource's workspace with the first API key that the service accepts: after a rotation that is not the recorded one. */
+/**
+ * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded
+ * one.
+ */
 export async function observe(
   state: WebhookState,
   apiKeys: readonly string[],
@@ -181,8 +190,8 @@ export async function observe(
 }
 
 /**
- * Throws `conflict` if the address and key of today reach another workspace than the recorded one. An empty workspace shows
- * no bot code: only the API key that was used last tells that it is the same.
+ * Throws `conflict` if the current base URL and API key lead to a different workspace than the recorded one. An empty
+ * workspace has no bot code, so only an unchanged base URL and API key show that it is the same.
  */
 export function requireSameWorkspace(
   { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
@@ -193,7 +202,7 @@ export function requireSameWorkspace(
   const expectedBot = botCodeOf(state.applied.botUrl);
   const hints: Hint[] = [{ id: "other_workspace" }];
   if (seen?.botUrl === "") {
-    const summary = `${at} shows a webhook without bot_url, so nothing tells whose it is`;
+    const summary = `${at} returned a webhook without bot_url, so its bot cannot be identified`;
     throw new ApiChatError("protocol", summary, { operation, facts: { at } });
   }
   if (seen && !isSameBot(seen.botUrl, state.applied.botUrl)) {
@@ -203,16 +212,16 @@ export function requireSameWorkspace(
   }
   if (!seen && (baseUrl !== state.baseUrl || !isLastApiKey(apiKey, state))) {
     const summary =
-      `${at} shows nothing registered, and the address or the API key is another one than the last used: ` +
-      `nothing tells whether this is still the workspace of the bot ${expectedBot}, so nothing was written`;
+      `${at} has no webhook, and the base URL or API key differs from the one last used: ` +
+      `this may no longer be the workspace of the bot ${expectedBot}, so nothing was written`;
     throw new ApiChatError("conflict", summary, { operation, facts: { at, expectedBot }, hints });
   }
 }
 
 /**
- * Reads what is registered at the workspace. If nothing is: undefined, and the next `up` creates it. A difference is returned
- * as `drift`, and in the inputs too, so that the next preview names it; a changed key is named by diff, which the engine calls
- * at once. Failures of authority and transport are thrown, never undefined.
+ * Reads the workspace's registration. Returns undefined if there is none, and the next `up` creates it. A difference is
+ * returned as `drift` and in the inputs, so that the next preview shows it; a changed key is reported by diff, which
+ * the engine calls right away. Authorization and transport failures are thrown, never returned as undefined.
  */
 export async function readWebhook(
   state: WebhookState,
@@ -238,8 +247,8 @@ export async function readWebhook(
 }
 
 /**
- * As {@link readWebhook}, of a registration that no state knows: an import. The key stays with the service, and
- * {@link IMPORTED_KEY} stands for it until the program gives it.
+ * Like {@link readWebhook}, but for an import, which has no state yet. The key is never read from the service;
+ * {@link IMPORTED_KEY} takes its place until the program sets it.
  */
 export async function importWebhook(
   { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,

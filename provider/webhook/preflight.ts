@@ -14,21 +14,26 @@ import { isLoopback, printUrl } from "../lib/url.js";
 import { DEFAULT_PREFLIGHT, readySecondsOf, type WebhookInputs } from "./contract.js";
 
 export interface PreflightOptions {
-  /** When waiting for the endpoint ends, in milliseconds of `performance.now()`. Default: in `readySeconds`. */
+  /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. Default: `readySeconds` from now. */
   deadline?: number;
-  /** Stop waiting after this many consecutive rounds with the same refusal of the token. Default {@link MAX_REFUSED_ROUNDS}. */
+  /**
+   * Stop waiting after this many consecutive rounds with the same token refusal. Default {@link MAX_REFUSED_ROUNDS}.
+   */
   refusedRounds?: number | undefined;
-  /** Ends it at once: it rejects with the signal's reason. */
+  /** Ends the preflight at once: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
 /** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get the new one. */
 const MAX_REFUSED_ROUNDS = 6;
 
-/** An endpoint has this much time to answer even when `readySeconds` is over, in milliseconds. */
+/** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
 const LEAST_ANSWER_MS = 1_000;
 
-/** A port of this machine on which nothing listens is not waited for longer: nothing on the way may hide an endpoint. */
+/**
+ * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
+ * a running endpoint.
+ */
 const NOBODY_LISTENS_MS = 10_000;
 
 /** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
@@ -89,7 +94,10 @@ const secondsUntil = (end: number): number => Math.max(0, Math.round((end - perf
 const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
   addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
 
-/** Counts, given each round, how many of the last ones had the same refusal of the token. */
+/**
+ * Returns a function that is called with each round and returns how many consecutive rounds ended in the same token
+ * refusal.
+ */
 function createRefusalCount(): (round: FailedHandshake) => number {
   let last: FailedHandshake["cause"] | undefined;
   let count = 0;
@@ -101,14 +109,14 @@ function createRefusalCount(): (round: FailedHandshake) => number {
   };
 }
 
-/** Not if one answer is wrong for good, or if none says that the endpoint may be on its way. */
+/** False if any answer is final, or if none suggests that the endpoint may still be starting. */
 const isWorthWaiting = ({ steps }: HandshakeTranscript): boolean =>
   !steps.some(isFinal) && steps.some(mayBecomeReady);
 
 function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boolean): ApiChatError {
   const { url: at, rule, cause, rounds: attempts, steps } = transcript;
   const isBlind = rule === "private_address" || rule === "unreachable";
-  const then = isWarning ? "set-webhook is called nevertheless" : "set-webhook was not called";
+  const then = isWarning ? "set-webhook is called anyway" : "set-webhook was not called";
   return new ApiChatError("handshake_failed", `the handshake with ${at} failed: ${reason}; ${then}`, {
     operation: "handshake",
     facts: { at },

@@ -8,13 +8,13 @@ import { createClaimId, isOurs, type OperationContext, type WebhookInputs } from
 import { createClient, observeBeforeSet, refuseForeign } from "./observe.js";
 import { apiKeyFor, claimBot, replacedBy, resourceOf, workspaceOf } from "./run.js";
 
-/** How long the look of a preview may take, in milliseconds. */
+/** Time limit for the get-webhook call of a preview, in milliseconds. */
 const LOOK_MS = 5_000;
 
 /**
- * Looks, in a preview, what a create would meet, and writes nothing. Gives the registration that it would adopt;
- * throws the same `conflict`. Of a replacement it gives nothing: ours is set again. Whatever else is wrong is a warning:
- * a preview may run where the service cannot be reached.
+ * Checks, in a preview, what a create would find, and writes nothing. Returns the registration that the create would
+ * adopt, or throws the same `conflict`. Returns undefined for a replacement, because our registration is set again. Any
+ * other failure is only a warning: a preview may run where the service cannot be reached.
  */
 export async function previewCreate(
   inputs: WebhookInputs,
@@ -34,8 +34,8 @@ export async function previewCreate(
     const { state: former } = replacedBy(workspaceOf(baseUrl, apiKey), resource);
     if (former && isOurs(seen, former.applied)) return undefined;
     if (isUnknown([webhookUrl, inputs.onExisting])) {
-      const registered = `${printUrl(baseUrl)} has the webhook ${printUrl(seen.webhookUrl)} already`;
-      printLine(name, `${registered}, and whether pulumi up may go on is not known yet`);
+      const registered = `${printUrl(baseUrl)} already has the webhook ${printUrl(seen.webhookUrl)}`;
+      printLine(name, `${registered}; it is not known yet whether pulumi up can proceed`);
       return undefined;
     }
     refuseForeign(seen, inputs);
@@ -44,7 +44,7 @@ export async function previewCreate(
   } catch (error) {
     signal?.throwIfAborted();
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
-    printWarning(name, `${error.summary}; what pulumi up would adopt is not known`);
+    printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt`);
     return undefined;
   } finally {
     clearTimeout(timer);

@@ -32,9 +32,9 @@ export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" 
   before: Before | undefined;
 }
 
-/** set-webhook may have taken effect, or did, and it is not confirmed that all is as wanted. */
+/** set-webhook took effect, or may have, but the result could not be confirmed. */
 export class UnconfirmedError extends ApiChatError {
-  /** What is registered now, of our URL and with a bot URL; undefined if that is not known. */
+  /** The current registration, if it is known to have our URL and a bot URL. */
   readonly seen: Registration | undefined;
 
   constructor(failure: ApiChatError, seen?: Registration) {
@@ -43,7 +43,10 @@ export class UnconfirmedError extends ApiChatError {
   }
 }
 
-/** Registers the webhook; gives what is registered then. Throws `UnconfirmedError` where it may be registered nevertheless. */
+/**
+ * Registers the webhook and returns the resulting registration. Throws `UnconfirmedError` if it failed but the webhook
+ * may be registered anyway.
+ */
 export async function register(options: RegisterOptions): Promise<Registration> {
   const { inputs, refusedRounds, signal } = options;
   requireKey(inputs);
@@ -53,20 +56,26 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   return confirmUntilVerified(options, answer, deadline);
 }
 
-/** An import leaves no key that could be set, and a refresh that saw another key neither, if ignoreChanges holds on to it. */
+/**
+ * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
+ * ignoreChanges keeps the placeholder.
+ */
 function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
   if (key !== IMPORTED_KEY && key !== KEY_DRIFTED) return;
   const text =
     key === IMPORTED_KEY
       ? "is not known after an import; write the key that is registered, or a new one"
-      : "is not known, because the service holds another key; take it out of ignoreChanges, and the program's is set";
+      : "is not known, because the service has a different key; remove it from ignoreChanges, so that the program's key is set";
   throw new ApiChatError("invalid_config", "", {
     operation: "set-webhook",
     problems: [{ field: "webhookVerificationKey", text }],
   });
 }
 
-/** As {@link register}, unless what was seen is as wanted: a lost response of an earlier run, or an import. */
+/**
+ * Like {@link register}, but writes nothing if the registration already matches: left by a run that lost the response,
+ * or made outside this program.
+ */
 export async function registerIfNeeded({
   seen,
   former,
@@ -74,23 +83,23 @@ export async function registerIfNeeded({
   ...options
 }: Omit<RegisterOptions, "before"> & {
   seen: Registration | undefined;
-  /** The state that knows what was seen, if it is ours. */
+  /** The state that recorded the existing registration, if it is ours. */
   former?: WebhookState | undefined;
-  /** It is set even if it is as wanted. */
+  /** Whether to call set-webhook even if the registration already matches. */
   isDue?: boolean;
 }): Promise<{ registration: Registration; wasSet: boolean }> {
   if (seen && !isDue && isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
   return { registration: await register({ ...options, before: rememberBefore(seen, former) }), wasSet: true };
 }
 
-/** Nothing is left to set: our URL, our key in clear, verified, and a bot URL. */
+/** Whether nothing is left to set: our URL, our key unmasked, verified, and a bot URL. */
 const isAsWanted = (seen: Registration, inputs: WebhookInputs): boolean =>
   isSameUrl(seen.webhookUrl, inputs.webhookUrl) &&
   seen.webhookVerificationKey === inputs.webhookVerificationKey &&
   seen.status === VERIFIED &&
   seen.botUrl !== "";
 
-/** What to put back if set-webhook takes it away: with the key that the service shows, or with ours. */
+/** What to restore if set-webhook removes it, with the key that the service returns, or with ours. */
 export function rememberBefore(seen: Registration | undefined, state?: WebhookState): Before | undefined {
   if (!seen) return undefined;
   const shown = seen.webhookVerificationKey;
@@ -103,13 +112,13 @@ export function rememberBefore(seen: Registration | undefined, state?: WebhookSt
   };
 }
 
-/** Refusals of the address or the form of a request: repeating it changes nothing. */
+/** Statuses that reject the address or the format of a request; retrying does not help. */
 const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
 
 const mayBeAccepted = (error: unknown): boolean =>
   error instanceof ApiChatError && error.code === "rejected" && !LASTING_REFUSALS.has(error.httpStatus ?? 0);
 
-/** Calls set-webhook. The service may see the endpoint later than we do, so its refusal is waited out too. */
+/** Calls set-webhook. The service may reach the endpoint later than we do, so refusals are retried, too. */
 async function setUntilAccepted(
   options: RegisterOptions,
   deadline: number,
@@ -141,26 +150,26 @@ async function setUntilAccepted(
   }
 }
 
-/** Whether an attempt of a call that writes may have taken effect: without a response nobody knows. */
+/** Whether a write may have taken effect: without a response there is no way to tell. */
 export const mayHaveTakenEffect = ({ code, attempts, mayBeTaken = false }: ApiChatError): boolean =>
   mayBeTaken || (attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol"));
 
-/** After a set-webhook whose answer is lost: gives what is registered if that is its effect. */
+/** After set-webhook lost its response: returns the current registration if it shows that the call took effect. */
 async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
   const now = await options.client.getWebhook().catch((error: unknown) => {
     if (!(error instanceof ApiChatError)) throw error;
     return undefined;
   });
   if (now && showsEffect(now, options)) return now;
-  throw unconfirmed(lost, now ? `, although ${describe(now)} is registered so far` : "");
+  throw unconfirmed(lost, now ? `, although the registration is currently ${describe(now)}` : "");
 }
 
 function unconfirmed(lost: ApiChatError, soFar = ""): UnconfirmedError {
-  const summary = `${lost.summary}. The change may have been made nevertheless${soFar}`;
+  const summary = `${lost.summary}. The change may still have taken effect${soFar}`;
   return new UnconfirmedError(lost.with({ summary, hints: withRunAgain(lost) }));
 }
 
-/** Who ends an operation may have said so already. */
+/** The code that aborted the operation may already have added this hint. */
 const withRunAgain = ({ hints }: ApiChatError): Hint[] => [
   ...hints.filter(({ id }) => id !== RUN_AGAIN.id),
   RUN_AGAIN,
@@ -175,8 +184,8 @@ function showsEffect(now: Registration, { inputs, before }: RegisterOptions): bo
 }
 
 /**
- * After the last refusal: puts back what was registered before, once, if the refused set-webhook took it away. Gives the
- * failure, with what is registered now.
+ * After the last refusal: restores the previous registration, once, if the refused set-webhook removed it. Returns the
+ * error, which describes the current registration.
  */
 async function undo(
   { client, inputs, before }: RegisterOptions,
@@ -200,7 +209,7 @@ async function undo(
       const pair = { webhookUrl: before.url, webhookVerificationKey: before.key };
       return fail(`Put back: ${describe(await client.setWebhook(pair))}`);
     }
-    const lost = `${before && printUrl(before.url)} was registered before and could not be put back, because its key is not known`;
+    const lost = `${before && printUrl(before.url)} was registered before and could not be restored, because its key is not known`;
     const failure = fail(`Registered now: ${describe(now)}${before ? `. ${lost}` : ""}`);
     return now && now.botUrl !== "" ? new UnconfirmedError(failure, now) : failure;
   } catch (error) {
@@ -233,7 +242,7 @@ async function confirmUntilVerified(
   throw new UnconfirmedError(new ApiChatError("timeout", summary, { operation: "get-webhook", hints }), seen);
 }
 
-/** Reads the registration once, after a pause. Where that fails, what the service showed last is what there is to keep. */
+/** Reads the registration once, after a pause. If that fails, the error carries what the service returned last. */
 async function confirm(
   { client, inputs, signal }: RegisterOptions,
   shown: Registration | undefined,
@@ -245,7 +254,7 @@ async function confirm(
   } catch (error) {
     if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
     const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
-    const summary = `set-webhook succeeded, and could not be confirmed: ${error.summary}`;
+    const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
     const failure = error.with({ summary, hints: withRunAgain(error) });
     throw new UnconfirmedError(failure, isKnown ? shown : undefined);
   }
@@ -263,7 +272,7 @@ function requireOurs(
   // The service may write the URL in a way of its own; its answer to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
     const registered = printUrl(seen.webhookUrl);
-    const summary = `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: somebody else registers there too`;
+    const summary = `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: something else is registering webhooks there too`;
     throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered } });
   }
   if (seen.botUrl === "") throw fail("the webhook without bot_url");

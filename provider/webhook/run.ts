@@ -13,9 +13,10 @@ import {
 } from "./contract.js";
 
 /**
- * What this run knows of its webhooks. Two facts decide what may be written: which workspaces the program declares (from check),
- * and which bot each state holds after its own step. Names decide nothing, because a program may move them: to another workspace,
- * or to another webhook. All of it is the knowledge of one provider process; the limits are in docs/resource.md.
+ * What this run knows about its webhooks. Two facts decide what may be written: which workspaces the program declares
+ * (from check), and which bot each state owns after its own step. Names do not count, because a program may move them
+ * to another workspace or another webhook. Each provider process knows only its own resources; docs/resource.md lists
+ * the limits.
  */
 export interface Declared {
   inputs: WebhookInputs;
@@ -24,14 +25,16 @@ export interface Declared {
   workspace: string;
 }
 
-/** A state that holds a bot. */
+/** A state that owns a bot. */
 export interface Claim {
-  /** Tells this state apart from another one of the same workspace. */
+  /** Distinguishes this state from others of the same workspace. */
   claimId: string;
   /** The resource of the program, see {@link resourceOf}, and its name. */
   resource: string;
   name: string;
-  /** Diff alone has seen it, so the engine may still replace it: a create of the same resource takes its place. */
+  /**
+   * Only diff has seen this state, so the engine may still replace it: a create of the same resource takes its place.
+   */
   isReplaceable?: boolean;
 }
 
@@ -40,7 +43,10 @@ const newTable = () => ({
   declaredByResource: new Map<string, Declared[]>(),
   claimsByBotCode: new Map<string, Claim>(),
   namesByClaimId: new Map<string, string>(),
-  /** By workspace: the state of a deleted resource whose webhook was left to the resource that declares the workspace. */
+  /**
+   * By workspace: the state of a deleted resource that handed its webhook over to the resource that declares the
+   * workspace.
+   */
   handedOver: new Map<string, WebhookState>(),
   /** By resource: the state that diff has shown. */
   shownByResource: new Map<string, WebhookState>(),
@@ -48,15 +54,18 @@ const newTable = () => ({
 
 let table = newTable();
 
-/** Forgets everything. For tests, which run many programs in one process. */
+/** Clears the table. For tests, which run many programs in one process. */
 export function forgetManaged(): void {
   table = newTable();
 }
 
-/** What tells the resources of a run apart: the URN, or the name where the engine gives no URN (the dynamic provider). */
+/** Identifies a resource within a run: its URN, or its name if the engine passes no URN (the dynamic provider). */
 export const resourceOf = ({ name }: { name: string }, { urn }: OperationContext): string => urn ?? name;
 
-/** A workspace: keyed with the API key, so that the address alone, known to many, shows nothing of it. */
+/**
+ * Identifies a workspace: an HMAC of its base URL, keyed with the API key, so that knowing the base URL is not enough
+ * to recognize it.
+ */
 export const workspaceOf = (baseUrl: string, apiKey: string): string =>
   createHmac("sha256", apiKey).update(canonicalUrl(baseUrl)).digest("base64url");
 
@@ -72,19 +81,22 @@ export function declare(inputs: WebhookInputs, apiKey: string, resource: string)
   return [...here].find(([other]) => other !== resource)?.[1].inputs.name;
 }
 
-/** What the program declares for a workspace, the given resource before any other. */
+/** Returns what the program declares for a workspace, and prefers the given resource. */
 export function declaredAt(workspace: string, resource: string): Declared | undefined {
   const here = table.declaredByWorkspace.get(workspace);
   return here?.get(resource) ?? here?.values().next().value;
 }
 
-/** What the program declares as a resource. Undefined if it has dropped it, in a destroy, and where a name is used twice. */
+/**
+ * Returns what the program declares as a resource. Undefined if the program no longer declares it, in a destroy, or if
+ * a name is used twice.
+ */
 export function declaredAs(resource: string): Declared | undefined {
   const found = table.declaredByResource.get(resource) ?? [];
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** Records that a state of the program holds a bot. Throws `conflict` if another state holds it. */
+/** Records that a state of the program owns a bot. Throws `conflict` if another state already owns it. */
 export function claimBot(botUrl: string, claim: Claim): void {
   const holder = otherHolderOf(botUrl, claim.claimId);
   if (holder && !isReplacedBy(holder, claim)) {
@@ -97,33 +109,35 @@ export function claimBot(botUrl: string, claim: Claim): void {
   table.claimsByBotCode.set(botCodeOf(botUrl), claim);
 }
 
-/** Whether a create takes the place of a state that diff has shown: the engine replaces it. */
+/** Whether a create replaces a state that the engine has shown to diff. */
 const isReplacedBy = (holder: Claim, { resource, isReplaceable }: Claim): boolean =>
   holder.isReplaceable === true && isReplaceable !== true && holder.resource === resource;
 
-/** The claim of another state on a bot. */
+/** Another state's claim on a bot, if any. */
 export function otherHolderOf(botUrl: string, claimId: string): Claim | undefined {
   const claim = table.claimsByBotCode.get(botCodeOf(botUrl));
   return claim?.claimId === claimId ? undefined : claim;
 }
 
-/** Ends the claim of a state that is deleted, or was never stored. */
+/** Removes the claim of a state that was deleted or never stored. */
 export function releaseBot(botUrl: string, claimId: string): void {
   if (!otherHolderOf(botUrl, claimId)) table.claimsByBotCode.delete(botCodeOf(botUrl));
 }
 
-/** Two resources in a fixed order: the engine asks for them in any. */
+/** Quotes resource names in sorted order, because the engine processes resources in any order. */
 export const quoteNames = (names: readonly string[]): string =>
   names
     .toSorted()
     .map((name) => `"${name}"`)
     .join(" and ");
 
-/** Whether the program declares a resource with these inputs. Not yet in a refresh, which calls diff as well. */
+/** Whether the program declares a resource with this base URL. False in a refresh, which also calls diff. */
 export const isDeclared = ({ baseUrl }: WebhookInputs, resource: string): boolean =>
   (table.declaredByResource.get(resource) ?? []).some(({ inputs }) => inputs.baseUrl === baseUrl);
 
-/** Records the state that the engine shows to diff for a resource. If the program leaves it as it is, it holds its bot. */
+/**
+ * Records the state that the engine shows to diff for a resource. If the program does not change it, it owns its bot.
+ */
 export function showState(
   state: WebhookState,
   { name, resource, isUnchanged }: { name: string; resource: string; isUnchanged: boolean },
@@ -135,17 +149,17 @@ export function showState(
     claimBot(botUrl, { claimId, name, resource, isReplaceable: true });
 }
 
-/** The name that the program of this run gives a state; in a destroy, which knows no program, the recorded one. */
+/** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
 export const nameOf = ({ name, applied }: StoredState): string =>
   table.namesByClaimId.get(applied.claimId) ?? name;
 
-/** Leaves the webhook of a deleted resource to the create that follows at a workspace. */
+/** Hands the webhook of a deleted resource over to the create that follows for the same workspace. */
 export const handOver = (state: WebhookState, { workspace }: Declared): void =>
   void table.handedOver.set(workspace, state);
 
 /**
- * The state that a create replaces: its webhook was left to this workspace, or diff has shown it (the replacement of an earlier
- * run was cut off between delete and create).
+ * Returns the state that a create replaces: one that was handed over, or one that diff recorded (if an earlier run was
+ * cut off between delete and create).
  */
 export const replacedBy = (
   workspace: string,
@@ -158,8 +172,8 @@ export const replacedBy = (
 const queue = new KeyedQueue();
 
 /**
- * Runs an operation when no other operation on these workspaces is in progress: no create slips into a delete that has
- * looked already. Rejects with the signal's reason if that fires first.
+ * Runs an operation while no other operation on these workspaces is in progress, so that no create slips into a delete
+ * that has already read the registration. Rejects with the signal's reason if that fires first.
  */
 export function inTurn<T>(
   workspaces: readonly string[],
@@ -170,23 +184,26 @@ export function inTurn<T>(
     signal?.throwIfAborted();
     return operation();
   };
-  // One order for all, so that no two wait for each other.
+  // The same order for all operations, so that no two wait for each other.
   const keys = [...new Set(workspaces)].toSorted();
   return keys.reduce<() => Promise<T>>((next, key) => () => queue.run(key, next), start)();
 }
 
-/** What the engine's `configure` hands over: the stack's configuration, secrets in clear. */
+/** The argument of the engine's `configure`: the stack's configuration, with secrets decrypted. */
 export interface ConfigureRequest {
   config: { get(key: string): string | undefined };
-  /** It is that of a provider which the program declares, so it counts as an argument: the environment comes after it. */
+  /**
+   * Whether the program declares this provider explicitly. Its configuration then counts as an argument and takes
+   * precedence over the environment.
+   */
   isExplicit?: boolean;
 }
 
 let configured: ConfigureRequest | undefined;
 
 /**
- * Takes the stack's configuration. One assignment, because the SDK hands out the provider before it waits for this, and a
- * read may come first.
+ * Stores the stack's configuration in one synchronous assignment, because the SDK does not wait for it before it uses
+ * the provider.
  */
 export function configure(request: ConfigureRequest): void {
   configured = request;
@@ -194,19 +211,19 @@ export function configure(request: ConfigureRequest): void {
 
 const readConfig = (key: string): string | undefined => configured?.config.get(key);
 
-/** As {@link findBaseUrl}, of this run. */
+/** {@link findBaseUrl} with this run's configuration. */
 export const defaultBaseUrl = (): string | undefined => findBaseUrl(readConfig);
 
-/** The API keys of who names none, the one to take first. */
+/** The default API keys, in the order in which they are tried. */
 function defaultApiKeys(): (string | undefined)[] {
   const keys = [process.env[SETTINGS.apiKey.environment], readConfig(SETTINGS.apiKey.config)];
   return configured?.isExplicit ? keys.toReversed() : keys;
 }
 
-/** The API key of who names none. */
+/** The default API key: the first one that is set. */
 export const defaultApiKey = (): string | undefined => defaultApiKeys().find(Boolean);
 
-/** The one API key to write with: the program's, or the default. */
+/** The API key for writes: the program's, or the default. */
 export function apiKeyFor(apiKey: string | undefined): string {
   const key = apiKey ?? defaultApiKey();
   if (key === undefined) throw settingMissing("apiKey");
@@ -214,8 +231,8 @@ export function apiKeyFor(apiKey: string | undefined): string {
 }
 
 /**
- * The API keys to read and delete with, most likely first: the recorded one, those of the environment and the
- * configuration, and the one that the program of this run gives the resource. After a rotation only some of them are good.
+ * The API keys for reads and deletes, most likely first: the recorded one, those from the environment and the
+ * configuration, and the one that this run's program sets. After a rotation, only some of them are valid.
  */
 export function apiKeyCandidates(state: WebhookState, resource: string): string[] {
   const declared = declaredAs(resource);

@@ -10,7 +10,10 @@ export interface ApiChatWebhookArgs {
    * query. A change is an update.
    */
   webhookUrl: pulumi.Input<string>;
-  /** The shared secret of handshake and signature (section 2.1). Kept secret. A change is an update: it is pushed to the service. */
+  /**
+   * The shared secret for handshakes and signatures (section 2.1). Stored as a secret. A change is sent to the service
+   * in place, without a replacement.
+   */
   webhookVerificationKey: pulumi.Input<string>;
   /**
    * Address of the workspace's registration interface (section 4.1). Default: the configuration `apichat:baseUrl`, then the
@@ -22,7 +25,7 @@ export interface ApiChatWebhookArgs {
    * `apichat:apiKey`; such a key does not enter the state.
    */
   apiKey?: pulumi.Input<string | undefined>;
-  /** What to do when the workspace has another webhook: "fail" (default) says which, "replace" takes over. */
+  /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */
   onExisting?: pulumi.Input<OnExisting | undefined>;
   /**
    * Whether the provider tries the handshake itself before set-webhook. "require" (default): it must pass. "warn": a
@@ -44,8 +47,8 @@ export interface ApiChatWebhookArgs {
 const PROVIDER_SOURCE = providerSource("ApiChatWebhook");
 
 /**
- * Registers one workspace's webhook, and keeps it so. Create adopts a registration of the same URL; delete removes it only
- * while it is ours. Fails with an `ApiChatError` that says what to do next.
+ * Registers one workspace's webhook and keeps it registered. Create adopts an existing registration of the same URL;
+ * delete removes the registration only if it is still ours. Fails with an `ApiChatError` that says what to do next.
  *
  * @example
  * ```ts
@@ -94,18 +97,21 @@ function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
     webhookVerificationKey:
       webhookVerificationKey === undefined ? undefined : pulumi.secret(webhookVerificationKey),
     apiKey: apiKey === undefined ? undefined : pulumi.secret(apiKey),
-    // Named, so that the SDK makes outputs of them; check and create give the values.
+    // Listed so that the SDK creates outputs for them; check and create provide the values.
     botUrl: undefined,
     status: undefined,
   };
 }
 
-/** The base URL that the program does not give, where it must be kept secret. The others are resolved by check, which cannot do that. */
+/**
+ * The default base URL, if it must be kept secret. Otherwise check resolves the default, but check cannot mark a value
+ * as secret.
+ */
 function secretBaseUrl(): pulumi.Output<string> | undefined {
   const { config } = SETTINGS.baseUrl;
   const url = findBaseUrl(pulumi.runtime.getConfig);
   if (url === undefined) return undefined;
-  // Not in the SDK's types. Without it nobody knows, so it is kept.
+  // Not in the SDK's types. If it is missing, assume that the value is secret.
   const { isConfigSecret = () => true } = pulumi.runtime as { isConfigSecret?: (key: string) => boolean };
   const isConfigured = Boolean(pulumi.runtime.getConfig(config));
   const isSecret = (isConfigured && isConfigSecret(config)) || mayHoldQuery(url);
@@ -177,6 +183,6 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
     const { readRegistration } = await import("./observe.js");
     return readRegistration({ baseUrl: url, apiKey: key });
   });
-  // The API key makes the output a secret; what it opens is none.
+  // The secret API key makes the output secret, but the result itself is not.
   return pulumi.unsecret(read);
 }

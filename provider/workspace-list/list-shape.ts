@@ -66,7 +66,7 @@ function reportMissingUrls({ workspaces, webhookUrl }: List, context: z.Refineme
   if (webhookUrl !== undefined) return;
   for (const [index, entry] of workspaces.entries()) {
     if (typeof entry !== "object" || entry === null || entry.webhookUrl !== undefined) continue;
-    const message = "is missing, and there is none at the top; must be a text";
+    const message = "is missing, and there is none at the top; must be a string";
     context.addIssue({ code: "custom", path: ["workspaces", index, "webhookUrl"], message });
   }
 }

@@ -104,7 +104,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
       webhook_verification_key: STRANGE_KEY,
     });
     const refreshed = await watch("refresh", "--yes", "--skip-preview", "--diff");
-    expect(refreshed).toMatch(/argument: webhookVerificationKey: the service holds another key/);
+    expect(refreshed).toMatch(/argument: webhookVerificationKey: the service has a different key/);
     await expectClean();
   });
 

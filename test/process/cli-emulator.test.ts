@@ -89,7 +89,9 @@ describe("apichat emulator", () => {
     });
     const other = await runCli([...ports, "--flow", "menu"]);
     expect(other).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(other.stderr).toMatch(/an emulator with other options is already running there\. End the program/);
+    expect(other.stderr).toMatch(
+      /an emulator with other options is already running there\. Stop the program/,
+    );
     await fetch(`${url}/_emulator/workspaces/acme`, { method: "DELETE" });
     expect(await runCli(ports)).toMatchObject({
       exitCode: 1,
@@ -210,7 +212,7 @@ describe("apichat emulator", () => {
 describe("apichat emulator, used wrongly", () => {
   const SEED = "workspaces:\n  - name: acme\n    apiKey: [a-secret-in-a-seed]\n  - nam: globex\n";
   it.each<[string[], RegExp, string?]>([
-    [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a text[^]*:4:\d+: workspaces\[1\]/],
+    [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a string[^]*:4:\d+: workspaces\[1\]/],
     [["--seed", "/nowhere.yaml"], /nowhere\.yaml: cannot be read \(ENOENT\)/],
     [["--scenario", "rules: 3\n"], /:1:\d+: rules/],
     [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "wrong_use"],

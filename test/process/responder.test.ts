@@ -204,7 +204,7 @@ describe("a start that fails", () => {
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
     expect(said.stderr.split("\n  ")).toEqual([
       `error: ${home.configFile}:`,
-      'port: must be a whole number from 0 to 65535, got "eighty"; write for example 8080, or 0 for any free port',
+      'port: must be a whole number from 0 to 65535, got "eighty"; for example 8080, or 0 for any free port',
       expect.stringMatching(/^workspaces\.acme\.verificationKeys: must be without white space/),
     ]);
     expect(findSecrets(said.stderr, [KEY])).toEqual([]);

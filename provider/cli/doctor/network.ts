@@ -18,8 +18,7 @@ export const proxyCheck: Check = {
     if (set.length === 0) return ok("none");
     const except = environment["no_proxy"] ?? environment["NO_PROXY"] ?? "";
     const wrong = set.find((name) => URL.parse(environment[name] ?? "") === null);
-    if (wrong !== undefined)
-      return failed(`${wrong} is no URL`, "write for example http://proxy.example:3128");
+    if (wrong !== undefined) return failed(`${wrong} is no URL`, "for example http://proxy.example:3128");
     const list = set.map((name) => `${name} ${printUrl(environment[name] ?? "")}`).join(", ");
     return ok(`${list}${except === "" ? "" : `; not for ${except}`}`);
   },

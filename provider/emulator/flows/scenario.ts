@@ -15,7 +15,7 @@ const pattern = z.string().check(({ value, issues }) => {
 function describeText(issue: z.core.$ZodRawIssue): string {
   const problems = issue.code === "invalid_union" ? issue.errors.flat() : [];
   const problem = problems.find(({ code }) => code === "custom");
-  return problem ? `matches ${problem.message}` : 'must be a text, or { matches: "a regular expression" }';
+  return problem ? `matches ${problem.message}` : 'must be a string, or { matches: "a regular expression" }';
 }
 
 const condition = z

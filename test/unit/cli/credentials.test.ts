@@ -76,7 +76,9 @@ describe("a credential", () => {
     const credentials = await write("bad.yaml", `apiKey: [ ${API_KEY} ]\n`);
     await expect(open({ credentials }).secret("apiKey")).rejects.toMatchObject({
       code: "invalid_config",
-      message: expect.stringMatching(/bad\.yaml:1:9: apiKey: must be a text, got a list; put it in quotes$/),
+      message: expect.stringMatching(
+        /bad\.yaml:1:9: apiKey: must be a string, got a list; put it in quotes$/,
+      ),
     });
   });
 

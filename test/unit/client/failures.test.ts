@@ -97,10 +97,10 @@ describe("an answer with HTTP 200", () => {
     [JSON_ERROR, "rejected", JSON_ERROR],
     ['{"status":""}', "rejected", '{"status":""}'],
     ...['{"data":{}}', "null", "[]", '"ok"', '{"status":1}'].map(
-      (body): [string, ApiChatErrorCode, string] => [body, "protocol", "not an envelope"],
+      (body): [string, ApiChatErrorCode, string] => [body, "protocol", "the specified envelope"],
     ),
-    ['{"status":"ok","data":"x"}', "protocol", "not an envelope"],
-    ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "not an envelope"],
+    ['{"status":"ok","data":"x"}', "protocol", "the specified envelope"],
+    ['{"status":"ok","data":{"webhook_url":1}}', "protocol", "the specified envelope"],
   ])("and %s is no success: %s", async (body, code, text) => {
     const { url } = await startServer((_, response) => response.end(body));
     const error = await failureOf(createTestClient(url).getWebhook());

@@ -76,7 +76,7 @@ describe("a batch", () => {
     ],
     [
       { ...TO, text: "private" },
-      { field: "kind", text: /as on the wire/ },
+      { field: "kind", text: /in wire format/ },
     ],
     [
       { kind: "text", ...TO },

@@ -116,7 +116,7 @@ const WRONG: [string, Send, [field: string, text?: string][]][] = [
   [
     "a button without title",
     (client) => client.sendButton({ ...TO, payload: "private" } as never),
-    [["title", "is missing; must be a text"]],
+    [["title", "is missing; must be a string"]],
   ],
   [
     "a button without payload",

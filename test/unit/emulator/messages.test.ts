@@ -148,7 +148,11 @@ describe("a message that is refused", () => {
   // That every wrong field is refused is shown with the corpus of the schema.
   test.each<[string, object, string]>([
     ["another event", { ...text, event: secret }, 'event: must be "message_created" or "message_postback"'],
-    ["a number as text", { ...text, content: 1 }, "content: must be a text, got a number; put it in quotes"],
+    [
+      "a number as text",
+      { ...text, content: 1 },
+      "content: must be a string, got a number; put it in quotes",
+    ],
     ["a workspace id", { ...text, workspace_id: secret }, "workspace_id: is not a known field"],
     ["a name that is none", { ...text, [`${secret}=`]: 1 }, "a name here is not a known field"],
     [

@@ -43,7 +43,7 @@ describe("startEmulator", () => {
     [{ handshake: { encoding: "xml" } }, "handshake.encoding"],
     [{ handshake: { timeoutMs: 0 } }, "handshake.timeoutMs"],
     [{ verifyAfterMs: -1, port: -1 }, "must be at least 0; verifyAfterMs: "],
-    [withWorkspace({ apiKey: undefined }), "workspaces[0].apiKey: is missing; must be a text"],
+    [withWorkspace({ apiKey: undefined }), "workspaces[0].apiKey: is missing; must be a string"],
     [withWorkspace({ name: ".." }), "workspaces[0].name"],
     [withWorkspace({ baseUrlQuery: "action=x" }), "workspaces[0].baseUrlQuery"],
     [{ workspaces: [...withWorkspace({}).workspaces, { name: "acme", apiKey: "l" }] }, '"acme"'],

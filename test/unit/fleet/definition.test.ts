@@ -72,18 +72,18 @@ test("everything that is wrong with a definition is reported at once, with its l
     "name: must be 1 to 64 of a-z",
     "stacks: must be a whole number from 1 to 999",
     "project: must be 1 to 100 of A-Z",
-    "secretsProvider: must be a text",
+    "secretsProvider: must be a string",
     "stack: is not a known field",
     "program: must be a file",
     `${list}:2: baseUrl: must be an absolute http or https URL`,
     `${list}:3: name: must be 1 to 64 of A-Z`,
   ]);
-  expect(problems[0]).toContain('got "Production"; write for example "production"');
+  expect(problems[0]).toContain('got "Production"; for example "production"');
 });
 
 test.each([
   ["a long name", { name: "a".repeat(65) }, /^name: must be 1 to 64 of a-z/],
-  ["no name", { name: undefined }, /^name: must be .*, got nothing; write for example "production"$/],
+  ["no name", { name: undefined }, /^name: must be .*, got nothing; for example "production"$/],
   ["a thousand stacks", { stacks: 1000 }, /^stacks: must be a whole number from 1 to 999, got 1000;/],
   ["stacks as text", { stacks: "4" }, /^stacks: must be a whole number from 1 to 999, got "4";/],
   ["a rotation twice", { rotations: ["a", "a"] }, /^rotations/],
@@ -97,7 +97,7 @@ test.each([
   [
     "a wrong workspace",
     { workspaces: [{ name: "a" }] },
-    /^workspaces\[0\]\.baseUrl: is missing; must be a text$/,
+    /^workspaces\[0\]\.baseUrl: is missing; must be a string$/,
   ],
   [
     "a program elsewhere",
@@ -108,7 +108,7 @@ test.each([
   [
     "a secret in a wrong field",
     { secretsProvider: [SECRET] },
-    /^secretsProvider: must be a text, got a list;/,
+    /^secretsProvider: must be a string, got a list;/,
   ],
 ])("a definition is refused for %s", async (_, changes, expected) => {
   expect(await problemsOf(definitionOf(changes))).toEqual([expect.stringMatching(expected)]);

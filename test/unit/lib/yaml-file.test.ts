@@ -43,17 +43,17 @@ test.each([
   [
     "a key without quotes",
     `places:\n  - name: acme\n    apiKey: 123\n`,
-    "places.yaml:3:13: places[0].apiKey: must be a text, got a number; put it in quotes",
+    "places.yaml:3:13: places[0].apiKey: must be a string, got a number; put it in quotes",
   ],
   [
     "a missing field, at what should hold it",
     "places:\n  - name: a\n  - port: 80\n",
-    "places.yaml:3:5: places[1].name: is missing; must be a text",
+    "places.yaml:3:5: places[1].name: is missing; must be a string",
   ],
   [
     "an unknown field, at its name",
     "places:\n  - name: a\n    pork: 80\n",
-    "places.yaml:3:5: places[0].pork: is not a known field; look for a slip of the pen, or leave it out",
+    "places.yaml:3:5: places[0].pork: is not a known field; check the spelling, or remove it",
   ],
   [
     "a value that is none of a few",
@@ -65,7 +65,7 @@ test.each([
   [
     "the same field twice",
     "places: []\nplaces: []\n",
-    "places.yaml:2:1: the same field stands twice; remove one of the two",
+    "places.yaml:2:1: the same field appears twice; remove one of them",
   ],
   ["a bracket that is open", "places: [\n", "places.yaml:2:1: the indentation does not fit, or a bracket"],
   ["two documents", "places: []\n---\nplaces: []\n", "places.yaml:2:1: a second document starts here"],
@@ -115,6 +115,6 @@ test("a file is read, and its path starts the failure", async () => {
   await writeFile(file, "places: {}\n");
   await expect(readYamlFile(file, shape)).rejects.toThrow(`${file}:1:9: places: must be a list`);
   await writeFile(file, Uint8Array.of(0xff, 0xfe));
-  await expect(readYamlFile(file, shape)).rejects.toThrow("must be text in UTF-8");
+  await expect(readYamlFile(file, shape)).rejects.toThrow("must be UTF-8 text");
   await expect(readYamlFile(join(folder, "none"), shape)).rejects.toThrow("cannot be read (ENOENT)");
 });

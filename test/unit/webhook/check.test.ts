@@ -54,7 +54,7 @@ const timeout = (name: string, value: unknown): Args => ({ timeouts: { [name]: v
 
 describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
   test.each<[Args, RegExp]>([
-    [url(undefined), /^webhookUrl: must be a string, got nothing; write for example "https:/],
+    [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
     [url(7), /^webhookUrl: must be a string, got a number; write/],
     [url(null), /^webhookUrl: must be a string, got null; write/],
     [url(["a"]), /^webhookUrl: must be a string, got a list; write/],
@@ -72,7 +72,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [{ baseUrl: "https://a.example/?a=1&action=x" }, /^baseUrl: .*"action".*action=\*\*\*"; leave/],
     [key(undefined), /^webhookVerificationKey: must be a string, got nothing; make one/],
     [key(""), /^webhookVerificationKey: must be non-empty, got an empty string; make one/],
-    [key(" padded-key-0123456 "), /without white space around it, got 20 characters, 18 after/],
+    [key(" padded-key-0123456 "), /without leading or trailing whitespace, got 20 characters, 18 after/],
     [key("with\u0007bell-0123456789"), /without control characters, got 20 characters/],
     [key("ab********yz"), /must be the key itself, got 12 characters that look like a mask/],
     [key("[redacted]"), /look like a mask/],
@@ -98,7 +98,11 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [timeout("requestSeconds", "30"), "timeouts.requestSeconds", /got "30"/],
     [timeout("requestSeconds", Number.NaN), "timeouts.requestSeconds", /got NaN/],
     [timeout("readySeconds", -1), "timeouts.readySeconds", /from 0 to 3600, got -1/],
-    [timeout("readySecond", 1), "timeouts.readySecond", /is not known; write requestSeconds or readySeconds/],
+    [
+      timeout("readySecond", 1),
+      "timeouts.readySecond",
+      /is not a known timeout; use requestSeconds or readySeconds/,
+    ],
     [timeout("toString", 1), "timeouts.toString", /is not known/],
   ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {
     const [failure, ...more] = await failuresOf(args);
@@ -221,7 +225,10 @@ describe("two resources for one workspace", () => {
 
 test.each<[Args, RegExp]>([
   [key("fifteen-chars-x"), /^acme: warning: webhookVerificationKey has fewer than 16/],
-  [{ baseUrl: "http://platform.example/" }, /^acme: warning: baseUrl is http, so keys travel in clear; use/],
+  [
+    { baseUrl: "http://platform.example/" },
+    /^acme: warning: baseUrl uses http, so keys are sent unencrypted; use/,
+  ],
   [url("http://chat.example/"), /^acme: warning: webhookUrl is http/],
 ])("%j is a warning, which starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);

@@ -237,7 +237,7 @@ describe("a set-webhook that the service refuses for good", () => {
 
   test.each<["clears" | "keeps", boolean, string]>([
     ["clears", false, 'Put back: <url>, status "verified"'],
-    ["clears", true, "Registered now: nothing. <url> was registered before and could not be put back"],
+    ["clears", true, "Registered now: nothing. <url> was registered before and could not be restored"],
     ["keeps", false, 'Registered now: <url>, status "verified"'],
   ])(
     "that %s what was registered, the key masked: %j, ends with it: %s",

@@ -97,7 +97,7 @@ describe("diff", () => {
     diff({ webhookUrl: "https://chat.example/hook?token=query-value" });
     expect(lines).toEqual([
       "acme: webhookVerificationKey changes",
-      "acme: webhookVerificationKey: the service holds another key",
+      "acme: webhookVerificationKey: the service has a different key",
       "acme: apiKey changes",
       "acme: webhookUrl changes: https://chat.example/hook => https://chat.example/hook?token=***",
     ]);
@@ -112,12 +112,12 @@ describe("diff", () => {
     diff({}, foreign);
     diff({ onExisting: "replace" }, foreign);
     expect(lines).toEqual([
-      "acme: webhookVerificationKey: the service holds another key",
-      "acme: webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again",
+      "acme: webhookVerificationKey: the service has a different key",
+      "acme: webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again",
       expect.stringMatching(
-        /^acme: the last refresh saw another URL and another key, .* stops with a conflict/,
+        /^acme: the last refresh found a different URL and a different key, .* fails with a conflict/,
       ),
-      "acme: webhookVerificationKey: the last refresh saw another key; pulumi up sets ours again",
+      "acme: webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again",
     ]);
   });
 

@@ -158,7 +158,7 @@ describe("delete", () => {
     for (const seen of states) await remove(seen);
     expect(actions()).toEqual(states.map(() => "get-webhook"));
     expect(acme.registration).toEqual(before);
-    const line = expect.stringMatching(/^acme: warning: .* is not ours; it stays$/) as string;
+    const line = expect.stringMatching(/^acme: warning: .* is not ours; it was not removed$/) as string;
     expect(lines).toEqual(states.map(() => line));
   });
 
@@ -194,7 +194,7 @@ describe("delete", () => {
     await removed;
     expect(acme.registration).toMatchObject(FOREIGN);
     expect(actions()).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
-    expect(lines).toEqual([expect.stringContaining("is not ours; it stays")]);
+    expect(lines).toEqual([expect.stringContaining("is not ours; it was not removed")]);
   });
 
   test("that the service refuses is an error", async () => {
@@ -345,7 +345,9 @@ describe("a replacement that the program declares", () => {
     acme.remove();
     await remove(state);
     expect(lines).toEqual([
-      expect.stringMatching(/^acme: warning: .* nothing registered, for another API key/),
+      expect.stringMatching(
+        /^acme: warning: .* has no webhook, but this was checked with a different API key/,
+      ),
     ]);
   });
 

@@ -213,7 +213,7 @@ async function startLost(fault: Fault): Promise<Acme & { state: WebhookState; lo
   emulator.injectFault(secondLookFails);
   const change = { webhookUrl, webhookVerificationKey: NEXT_KEY, timeouts: { requestSeconds: 1 } };
   const { state: lost, reasons } = await unfinishedBy(update(state, { ...args, ...change }));
-  expect(reasons.join()).toContain("may have been made nevertheless");
+  expect(reasons.join()).toContain("may still have taken effect");
   emulator.clearFaults();
   startRun();
   return { ...started, lost };

@@ -72,7 +72,7 @@ describe("a list of workspaces in CSV", () => {
       "6: has 3 cells, and the first row has 5",
       "7: name: is missing",
       expect.stringMatching(/^7: baseUrl: must be a URL without user name and password/),
-      "7: apiKey: must be without white space around it",
+      "7: apiKey: must be without leading or trailing whitespace",
       '9: baseUrl: must be an absolute http or https URL, got "***"',
       '10: baseUrl: must be an absolute http or https URL, got "***"',
     ]);
@@ -119,7 +119,7 @@ describe("a list of workspaces in CSV", () => {
   test("names the line on which a row begins, whatever line breaks its cells have", async () => {
     const text = ["name,baseUrl", `acme,"${ADDRESS}/a`, 'b"', "c,x"].join("\n");
     const [cell, later] = await problemsOf("fleet.csv", text);
-    expect(cell).toMatch(/^fleet\.csv:2: baseUrl: must be a URL without white space/);
+    expect(cell).toMatch(/^fleet\.csv:2: baseUrl: must be a URL without whitespace/);
     expect(later).toMatch(/^fleet\.csv:4: baseUrl: must be an absolute http or https URL/);
   });
 

@@ -128,7 +128,7 @@ describe("the workspaces that a program gives", () => {
     const { problems } = checkWorkspaces([{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null]);
     expect(problems.map((line) => line.replace(/;.*/, ""))).toEqual([
       "workspaces[0].extra: is not a known field",
-      "workspaces[1].baseUrl: must be a text, got a number",
+      "workspaces[1].baseUrl: must be a string, got a number",
       "workspaces[2]: must be an object, got null",
       "workspaces[1].name: is there more than once",
     ]);
@@ -161,5 +161,5 @@ test("of a file that is not there the failure says what may be given", async () 
   await expect(readWorkspaceList("/none/fleet.csv")).rejects.toThrow(
     "/none/fleet.csv: cannot be read (ENOENT); give the path of a YAML, JSON or CSV file",
   );
-  await expect(read("fleet.csv", Uint8Array.of(0x61, 0xe4, 0x2c))).rejects.toThrow("must be text in UTF-8");
+  await expect(read("fleet.csv", Uint8Array.of(0x61, 0xe4, 0x2c))).rejects.toThrow("must be UTF-8 text");
 });
