@@ -1,6 +1,7 @@
 /**
- * What the engine's provider process loads, by resource type. The line in provider/lib/resource-class.ts is in every
- * state and names this module and its exports: neither is ever renamed.
+ * Entry point of the engine's provider process, with one export per resource type. The source in
+ * provider/lib/resource-class.ts is stored in every state and refers to this module and its exports by name: never
+ * rename them.
  */
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";

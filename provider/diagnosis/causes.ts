@@ -15,9 +15,9 @@ const PLAIN_CHALLENGE =
 const SAME_KEY = "give the endpoint the same verification key";
 
 /**
- * Everything that is said of a cause, and the only place where it is said. The order is from what tells least of the endpoint
- * to what tells most: of several failed encodings the last in this order is the one to report. A refusal tells more than a
- * 200 with any body, which is what many endpoints answer to an encoding that they do not understand.
+ * All texts about each cause, in one place. Ordered from the least to the most informative about the endpoint: if
+ * several encodings fail, the one that comes last here is reported. A refusal tells more than a 200 with any body,
+ * which is what many endpoints answer to an encoding that they do not understand.
  */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: {
@@ -43,7 +43,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   closed_early: {
     rule: "unreachable",
     finding: "the connection is closed before the answer is complete",
-    hint: "look into the endpoint's log for a crash at this request, and into that of the proxy before it",
+    hint: "check the logs of the endpoint, and of the proxy in front of it, for a crash during this request",
   },
   not_http: {
     rule: "unreachable",
@@ -102,17 +102,17 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   server_error: {
     rule: "status",
-    hint: "look into the endpoint's log, and into that of the proxy before it; answer the handshake with status 200",
+    hint: "check the logs of the endpoint, and of the proxy in front of it; answer the handshake with status 200",
   },
   other_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
   empty_body: { rule: "wrong_challenge", hint: PLAIN_CHALLENGE },
   unauthorized: {
     rule: "token_refused",
-    hint: `${SAME_KEY}; let it ask for no other credentials, and for no signature on the handshake`,
+    hint: `${SAME_KEY}; do not require other credentials, or a signature on the handshake`,
   },
   forbidden: {
     rule: "token_refused",
-    hint: `${SAME_KEY}; if a firewall or a login stands before it, let the webhook's path through`,
+    hint: `${SAME_KEY}; if a firewall or login is in front of it, let the webhook's path through`,
   },
   html_page: {
     rule: "wrong_challenge",
@@ -122,12 +122,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   token_refused: {
     rule: "token_refused",
     finding: "it refuses the token",
-    hint: `${SAME_KEY}, and compare hub_verify_token with it as it comes, decoded once`,
+    hint: `${SAME_KEY}, and compare it with hub_verify_token as received, decoded only once`,
   },
   signature_demanded: {
     rule: "token_refused",
     finding: "it demands a signature of the handshake",
-    hint: "answer the handshake before the signature is checked: the specification shows a signature on deliveries only; check the token instead",
+    hint: "answer the handshake before you check the signature: the specification defines a signature only for deliveries; the token protects the handshake",
   },
   body_echoed: {
     rule: "wrong_challenge",
@@ -146,7 +146,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   challenge_case_changed: {
     rule: "wrong_challenge",
-    finding: "the challenge has other capitals",
+    finding: "the challenge was changed to upper or lower case",
     hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
   },
   challenge_in_json: {
@@ -161,7 +161,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   challenge_padded: {
     rule: "wrong_challenge",
-    finding: "white space or a byte order mark stands around the challenge",
+    finding: "whitespace or a byte order mark surrounds the challenge",
     hint: `leave out the line break or byte order mark; ${PLAIN_CHALLENGE}`,
   },
 };

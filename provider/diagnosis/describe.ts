@@ -84,7 +84,7 @@ function cut(line: string): string {
   return start.replace(/\ufffd+$/, "") + ELLIPSIS;
 }
 
-/** Of a body that was not read whole: half of a secret may stand at its cut end. */
+/** Drops the end of a truncated body after the last mask, because it may contain half of a secret. */
 function untilLastMask(line: string): string {
   const last = line.lastIndexOf(MASK);
   return last < 0 ? line : line.slice(0, last + MASK.length);

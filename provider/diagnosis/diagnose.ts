@@ -65,9 +65,9 @@ export interface FailedHandshake {
 export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
 
 /**
- * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails: as form and as JSON at
- * once, then as a multipart form, and in the query only if all fail, because a key in a URL ends up in the endpoint's access
- * log. One that passes is enough. Never throws for what the endpoint does. No secret is in what it gives.
+ * Performs the handshake of section 6.1 with a webhook URL, and reports why it fails: as form and as JSON at once, then
+ * as a multipart form, and in the query only if all fail, because a key in a URL ends up in the endpoint's access log.
+ * One encoding that passes is enough. Never throws because of the endpoint's behaviour. The result contains no secrets.
  *
  * @example
  * const diagnosis = await diagnoseHandshake({ url: "https://chat.acme.example/webhooks/apichat", verificationKey });
@@ -113,7 +113,7 @@ async function send(request: HandshakeRequest): Promise<Sent> {
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = LONGEST_ANSWER_MS, signal } = options;
-  // The challenges of all in each step: an endpoint that caches answers with that of another one.
+  // Every step redacts the challenges of all steps: an endpoint with a cache may answer with another step's challenge.
   const secrets = [token, ...secretsOfUrl(url)];
   return ENCODINGS.map((encoding) => {
     const challenge = createChallenge();
@@ -171,7 +171,7 @@ function failAsPrivate(url: string, addresses: string[], serviceUrl: string): Fa
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }
 
-/** Sends a handshake again with a token that nobody knows. Whether it passes all the same. */
+/** Sends a handshake again with a random token. Returns whether it still passes. */
 async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean> {
   const { rule } = await performHandshake({ ...request, token: randomBytes(16).toString("hex") });
   return rule === undefined;

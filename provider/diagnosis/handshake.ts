@@ -32,8 +32,8 @@ export interface HandshakeRequest {
 }
 
 /**
- * Performs the handshake of section 6.1 once, in one encoding. The step contains what went wrong.
- * Rejects with the signal's reason, and with nothing else.
+ * Performs the handshake of section 6.1 once, in one encoding. Failures are recorded in the step. Rejects only with the
+ * signal's reason.
  */
 export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
   const { url, encoding, signal = NEVER } = request;
@@ -113,9 +113,9 @@ const LOWER = UPPER.toLowerCase();
 const RANDOM_CHARACTERS = 24;
 
 /**
- * A random challenge that shows what an endpoint does to it. It begins with digits, of which a number parser makes a number
- * and drops the rest; then come letters of both cases, which no change of case leaves alone. Letters and digits only: every
- * encoding writes them as they are. (`e` and `x` would continue a number: the first letter is neither.)
+ * A random challenge that reveals how an endpoint alters it. It starts with digits, so that a number parser returns
+ * them and drops the rest; then come letters of both cases, so that any change of case is visible. Letters and digits
+ * only: every encoding writes them as they are. (`e` and `x` would continue a number: the first letter is neither.)
  */
 export function createChallenge(): string {
   const first = pick(DIGITS.slice(1));
@@ -236,7 +236,7 @@ const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 /** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
 const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 
-/** Advice for whoever runs Node.js. The service runs elsewhere: it is the endpoint that is to be fixed. */
+/** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
 /** What an error of the connection says, with its code, and without what only its library's developers need. */

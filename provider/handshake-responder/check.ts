@@ -69,8 +69,8 @@ export async function check(
 }
 
 /**
- * The folder of a resource that names none: one for each resource, in the user's state folder. One that it has there stays
- * its folder, also when stack or resource are renamed: it holds the process and what is not delivered yet.
+ * The default folder: one per resource, in the user's state folder. A resource keeps its folder there even if the stack
+ * or resource is renamed, because it holds the process and undelivered messages.
  */
 function chooseDataDir({ dataDir }: Partial<ProcessInputs>, instanceKey: string): string {
   const folder = stateFolder();
@@ -82,7 +82,10 @@ function normalizeDataDir(given: unknown): unknown {
   return normalize(given).replace(/(?<=.)\/+$/, "");
 }
 
-/** By the rules of the process, whose configuration these inputs become. A value that a preview does not know is one that passes. */
+/**
+ * Checks the inputs by the rules of the process, because they become its configuration. Values that are unknown in a
+ * preview are replaced with valid ones.
+ */
 function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
   const known = workspaces === UNKNOWN ? { [UNKNOWN]: {} } : ((workspaces ?? {}) as Record<string, Values>);
   const { problems } = checkConfig({
@@ -104,7 +107,7 @@ function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
   return problems.map(toFailure);
 }
 
-/** Of what may be secret no property is named, because the engine would print its value. */
+/** A property that may be secret is not named, because the engine would print its value. */
 const toFailure = (problem: FieldProblem): CheckFailure =>
   fail(renderProblem(problem), ["host", "port"].includes(problem.field) ? problem.field : "");
 
@@ -174,7 +177,7 @@ function checkPublicUrl(value: unknown): CheckFailure[] {
   if (failures.length > 0 || typeof value !== "string" || !value.includes("?")) return failures;
   return [
     fail(
-      'publicUrl: must have no query, because paths are put behind it; write for example "https://tunnel.example"',
+      'publicUrl: must have no query, because paths are appended to it; for example "https://tunnel.example"',
     ),
   ];
 }

@@ -53,9 +53,9 @@ function realPathOf(path: string): string {
 }
 
 /**
- * Makes the folder, for its owner only. Throws `invalid_config` for one that holds files of others, and `conflict` for one of
- * another stack; `former` is the state of the resource, if it has one. The folder of another resource of the stack is
- * accepted, because that may be its former name: see {@link takeDataDir}.
+ * Creates the folder with mode 0700. Throws `invalid_config` if it contains other files, and `conflict` if it belongs
+ * to another stack; `former` is the state of the resource, if it has one. The folder of another resource of the stack
+ * is accepted, because that may be its former name: see {@link takeDataDir}.
  */
 export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessState): Promise<void> {
   const { dataDir } = inputs;
@@ -63,7 +63,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   const files = await readdir(dataDir);
   const foreign = files.find((file) => !OUR_FILE.test(file));
   if (foreign !== undefined) {
-    throw refuse("invalid_config", `and ${dataDir} holds "${foreign}"; name a new one`);
+    throw refuse("invalid_config", `but ${dataDir} contains "${foreign}"; choose a new one`);
   }
   const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackOf(instanceKey));
   const owner = readOwner(dataDir);
@@ -150,9 +150,9 @@ export function configuredPort(dataDir: string): number | undefined {
 }
 
 /**
- * Leaves a folder whose process has ended: its files are removed, the keys among them, but not deliveries that were
- * acknowledged and not forwarded. Those stay, and it stays known whose they are. Gives a warning if there is something to
- * know: how many they are, or that the folder is another's, which is unchanged.
+ * Cleans up a folder whose process has ended: removes its files, including the keys, but keeps deliveries that were
+ * acknowledged but not forwarded, along with the record of their owner. Returns a warning if deliveries are kept, or if
+ * the folder belongs to another responder and was left unchanged.
  */
 export async function leaveDataDir(state: ProcessState): Promise<string | undefined> {
   const { dataDir } = state;
@@ -180,6 +180,6 @@ function describeKept(dataDir: string, count: number | undefined): string {
         : `${count} deliveries were not forwarded and stay`;
   return (
     `${what} in ${dataDir}. To see them: npx apichat responder deliveries --data-dir ${dataDir}, or dead-letters. ` +
-    "A responder of this dataDir forwards what waits; remove the folder if they may go"
+    "A responder with this dataDir will forward them; to discard them, remove the folder"
   );
 }

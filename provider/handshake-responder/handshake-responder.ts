@@ -8,9 +8,9 @@ import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addr
 /** One workspace: what answers for it, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
-   * The keys of handshake and signature (section 2.1): one, or a list of up to 32 in which all are accepted, such as
-   * `VerificationKey.keys`. Kept secret. A change is applied without a restart and without a refused request. Needed without
-   * `derivedFrom`; beside it, these are accepted too.
+   * The keys for handshakes and signatures (section 2.1): one, or a list of up to 32 in which all are accepted, such as
+   * `VerificationKey.keys`. Stored as a secret. A change is applied without a restart and without a refused request.
+   * Required without `derivedFrom`; together with it, these keys are accepted too.
    */
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
   /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
@@ -38,8 +38,8 @@ interface ProcessArgs {
   /** The address to listen on. Default: "127.0.0.1", this machine only. */
   host?: pulumi.Input<string | undefined>;
   /**
-   * What the service is given in place of host and port: the address of a tunnel or reverse proxy that leads here, without
-   * a query. Each workspace's path is put behind it. Needed on CI.
+   * The public base URL to register instead of host and port: the address of a tunnel or reverse proxy that forwards
+   * here, without a query. Each workspace's path is appended to it. Required on CI.
    */
   publicUrl?: pulumi.Input<string | undefined>;
   /**
@@ -90,7 +90,10 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
   declare readonly pid: pulumi.Output<number>;
   /** The folder with deliveries and log, as `apichat responder deliveries --data-dir` takes it. */
   declare readonly dataDir: pulumi.Output<string>;
-  /** Answers 200 while the process is well; on host and port, also where `publicUrl` is given. */
+  /**
+   * The health check URL, which answers 200 while the process is healthy. It uses host and port even if `publicUrl` is
+   * set.
+   */
   declare readonly healthUrl: pulumi.Output<string>;
 
   constructor(name: string, args: HandshakeResponderArgs<Name>, opts: pulumi.ComponentResourceOptions = {}) {
@@ -132,7 +135,7 @@ const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.In
   });
 
 function refuseUrl(): never {
-  const text = "is there for a responder of one workspace only; write urls.acme for the workspace acme";
+  const text = "exists only for a responder with a single workspace; use urls.acme for the workspace acme";
   throw new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field: "url", text }] });
 }
 

@@ -117,9 +117,9 @@ async function readProcess(state: ProcessState): Promise<ProcessState | undefine
 }
 
 /**
- * Has the process take over what the program says: another host or port with a restart, all else without one and without a
- * refused request. One that has ended is started again on the same port. A changed folder is a move: what was not
- * forwarded stays in the former one, with a warning.
+ * Applies the program's settings to the process: a new host or port needs a restart, anything else is applied without
+ * one and without a refused request. A process that has ended is started again on the same port. A changed folder is a
+ * move: deliveries that were not forwarded stay in the old one, with a warning.
  */
 async function updateProcess(
   id: string,
@@ -130,8 +130,11 @@ async function updateProcess(
   const port = choosePort(inputs.port, portOfId(id));
   if (state.machine !== thisMachine()) {
     const { status } = await applyInputs(inputs, () => port, state);
-    const left = `the one there runs on until it is ended there (pid ${state.pid}, ${state.dataDir})`;
-    printWarning(name, `the responder was started on another machine, and now on this one; ${left}`);
+    const left = `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`;
+    printWarning(
+      name,
+      `the responder was running on another machine and was now started on this one; ${left}`,
+    );
     return { outs: toState(inputs, status) };
   }
   const wasLost = await endIfLost(state);
@@ -213,9 +216,9 @@ interface Applied {
 }
 
 /**
- * Brings the process of a folder to what the program says: one that runs takes it over, or is stopped and started again if
- * it is to listen elsewhere; else one is started. `toPort` gets the port of the one that runs. If it fails, the
- * configuration is the one from before, and the process that ran runs again.
+ * Applies the inputs to the process of a folder: a running process is reloaded, or restarted if its host or port
+ * changes; otherwise a new one is started. `toPort` receives the port of the running process. On failure, the previous
+ * configuration is restored, and a process that was stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,

@@ -6,7 +6,10 @@ import { dirname, join, resolve } from "node:path";
 
 const DIGEST_CHARACTERS = 12;
 
-/** Marks the stack of an instance key (project, stack and name) with a digest, because other backends and organizations may have one of this name. */
+/**
+ * Appends a digest to the stack in an instance key (project, stack and name), because other backends and organizations
+ * may have a stack of the same name.
+ */
 export async function markStack(instanceKey: string, organization: unknown): Promise<string> {
   const [project = "", stack = "", name = ""] = instanceKey.split("/");
   const owner = JSON.stringify([await currentBackend(), organization, project, stack]);

@@ -37,8 +37,8 @@ let programWords = (): readonly string[] => [
 ];
 
 /**
- * Starts responders with other words from now on, before `responder --config …`: a bundle has no bin of the package beside it,
- * so it runs itself.
+ * Sets the command that starts responders; `responder --config …` is appended to it. A bundle does not contain the
+ * package's bin, so it runs itself.
  */
 export function startRespondersWith(words: readonly string[]): void {
   programWords = () => words;
@@ -105,9 +105,9 @@ interface StartOptions {
 }
 
 /**
- * Starts the process on a folder whose configuration is written, and waits until it answers. It outlives the provider: a
- * session of its own, and nothing of the provider's that it would keep open. Throws `unavailable` with what it printed if
- * it ends before, `timeout` if it does not answer in 20 seconds; it does not run on then.
+ * Starts the process on a folder that has a configuration, and waits until it answers. It outlives the provider: it has
+ * its own session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first, or
+ * `timeout` if it does not answer within 20 seconds; it is killed in that case.
  */
 export async function startProcess(options: StartOptions): Promise<Running> {
   const { dataDir, instance = randomUUID() } = options;
@@ -159,7 +159,7 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
       throw processError("unavailable", `the responder cannot start: ${failed.message}`, { cause: failed });
   }
   const printed = await readPrinted(options);
-  const late = `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was ended`;
+  const late = `the responder did not answer within ${LIMITS.startMs / 1000} s of its start, and was killed`;
   throw processError("timeout", printed ? `${late}; it printed: ${printed}` : late);
 }
 
@@ -174,9 +174,9 @@ async function readPrinted({ dataDir, verificationKeys }: StartOptions): Promise
 }
 
 /**
- * Ends the process that has announced itself in a folder, and waits until it has ended: gracefully, and after 20 seconds
- * with SIGKILL, provided that the process of that pid carries the instance. Whoever else has its pid or its port now is
- * left as it is.
+ * Stops the process that is announced in a folder and waits until it has exited: gracefully, then with SIGKILL after 20
+ * seconds if the process with that pid was started with this instance ID. Any other process that now has the pid or
+ * port is left alone.
  */
 export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
   const { pid, instance } = announced;

@@ -4,7 +4,7 @@ import { configure } from "../webhook/run.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Received, Values } from "./wire.js";
 
-// The configuration of the provider: what resources take that give no `baseUrl` or `apiKey` of their own.
+// The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.
 
 const NAMES = ["baseUrl", "apiKey"];
 
@@ -30,8 +30,8 @@ export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
 ];
 
 /**
- * The names that change. A changed provider never replaces its resources. Compared are these names alone: at the first `up`
- * after a move from the dynamic provider the old ones are that provider's.
+ * The names of changed inputs. A changed provider never replaces its resources. Only these names are compared: at the
+ * first `up` after a move from the dynamic provider, the old inputs are that provider's.
  */
 export const changedConfig = (olds: Values, news: Values): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
@@ -57,6 +57,9 @@ export function configureProvider({ values, secrets, ...given }: Received, name:
   configure({ config: { get: (key) => config[key] }, isExplicit: !DEFAULT_PROVIDER.test(name) });
 }
 
-/** Whether a base URL is to be hidden: check takes the one of the configuration over, into what is stored. */
+/**
+ * Whether a base URL must be kept secret. This includes a secret one from the configuration, because check copies it
+ * into the stored inputs.
+ */
 export const isSecretBaseUrl = (baseUrl: unknown): boolean =>
   baseUrl !== undefined && baseUrl === secretBaseUrl;

@@ -18,15 +18,15 @@ export class Engine {
     this.#client = address === undefined ? undefined : connect(address);
   }
 
-  /** Goes on with another engine: a plugin that runs already is attached to each run. */
+  /** Switches to another engine: a plugin that is already running is attached to each run. */
   attach(address: string): void {
     this.#client?.close();
     this.#client = connect(address);
   }
 
   /**
-   * Does what an engine asks, for a resource if the URN names one. Its lines go through `redact`. When it is done, the engine has
-   * all of them.
+   * Handles a request, for a resource if the URN names one. Its log lines pass through `redact`. When it settles, the
+   * engine has received all of them.
    */
   async serve<T>(urn: string, redact: Redact, work: () => Promise<T>): Promise<T> {
     try {

@@ -22,8 +22,8 @@ export class ServiceError extends Error {
 }
 
 /**
- * A failure for the engine, whose texts go through `redact`. Of a resource that is only partly done it holds what is left, which
- * the engine keeps.
+ * Converts a failure for the engine. Its texts pass through `redact`. For a partially created or updated resource, it
+ * includes the state for the engine to keep.
  */
 export function toServiceError(
   error: unknown,

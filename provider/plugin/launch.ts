@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** What the engine starts. Nothing here may need a Node that is new enough: the rest is loaded behind the look at it. */
+/**
+ * The program that the engine starts. This file must run on any Node version: everything else is loaded after the
+ * version check.
+ */
 import { isAbsolute, join } from "node:path";
 import { oldNodeProblem } from "../lib/version.js";
 
@@ -15,7 +18,8 @@ async function start(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
   const { XDG_CACHE_HOME = "", HOME = "", USERPROFILE = HOME } = process.env;
   const caches = [XDG_CACHE_HOME, join(USERPROFILE, ".cache")].find((folder) => isAbsolute(folder));
-  // A fifth of the CPU of a start. Not Node's default folder: in /tmp it may be another user's, and what is there is run.
+  // Saves a fifth of the CPU time of a start. Not Node's default folder in /tmp: it may belong to another user, and its
+  // contents are executed.
   if (caches !== undefined) enableCompileCache(join(caches, "pulumi-apichat", "compiled"));
   await import("./main.js");
 }

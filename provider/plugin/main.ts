@@ -1,6 +1,7 @@
 /**
- * `pulumi-resource-apichat`, which the engine starts for programs in every language. With the address of the engine it serves
- * until the engine ends, and prints its port; with `responder …` it runs a responder, because a bundle has no other program.
+ * `pulumi-resource-apichat`, which the engine starts for programs in every language. With the address of the engine it
+ * serves until the engine ends, and prints its port; with `responder …` it runs a responder, because the bundle
+ * contains no other program.
  */
 import { startRespondersWith } from "../handshake-responder/process.js";
 import { endWithStdin, findEngineAddress, printLinesWith } from "../lib/provider-process.js";

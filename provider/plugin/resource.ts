@@ -27,11 +27,11 @@ interface Result {
  */
 export interface PluginResource {
   check(call: ResourceCall, olds: Values, news: Values): Promise<CheckResult<object>>;
-  /** The names of the properties that update brings to something else; none: there is nothing to do. */
+  /** The names of the properties that an update would change; empty if there is nothing to do. */
   diff(call: ResourceCall, id: string, state: Values, news: Values): Promise<readonly string[]>;
   create(call: ResourceCall, inputs: Values): Promise<Result>;
   update(call: ResourceCall, id: string, state: Values, news: Values): Promise<object>;
-  /** Undefined: it is gone. Without a state it is an import, or a read by id. */
+  /** Returns undefined if the resource is gone. Without a state, it is an import or a read by ID. */
   read(
     call: ResourceCall,
     id: string,
@@ -42,11 +42,16 @@ export interface PluginResource {
   previewCreate(call: ResourceCall, inputs: Values): Promise<object>;
   /** The outputs as far as they are known before the update. */
   previewUpdate(call: ResourceCall, id: string, state: Values, news: Values): Promise<object>;
-  /** Returns what is secret because of its value or because it repeats what the program has marked, beside what the schema says. */
+  /**
+   * Returns the paths that are secret because of their value, or because they repeat a value that the program has
+   * marked, in addition to those in the schema.
+   */
   secretsIn(values: Values, marked: readonly Path[]): Path[];
 }
 
-/** Properties as the plugin stores them: the name is in the URN, and a source is of the dynamic provider. */
+/**
+ * Removes properties that the plugin does not store: the name, which is in the URN, and the dynamic provider's source.
+ */
 export function toStored<T extends object>(values: T): Omit<T, "name" | "__provider"> {
   const {
     name: _name,

@@ -38,7 +38,7 @@ export const responder: PluginResource = {
     return [...changed.filter((name) => !isOfWorkspace(name)), ...inThisForm];
   },
 
-  // At the end of the run nobody waits: a process that starts or ends meanwhile is found by the next `up`.
+  // Stop waiting if the run is cancelled: the next `up` finds a process that starts or ends in the meantime.
   create: async (call, inputs) => {
     const { id, outs } = await orAborted(ResponderProcess.create(toInputs(call, inputs)), call.signal);
     return { id, outs: toOuts(outs, inputs) };
@@ -103,7 +103,9 @@ const OF_WORKSPACES = ["workspaces", ...OF_WORKSPACE];
 function checkForm(news: Values): CheckFailure[] {
   if (isShort(news)) return [];
   const mixed = OF_WORKSPACE.filter((name) => name in news).map((name) =>
-    fail(`${name}: is for a responder of one workspace; with workspaces, write it into one of them`),
+    fail(
+      `${name}: is only for a responder with a single workspace; with workspaces, set it inside one of them`,
+    ),
   );
   return [...mixed, ...checkObject("workspaces", news["workspaces"]), ...checkWorkspaces(news["workspaces"])];
 }
@@ -160,7 +162,10 @@ function toProcess({ name, project, stack }: ResourceCall, inputs: Values): RawI
   };
 }
 
-/** The inputs in the form of the program, with what check resolves: keys stand in the place of a seed, which does not enter the state. */
+/**
+ * The checked inputs, converted back to the form that the program used. Derived keys replace the seed, which is never
+ * stored in the state.
+ */
 function fromProcess(
   { instanceKey, dataDir, host, workspaces, verificationKeys }: ProcessInputs,
   news: Values,

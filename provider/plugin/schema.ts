@@ -48,10 +48,10 @@ const secretPaths = new Map(
 /** Where the schema says that a property of a resource is secret. */
 export const secretPathsOf = (token: string): readonly Path[] => secretPaths.get(token) ?? [];
 
-/** What check adds to the inputs: it comes back in an import, and under `ignoreChanges`. */
+/** Inputs that check adds. They come back in an import, and under `ignoreChanges`. */
 const ADDED_BY_CHECK = new Set(["status", "current", "keys", "instanceKey"]);
 
-/** A misspelt input would be a setting that does nothing. */
+/** Refuses unknown inputs, which would otherwise be silently ignored. */
 export function checkNames(token: string, news: Values): CheckFailure[] {
   const names = Object.keys(resources[token]?.inputProperties ?? {});
   const given = Object.keys(news).filter((name) => !ADDED_BY_CHECK.has(name) && !name.startsWith("__"));

@@ -27,7 +27,7 @@ const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:Responder": responder,
 };
 
-/** What the engine can ask of the plugin. What is absent it does not need. */
+/** The RPC methods that the plugin implements; the engine does not need the others. */
 type Service = Pick<
   IResourceProviderServer,
   | "handshake"
@@ -208,8 +208,8 @@ type Properties = Partial<
 >;
 
 /**
- * What no failure and no line of a request shows: what the program, the state or the configuration holds as secret, whichever
- * property it is, because two may be mixed up.
+ * Texts that no failure or log line of a request may show: every value that the program, the state or the configuration
+ * marks as secret, whatever the property, because two values may have been swapped.
  */
 function secretsInRequest(request: Properties): string[] {
   const structs = [
@@ -303,8 +303,8 @@ const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;
 const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
 
 /**
- * Updates are always in place. A replacement that the program asks for (`replaceOnChanges`) deletes first. The engine shows an
- * output that changes as one that goes, so only inputs are named.
+ * Updates are always in place. A replacement that the program asks for (`replaceOnChanges`) deletes first. The engine
+ * would show a changed output as deleted, so only inputs are listed.
  */
 function toDiffResponse(changed: readonly string[], olds: Values, news: Values): messages.DiffResponse {
   const inputs = changed.filter((name) => name in olds || name in news);

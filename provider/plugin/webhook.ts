@@ -60,7 +60,7 @@ export const webhook: PluginResource = {
   delete: (call, _id, state) => deleteWebhook(toState(call, state), call),
 
   previewCreate: async (call, inputs) => {
-    // A fleet asks itself, and counts conflicts: here the first one would end the preview of its stack.
+    // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
     const adopts = isReportRead() ? undefined : await previewCreate(toInputs(call, inputs), call);
     if (adopts) printLine(call.name, `adopts ${printUrl(adopts.webhookUrl)}, which is registered already`);
     return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
@@ -75,7 +75,7 @@ export const webhook: PluginResource = {
 };
 
 const WRITE_KEY =
-  "webhookVerificationKey is not known, because an import takes no key out of an answer: write the key that is registered, before anything else is changed";
+  "webhookVerificationKey is not known, because an import never copies a key from the service: set it to the registered key before you change anything else";
 
 /** An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook stays as it is, because nothing is set then. */
 const isAsImported = (olds: Values, news: Values): boolean =>

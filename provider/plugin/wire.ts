@@ -26,7 +26,7 @@ export interface Received {
   secretTexts: string[];
 }
 
-/** Takes the marks off. A property that is null counts as not given. */
+/** Unwraps secret and unknown values. A property that is null counts as missing. */
 export function receive(struct: protobuf.Struct | undefined): Received {
   const received: Received = { values: {}, secrets: [], secretTexts: [] };
   received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as Values;
@@ -65,6 +65,6 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Marks what is secret: whatever is at one of these paths. */
+/** Marks the values at these paths as secret. */
 export const send = (values: object, secrets: readonly Path[] = []): protobuf.Struct =>
   protobuf.Struct.fromJavaScript(markSecrets(values, secrets) as never);

@@ -23,7 +23,7 @@ export type Delivery = TaggedMessage & {
   keyIndex: number;
 };
 
-/** So many digits may not fit into a number. Only then is every value of the body looked at twice. */
+/** An ID with this many digits may not fit in a number. Only then is the body parsed with a reviver. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
 /** Parses a delivery's body and says of which kind it is. Gives undefined if it is not JSON. */

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../errors/index.js";
 
-/** What a derived key is made of: the seed gives the secret, these make each key another one. */
+/** What a derived key depends on besides the seed: the seed is the secret, these make each key different. */
 export interface DerivationOptions {
   /** Whose key it is, such as the workspace's name: text without control characters. */
   subject: string;
@@ -8,7 +8,10 @@ export interface DerivationOptions {
   rotations: readonly string[];
 }
 
-/** How many there may be: each seed has a key of each rotation, and each key is tried for a delivery that none has signed. */
+/**
+ * Maximum numbers: every seed has a key for each rotation, and a delivery with an invalid signature is checked against
+ * all of them.
+ */
 export const MOST_SEEDS = 3;
 export const MOST_ROTATIONS = 10;
 
@@ -32,9 +35,9 @@ const SUBJECTS_KEPT = 16_384;
  * Each key is HKDF-SHA256 (RFC 5869) of the seed's UTF-8 bytes, without salt, 32 bytes in base64url without padding. The info
  * string has three lines: `pulumi-apichat verification key 1`, the subject and the rotation, joined by line feeds.
  *
- * Of a list of seeds the first derives the current key, and the keys of the others verify too: so a seed is rotated. Results are
- * cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject or rotation that is empty,
- * has control characters or more than 128 characters.
+ * With a list of seeds, the first one derives the current key and keys of the others still verify, so that a seed can
+ * be rotated. Results are cached. Rejects with a TypeError for a seed of less than 32 random bytes, and for a subject
+ * or rotation that is empty, has control characters or more than 128 characters.
  *
  * @example
  * if (!workspaces.has(name)) return new Response(null, { status: 404 });
@@ -66,7 +69,9 @@ export async function deriveVerificationKeys(
 
 const derived = new Map<string, readonly string[]>();
 
-/** Keeps what was used last: whoever asks for many other subjects cannot fill the memory, nor push out the busy ones. */
+/**
+ * A least-recently-used cache: requests for many other subjects can neither fill the memory nor evict the busy ones.
+ */
 function keep(cacheKey: string, keys: readonly string[]): readonly string[] {
   derived.delete(cacheKey);
   derived.set(cacheKey, keys);
@@ -125,7 +130,7 @@ const RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
 function problemsOfSeeds(seeds: unknown): string[] {
   if (!Array.isArray(seeds)) return problemsOfSeed(seeds);
   if (seeds.length === 0 || seeds.length > MOST_SEEDS) {
-    return [`must be a text or a list of 1 to ${MOST_SEEDS}, got a list of ${seeds.length}`];
+    return [`must be a string or a list of 1 to ${MOST_SEEDS} strings, got a list of ${seeds.length}`];
   }
   return problemsOfItems(seeds, problemsOfSeed);
 }
@@ -137,21 +142,23 @@ const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unkno
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")
-    return [`must be a text of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`];
+    return [`must be a string of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`];
   if (CONTROL.test(seed) || seed.trim() !== seed) {
-    return [`must have no white space around it and no control characters; ${hint}`];
+    return [`must have no surrounding whitespace and no control characters; ${hint}`];
   }
   const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
   if (bytes < LEAST_SEED_BYTES) {
-    return [`must hold at least ${LEAST_SEED_BYTES} random bytes, got a text for at most ${bytes}; ${hint}`];
+    return [
+      `must contain at least ${LEAST_SEED_BYTES} random bytes, got a string for at most ${bytes}; ${hint}`,
+    ];
   }
   if (new Set(seed).size >= LEAST_DISTINCT) return [];
-  return [`must be random, got a text of only ${new Set(seed).size} different characters; ${hint}`];
+  return [`must be random, got a string of only ${new Set(seed).size} different characters; ${hint}`];
 }
 
 /** What is wrong with the list of rotations, one line each. */
 export function problemsOfRotations(rotations: unknown): string[] {
-  const hint = 'write for example ["2026-12"]';
+  const hint = 'for example ["2026-12"]';
   if (!Array.isArray(rotations) || rotations.length === 0 || rotations.length > MOST_ROTATIONS) {
     const got = Array.isArray(rotations) ? `${rotations.length}` : "none";
     return [`must be a list of 1 to ${MOST_ROTATIONS} names, got ${got}; ${hint}`];
@@ -167,5 +174,5 @@ export function problemsOfRotations(rotations: unknown): string[] {
 function problemsOfLine(text: unknown): string[] {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
   if (isLine && text.length <= LONGEST_LINE) return [];
-  return [`must be a text of 1 to ${LONGEST_LINE} characters without control characters`];
+  return [`must be a string of 1 to ${LONGEST_LINE} characters without control characters`];
 }

@@ -1,6 +1,6 @@
 import { parseRetryAfter } from "../lib/retry.js";
 
-/** The header that tells one delivery from another where it is forwarded: it stays the same when it is sent again. */
+/** The header with the unique ID of a forwarded delivery. Retries keep the same ID. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
 
 /** These belong to one connection and not to the message (RFC 9110, 7.6.1), or are made anew for the next one. */
@@ -18,13 +18,13 @@ const HEADERS_OF_ONE_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  // Who forwards gives the id; one that came in is not ours.
+  // The forwarder sets this ID; an incoming one is not ours.
   DELIVERY_ID_HEADER,
 ]);
 
 /**
- * Gives the headers that go on with a body when it is forwarded, repeated ones too, in their order. What belongs to one
- * connection is left out, and so are the headers that `Connection` names.
+ * Returns the end-to-end headers to forward with a body, in order, including repeated ones. Hop-by-hop headers and
+ * those named by `Connection` are removed.
  *
  * @example
  * const headers = endToEndHeaders(context.request.headers());
@@ -50,7 +50,10 @@ export type ForwardVerdict =
   /** Send it again, not before so many seconds have passed; 0 if the target names none. */
   | { kind: "retry"; retryAfterSeconds: number };
 
-/** With these the target refuses the delivery itself. Anything else may be fixed: a deployment, a password, a route. */
+/**
+ * Statuses with which the target refuses the delivery itself. Any other failure may be fixed later, such as a
+ * deployment, a password or a route.
+ */
 const REFUSALS = new Set([400, 413, 415, 422, 431]);
 
 /** Judges the answer of the target that a delivery was forwarded to, by its status and its header `Retry-After`. */

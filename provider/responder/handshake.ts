@@ -43,11 +43,16 @@ export function findHandshake(url: string, shortText: string): HandshakeRequest 
 
 const decoder = new TextDecoder();
 
-/** The text of a body; "" for one too long to be a handshake: it is not parsed before anything is known of its sender. */
+/**
+ * The body as text, or "" if it is too long for a handshake: a long body is not parsed before its sender is verified.
+ */
 export const shortTextOf = (body: Uint8Array): string =>
   body.length > HANDSHAKE_LIMIT_BYTES ? "" : decoder.decode(body);
 
-/** Whether a request speaks of a handshake with the dotted names of another service, which are not those of section 6.1. */
+/**
+ * Whether a request uses another service's dotted parameter names (`hub.challenge`), which differ from those in section
+ * 6.1.
+ */
 export const hasDottedNames = (url: string, shortText: string): boolean =>
   shortText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
 
@@ -85,7 +90,7 @@ function findInBody(text: string): HandshakeRequest | undefined {
     return toHandshake((name) => fields.get(name), "multipart");
   }
   if (!/^\s*\{/.test(text)) return toHandshake(readForm(text), "form");
-  // So that no delivery is parsed before its signature is checked, unless it speaks of handshakes itself.
+  // A delivery is not parsed before its signature is checked, unless it contains hub_challenge.
   return text.includes("hub_challenge") ? toHandshake(readJson(text), "json") : undefined;
 }
 

@@ -28,7 +28,7 @@ export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string)
   return -1;
 }
 
-/** Keeps the key and not the promise of it: in Workers no request may wait for what another one has begun. */
+/** Caches the key, not its promise: in Workers, a request must not await a promise that another request created. */
 async function importKey(key: KeyOrBody): Promise<ImportedKey> {
   // By content, because bytes can be changed in place; the prefix keeps "49" and the byte 49 apart.
   const name = typeof key === "string" ? `text ${key}` : `bytes ${key.join()}`;

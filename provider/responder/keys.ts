@@ -3,13 +3,13 @@ import type { RequestHead } from "./request.js";
 /** A verification key, or a body: text stands for its UTF-8 bytes. */
 export type KeyOrBody = string | Uint8Array;
 
-/** One verification key, or several of which the first signs and all verify (while a key is being rotated). */
+/** One verification key, or several during a rotation: the first one signs, all of them verify. */
 export type VerificationKeys = KeyOrBody | readonly KeyOrBody[];
 
-/** A function that is asked for the keys at each request. */
+/** A function that returns the keys for each request. */
 export type VerificationKeyFunction = (request: RequestHead) => VerificationKeys | Promise<VerificationKeys>;
 
-/** Verification keys, or a function that gives them. */
+/** Verification keys, or a function that returns them. */
 export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 
 /** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
@@ -21,7 +21,7 @@ export const problemOfKeyCount = (count: number): string | undefined =>
     ? undefined
     : `must be at most ${MAX_KEYS} keys, got ${count}, derived ones included; remove the keys that sign no deliveries any more`;
 
-/** Verification keys that have been looked at: at least one, at most {@link MAX_KEYS}, none of them empty. */
+/** Verification keys that have been checked: at least one, at most {@link MAX_KEYS}, none of them empty. */
 export type KeyList = readonly [KeyOrBody, ...KeyOrBody[]];
 
 const isKeyOrBody = (value: unknown): value is KeyOrBody =>
@@ -33,8 +33,8 @@ const isKeyList = (value: unknown): value is KeyList =>
   Array.isArray(value) && value.length > 0 && value.length <= MAX_KEYS && value.every(isKey);
 
 /**
- * Returns the keys as a list. Throws a TypeError for no key at all, for more than {@link MAX_KEYS}, and for an empty key,
- * as an unset environment variable gives it: with it anybody could sign.
+ * Returns the keys as a list. Throws a TypeError if there is no key, if there are more than {@link MAX_KEYS}, or if one
+ * is empty, such as from an unset environment variable: with an empty key, anyone could sign.
  */
 export function listKeys(verificationKeys: VerificationKeys): KeyList {
   if (isKeyList(verificationKeys)) return verificationKeys;

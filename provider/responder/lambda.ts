@@ -56,9 +56,9 @@ export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult
  * Load Balancers, which it tells apart by the event. It only converts. Rejects with a TypeError for any other event.
  *
  * The path is the one that the sender wrote, which is the webhook URL's: with the stage of API Gateway, if the URL has
- * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: let REST APIs pass JSON
- * as text or everything as binary, but transform nothing. What was given to `waitUntil` ends before the handler returns,
- * because the runtime freezes then.
+ * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: let REST APIs pass
+ * JSON as text or everything as binary, but transform nothing. Promises passed to `waitUntil` settle before the handler
+ * returns, because the runtime is frozen after that.
  *
  * @example
  * export const handler = toLambdaHandler(responder);
@@ -80,7 +80,7 @@ function fromLambdaEvent(event: LambdaHttpEvent): IncomingRequest {
   throw new TypeError(describeOtherEvent(event));
 }
 
-// Whoever wires a trigger to a function chooses what it is called with: here the types prove nothing.
+// The configured trigger decides what the function is called with, so the types prove nothing here.
 function isV2(event: LambdaHttpEvent): event is LambdaEventV2 {
   const { rawPath, requestContext } = (event ?? {}) as Partial<LambdaEventV2>;
   return typeof rawPath === "string" && typeof requestContext?.http?.method === "string";

@@ -7,8 +7,8 @@ import type { Responder } from "./responder.js";
 const LINGER_MS = 2_000;
 
 /**
- * Connections whose last answer is decided. A request behind it would never be answered, so it is not processed
- * (RFC 9112, 9.6): its sender sends it again.
+ * Connections whose final response has been chosen. A later request on them would never be answered, so it is not
+ * processed; the sender retries it (RFC 9112, section 9.6).
  */
 const ending = new WeakSet<Socket>();
 
@@ -16,9 +16,9 @@ const ending = new WeakSet<Socket>();
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Makes a listener for `http.createServer` out of a responder, or a handler for Express. It only converts. An answer that
- * comes before the whole body ends the connection. A body that was kept as bytes before (`express.raw`) is taken from
- * `req.body`, or from `req.rawBody`; one that was parsed is answered with 500 and how to fix it.
+ * Converts a responder to a listener for `http.createServer`, or a handler for Express. Responding before the whole
+ * body has arrived closes the connection. A body that middleware kept as bytes (`express.raw`) is taken from
+ * `req.rawBody` or `req.body`; if the body was parsed, the answer is 500 and says how to fix it.
  *
  * @example
  * http.createServer(toNodeListener(responder)).listen(8080);
@@ -41,7 +41,7 @@ async function answerRequest(
   try {
     sendAnswer(await responder.answer(fromIncomingMessage(req)), req, res);
   } catch (error) {
-    console.error(`apichat responder: no answer could be given: ${String(error)}`);
+    console.error(`apichat responder: failed to respond: ${String(error)}`);
     if (res.headersSent) res.destroy();
     else res.writeHead(500, { connection: "close" }).end();
   }
@@ -145,7 +145,7 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
-/** Reads the rest of the body away: a socket that is closed over unread data takes the answer with it. */
+/** Discards the rest of the body: closing a socket with unread data would lose the response. */
 function discardRest(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => res.destroy(), LINGER_MS);
   res.once("close", () => clearTimeout(timer));

@@ -39,8 +39,8 @@ export interface DeliveryContext {
   /** The request that carried the delivery. */
   request: RequestHead;
   /**
-   * Lets work go on after the answer: Workers and Lambda keep the instance for it. Its failure is reported on stderr. The
-   * delivery is acknowledged meanwhile, so what must not be lost does not belong here.
+   * Continues work after the response: Workers and Lambda keep the instance alive for it. A failure is reported on
+   * stderr. The delivery is acknowledged before the work is done, so do not use this for work that must not be lost.
    */
   waitUntil: WaitUntil;
 }
@@ -77,15 +77,16 @@ export interface Responder {
 }
 
 /**
- * Makes the endpoint of a webhook URL: it answers handshakes (section 6.1) and gives verified deliveries (section 6.2)
- * to `onDelivery`. In this order: another path gets 404; another method than POST, 405; a compressed body, 415; a body over
- * the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401 for a wrong token
- * and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a body that is not JSON, 400; then 200.
- * If `onDelivery` fails the answer is 500 and the error goes to console.error; if it throws an {@link UnavailableError},
+ * Creates the endpoint of a webhook URL: it answers handshakes (section 6.1) and passes verified deliveries (section
+ * 6.2) to `onDelivery`. Checks in this order: wrong path, 404; method other than POST, 405; a compressed body, 415; a
+ * body over the limit, 413; a handshake (a body of at most 8 KiB, or the query), its challenge as plain text, or 401
+ * for a wrong token and 400 for a challenge that is not at most 1 KiB of printable ASCII; a wrong signature, 401; a
+ * body that is not JSON, 400; then 200. If `onDelivery` fails the answer is 500 and the error goes to console.error; if
+ * it throws an {@link UnavailableError},
  * 503. The body of each error is `{ "error": { "code", "message" } }`.
  *
- * Throws a TypeError for a missing or empty key, more than 32 keys, a path that is none and an unknown option, and a RangeError for a limit that is not a
- * positive whole number.
+ * Throws a TypeError for a missing or empty key, more than 32 keys, an invalid path or an unknown option, and a
+ * RangeError for a limit that is not a positive whole number.
  *
  * @example
  * const responder = createResponder({
@@ -134,7 +135,10 @@ function toPolicy(options: ResponderOptions): Policy {
   };
 }
 
-/** For programs without types: a misspelt option would do nothing, and a missing handler fail with the first delivery. */
+/**
+ * For untyped programs: a misspelt option would be ignored, and a missing handler would fail only at the first
+ * delivery.
+ */
 function refuseMisspelt({ onDelivery, onHandshake, ...unknown }: Partial<ResponderOptions>): void {
   const [name] = Object.keys(unknown);
   if (name !== undefined) {
@@ -159,10 +163,10 @@ async function respond(request: IncomingRequest, exchange: Exchange): Promise<An
 
 function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
   if (path !== undefined && pathOf(request.url) !== path) {
-    return answerError("not_found", "nothing is here; look at the path of the webhook URL");
+    return answerError("not_found", "nothing here; check the path of the webhook URL");
   }
   if (request.method !== "POST") {
-    return answerError("method_not_allowed", "this endpoint takes POST only", { allow: "POST" });
+    return answerError("method_not_allowed", "this endpoint accepts only POST", { allow: "POST" });
   }
   const encoding = request.header("content-encoding") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
@@ -175,12 +179,12 @@ function judgeHead(request: RequestHead, { path }: Policy): Answer | undefined {
 
 const BODY_FAILURES: Record<BodyFailure, string> = {
   body_too_large: "the body is larger than this endpoint takes",
-  body_incomplete: "the connection broke before the whole body was there",
+  body_incomplete: "the connection was lost before the whole body arrived",
   body_consumed:
     "the body was read before the responder, but the signature is over the raw body; put the responder before any body parser, or let the parser keep the bytes (Express: express.raw({ type: () => true }))",
 };
 
-const KEYS_UNAVAILABLE = answerError("keys_unavailable", "the verification keys could not be had");
+const KEYS_UNAVAILABLE = answerError("keys_unavailable", "the verification keys are not available");
 
 async function askForKeys(request: RequestHead, ask: VerificationKeyFunction): Promise<KeyList | undefined> {
   try {
@@ -233,7 +237,7 @@ async function answerHandshake(
     return answerChallenge(challenge);
   } catch (error) {
     reportError("onHandshake", error, keys);
-    return answerError("handler_failed", "the handshake is valid, but noting it has failed");
+    return answerError("handler_failed", "the handshake is valid, but its handler failed");
   }
 }
 

@@ -47,8 +47,8 @@ export async function verifySignature(options: VerifySignatureOptions): Promise<
 }
 
 /**
- * Gives the index of the key that has signed the body, or -1. Where the runtime's HMAC is synchronous so is this, and a
- * mistake of the program is thrown: one promise more costs a tenth of the time that a short body takes.
+ * Returns the index of the key that signed the body, or -1. Synchronous if the runtime's HMAC is, and then programming
+ * errors are thrown: an extra promise costs a tenth of the time for a short body.
  */
 export function findSigningKey(options: VerifySignatureOptions): number | Promise<number> {
   const { body, signature } = options;
@@ -62,8 +62,8 @@ const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**
- * Gives the index of the key that a token is, or -1. Equal texts have equal HMACs, so that the comparison takes the same
- * time wherever they differ and whatever their length; every key is tried.
+ * Returns the index of the key that equals a token, or -1. Comparing HMACs takes the same time wherever the texts
+ * differ and whatever their length; every key is tried.
  */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
   let found = -1;

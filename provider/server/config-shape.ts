@@ -17,19 +17,19 @@ const keySource = z.union(
 );
 
 const keysError: z.core.$ZodErrorMap = ({ input }) =>
-  `must be a key or a list of at least one, got ${Array.isArray(input) ? describeList(input) : kindOf(input)}; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
+  `must be a key or a list of at least one, got ${Array.isArray(input) ? describeList(input) : kindOf(input)}; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }`;
 
-const PATH_EXAMPLE = 'write for example "/acme"';
+const PATH_EXAMPLE = 'for example "/acme"';
 
 const path = z
   .string({ error: expected("a path", PATH_EXAMPLE) })
   .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
   // What is behind "?" is not shown: it may be a secret.
   .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
-  .regex(/^\S*$/, { error: expected("a path without white space", PATH_EXAMPLE) });
+  .regex(/^\S*$/, { error: expected("a path without whitespace", PATH_EXAMPLE) });
 
 function count(example: number): z.ZodInt {
-  const error = expected("a whole number of at least 1", `write for example ${example}`);
+  const error = expected("a whole number of at least 1", `for example ${example}`);
   return z.int({ error }).min(1, { error });
 }
 
@@ -42,7 +42,7 @@ const workspaceShape = z.strictObject({
   verificationKeys: keys.optional(),
   subject: z.string().superRefine(asInDerivation("subject")).optional(),
   path: path.optional(),
-  forwardTo: z.string({ error: expected("a URL", 'write for example "http://127.0.0.1:3000/"') }).optional(),
+  forwardTo: z.string({ error: expected("a URL", 'for example "http://127.0.0.1:3000/"') }).optional(),
 });
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
@@ -51,14 +51,11 @@ const hostError = expected(
   'write "127.0.0.1", or "0.0.0.0" for every address',
 );
 
-const portError = expected(
-  "a whole number from 0 to 65535",
-  "write for example 8080, or 0 for any free port",
-);
+const portError = expected("a whole number from 0 to 65535", "for example 8080, or 0 for any free port");
 
-const folderError = expected("a folder", 'write for example "/var/lib/apichat"');
+const folderError = expected("a folder", 'for example "/var/lib/apichat"');
 
-/** The shape of the file; what its values must be together is checked by {@link checkConfig}. */
+/** The schema of the file. Rules across fields are checked by {@link checkConfig}. */
 export const fileShape = z.strictObject({
   host: z
     .string({ error: hostError })
@@ -67,10 +64,7 @@ export const fileShape = z.strictObject({
   port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
   dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
   workspaces: z.record(z.string(), workspaceShape, {
-    error: expected(
-      "an object of workspaces by name",
-      'write for example { "acme": { "verificationKeys": … } }',
-    ),
+    error: expected("an object of workspaces by name", 'for example { "acme": { "verificationKeys": … } }'),
   }),
   derivedFrom: keys.optional(),
   rotations: z.array(z.string()).superRefine(asInDerivation("rotations")).optional(),
@@ -135,11 +129,14 @@ function problemsOfKeys({ derivedFrom, rotations, workspaces }: FileConfig): Fie
   );
   return withoutKeys.map(([name]) => ({
     field: `workspaces.${name}.verificationKeys`,
-    text: `must be a key or a list of at least one, got nothing; each is a text, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
+    text: `must be a key or a list of at least one, got nothing; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
   }));
 }
 
-/** What the shape of each field cannot show: names, URLs, paths that must differ, targets that are itself. */
+/**
+ * Rules that the schema cannot express: names, URLs, paths that must differ, and targets that are this responder
+ * itself.
+ */
 function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): FieldProblem[] {
   if (workspaces === undefined) return [];
   const places = Object.entries(workspaces).map(([name, { path: given, forwardTo }]) => ({
@@ -161,8 +158,11 @@ function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): Fi
 function problemsOfNames(names: readonly string[]): FieldProblem[] {
   const wrong = names
     .filter((name) => !WORKSPACE_NAME.test(name))
-    .map((name) => `a name must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`);
-  const none = "must have at least one; write for example { acme: { verificationKeys: … } }";
+    .map(
+      (name) =>
+        `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`,
+    );
+  const none = "must have at least one; for example { acme: { verificationKeys: … } }";
   return (names.length === 0 ? [none] : wrong).map((text) => ({ field: "workspaces", text }));
 }
 
@@ -175,7 +175,7 @@ function problemsOfPaths(
     const owner = owners.get(own);
     owners.set(own, `workspaces.${name}`);
     if (owner === undefined) return [];
-    const text = `must be a path of its own, got ${own}, which is that of ${owner}; give another`;
+    const text = `must be unique, got ${own}, which ${owner} already uses; choose another`;
     return [{ field: `workspaces.${name}.path`, text }];
   });
 }

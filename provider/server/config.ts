@@ -123,7 +123,7 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   } catch (error) {
     // Of the message only the place: the rest quotes the file, and with it a key.
     const [place] = /line \d+ column \d+/.exec(String(error)) ?? [];
-    const text = `must be JSON in UTF-8${place === undefined ? "" : `, and is not at ${place}`}`;
+    const text = `must be JSON in UTF-8${place === undefined ? "" : `; error at ${place}`}`;
     throw invalid(file, [{ field: "", text }]);
   }
 }
@@ -187,7 +187,7 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
   if ("env" in source) {
     const key = process.env[source.env];
     if (key !== undefined && key !== "") return { key };
-    return { problem: `must be a variable of the environment, got ${source.env}, which is not set` };
+    return { problem: `must be an environment variable that is set, got ${source.env}, which is not` };
   }
   const file = resolve(folder, source.file);
   try {

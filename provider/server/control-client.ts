@@ -43,8 +43,8 @@ export interface ServerStatus {
 }
 
 /**
- * Asks a responder for its status. undefined: that responder is gone, or another program has its port now. Throws an
- * ApiChatError: `timeout` if it takes the connection and does not answer, `protocol` if its answer cannot be read.
+ * Requests a responder's status. Returns undefined if it is gone or another program now uses its port. Throws an
+ * ApiChatError: `timeout` if it accepts the connection but does not respond, `protocol` if the response cannot be read.
  */
 export async function requestStatus(instance: Instance): Promise<ServerStatus | undefined> {
   return (await ask(instance, "GET", "/status")) as ServerStatus | undefined;
@@ -69,15 +69,15 @@ export async function requestStop(instance: Instance): Promise<boolean> {
   return (await ask(instance, "POST", "/stop")) !== undefined;
 }
 
-/** Has a responder forward at once what waits for its next attempt, of one workspace or of every one. false: it is gone. */
+/** Makes a responder retry waiting deliveries now, of one workspace or of all. Returns false if it is gone. */
 export async function requestRetry(instance: Instance, workspace?: string): Promise<boolean> {
   const query = workspace === undefined ? "" : `?workspace=${encodeURIComponent(workspace)}`;
   return (await ask(instance, "POST", `/retry${query}`)) !== undefined;
 }
 
 /**
- * Counts what a folder keeps whose responder has stopped: deliveries that were acknowledged and not forwarded, dead letters
- * among them. Throws a SqliteError for a file that cannot be read.
+ * Counts the deliveries left in the folder of a stopped responder: acknowledged but not forwarded, including dead
+ * letters. Throws a SqliteError for a file that cannot be read.
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
@@ -135,10 +135,10 @@ async function send(
     if (!signal.aborted) return undefined;
     throw fail(
       "timeout",
-      `the responder (process ${pid}) has not answered its control interface within ${CONTROL_LIMITS.answerMs / 1000} s`,
+      `the responder (process ${pid}) did not answer on its control interface within ${CONTROL_LIMITS.answerMs / 1000} s`,
     );
   } finally {
-    // One that is kept open would hold up the responder's end.
+    // An open connection would delay the responder's shutdown.
     await client.destroy();
   }
 }

@@ -20,7 +20,7 @@ export interface ControlActions {
 export interface ControlOptions {
   /** Names itself in each answer. */
   instance: string;
-  /** Who does not show it gets 401. */
+  /** Requests without this token get 401. */
   token: string;
   actions: ControlActions;
 }

@@ -20,7 +20,7 @@ const instanceShape = z.object({
   startedAt: z.string(),
 });
 
-/** What a running responder writes into its data folder, so that whoever may read that folder can speak to it. */
+/** What a running responder writes to its data folder, so that any process that can read the folder can control it. */
 export interface Instance extends z.infer<typeof instanceShape> {}
 
 const INSTANCE_FILE = "instance.json";
@@ -67,7 +67,7 @@ export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
   await removeInstance(dataDir);
   return {
     release: async () => {
-      // The lock right after it: who waits for the end may start another one on the folder.
+      // Release the lock right after: a caller that waited for this may now start another responder on the folder.
       await removeInstance(dataDir);
       lock.release();
     },

@@ -13,9 +13,9 @@ export interface Address {
 /** An HTTP server that listens. */
 export interface Listener extends Address {
   /**
-   * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a request
-   * that is already on its way still gets its response. Cuts off what has not finished after five seconds. Calling it
-   * again waits for the same end.
+   * Accepts no new connections, finishes requests in progress, and closes idle connections half a second later: a
+   * request that is already on its way still gets its response. Requests that take longer than five seconds are cut
+   * off. Calling it again waits for the same shutdown.
    */
   close(): Promise<void>;
 }
@@ -26,11 +26,11 @@ export interface ListenerLimits {
   headMs: number;
   /** All of a request. */
   requestMs: number;
-  /** How often both are looked after. */
+  /** How often both limits are checked. */
   checkEveryMs: number;
   /** How long idle connections stay open after `close`. */
   lingerMs: number;
-  /** What is in progress at the end. */
+  /** How long `close` waits for requests in progress. */
   drainMs: number;
   /** How many connections may be open: see {@link Connections}. */
   connections: number;
@@ -50,14 +50,16 @@ const LIMITS: ListenerLimits = {
   connections: 2_000,
 };
 
-/** A delivery is forwarded with headers of ours, and most servers take 16 KiB: what is accepted must leave room for them. */
+/**
+ * Forwarding adds our own headers, and most servers accept 16 KiB in total: accepted headers must leave room for them.
+ */
 const HEAD_BYTES = 15 * 1024;
 
 /** Longer than proxies and clients keep an idle connection, so that none is closed just as they send. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** Listens; throws `unavailable` with how to fix it if the address cannot be had. */
+/** Listens; throws `unavailable` with how to fix it if the address is not available. */
 export async function listen(
   address: Address,
   listener: NodeListener,
@@ -135,7 +137,7 @@ const FAILURES: Partial<Record<string, (port: number) => { reason: string; hint:
   }),
   EACCES: () => ({ reason: "it is not permitted", hint: { id: "set_high_port" } }),
   EADDRNOTAVAIL: () => ({
-    reason: "the host is no address of this machine",
+    reason: "the host is not an address of this machine",
     hint: { id: "set_local_host" },
   }),
   ENOTFOUND: () => ({ reason: "the host name cannot be resolved", hint: { id: "set_local_host" } }),

@@ -10,8 +10,8 @@ export interface Log {
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
   /**
-   * Keeps a flood out of the log: of the lines of one event and kind at most one in ten seconds is written, with
-   * `suppressed`, the number of those that were not. Kinds must be few: a code and a workspace, nothing that a sender chooses.
+   * Rate-limits a line: at most one per event and kind is written every ten seconds, with `suppressed`, the number of
+   * dropped lines. Keep the number of kinds small: use a code and a workspace, nothing that a sender chooses.
    */
   limited(level: "warn" | "error", event: string, kind: string, fields: LogFields): void;
 }
@@ -19,7 +19,7 @@ export interface Log {
 /** Takes one line, with its line break. */
 export type LogSink = (line: string) => void;
 
-/** Fields in which no text of others can be: what the configuration names, and what this package chooses. */
+/** Fields that never contain foreign text: only values from the configuration or from this package. */
 const OWN_FIELDS = new Set(["workspace", "instance", "host", "encoding", "code", "id"]);
 
 /** How often one kind of limited line may be written, in milliseconds. */

@@ -22,7 +22,7 @@ interface Place {
   responder: Pick<Responder, "answer">;
 }
 
-/** How long the result of one check of the store is given, in milliseconds: it writes to the disk, and anybody may ask. */
+/** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
 const HEALTH_MS = 2_000;
 
 const SHOWN_PATH_CHARACTERS = 200;
@@ -46,7 +46,7 @@ export class Routes implements Pick<Responder, "answer"> {
     this.#log = log;
   }
 
-  /** Answers by this configuration from now on; requests in progress end as they began. */
+  /** Switches to this configuration; requests in progress finish with the old one. */
   configure(config: ServerConfig): void {
     this.#healthPath = config.healthPath ?? HEALTH_PATH;
     this.#places = new Map(
@@ -119,7 +119,7 @@ export class Routes implements Pick<Responder, "answer"> {
 /** A sender whose request is rejected holds no connection. One that is told to come again (503) keeps its own. */
 const isRejection = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
-/** What is kept of a `conv_id`. Longer ones that begin alike wait for each other, which harms nothing. */
+/** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */
 const CONVERSATION_CHARACTERS = 100;
 
 /** The conversation's digits. Of a message that is none of section 2.4 it may be absent. */
@@ -130,7 +130,7 @@ function conversationOf(message: unknown): string | undefined {
 }
 
 const NOT_FOUND = answerError("not_found", "nothing is here; look at the path of the webhook URL");
-const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path takes GET and HEAD only", {
+const METHOD_NOT_ALLOWED = answerError("method_not_allowed", "the health path accepts only GET and HEAD", {
   allow: "GET, HEAD",
   connection: "close",
 });

@@ -8,13 +8,13 @@ interface ServeOptions {
 }
 
 /**
- * Runs a responder as all that this process does, until SIGTERM or SIGINT has stopped it; a second one ends it at once. Throws
+ * Runs a responder as the only task of this process until SIGTERM or SIGINT stops it; a second signal kills it. Throws
  * what `startServer` throws. A crash ends the process with exit code 1.
  */
 export async function serveUntilSignal({ configFile, instance }: ServeOptions): Promise<void> {
   // What SQLite and others make is for the owner only.
   process.umask(0o077);
-  // A log that is read by nobody any more must not end the responder.
+  // A closed stderr must not crash the responder.
   process.stderr.on("error", () => undefined);
   const log = instance === undefined ? "stderr" : "file";
   const started = startServer({ configFile, instance, log });

@@ -19,7 +19,7 @@ import { openSpool, type Spool } from "./spool/spool.js";
 export interface ServerOptions {
   /** The configuration file; a reload reads it again. */
   configFile: string;
-  /** Which start it is: whoever starts it knows it again by this. Default: a new UUID. */
+  /** Identifies this start, so that the starter can recognize it. Default: a new UUID. */
   instance?: string | undefined;
   /** Where the log goes: `responder.log` in the data folder, or stderr. */
   log: "file" | "stderr";
@@ -211,7 +211,7 @@ export class RunningServer implements ControlActions {
     });
   }
 
-  /** What holds a port and a folder keeps them: another process can take its place, and this one can be started again. */
+  /** Refuses a reload that changes the folder, host or port: that needs a restart. */
   #refuseMove({ config: { dataDir, host, port } }: LoadedConfig): void {
     const now = { dataDir: this.#loaded.config.dataDir, ...this.#address };
     // A port that is left free stays the one that it is.

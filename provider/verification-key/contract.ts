@@ -64,8 +64,8 @@ export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =
   (keep as unknown) === UNKNOWN ? 0 : keep;
 
 /**
- * The outputs after a create or an update. What the program no longer says of `rotation` and `initial` stays on record, and
- * nothing of how keys are derived.
+ * The outputs after a create or an update. `rotation` and `initial` stay recorded even if the program removes them; the
+ * inputs of a derivation do not.
  */
 export function toState(
   inputs: VerificationKeyInputs,
@@ -94,7 +94,7 @@ export function requireState(stored: Partial<VerificationKeyState>): Verificatio
   if (stored.stateVersion !== undefined) return stored as VerificationKeyState;
   throw new ApiChatError(
     "invalid_config",
-    "a verification key cannot be read by its id alone: it stands in the state of its stack only; give a live key to a new VerificationKey as initial",
+    "a verification key cannot be read by its id alone: it exists only in the state of its stack; pass a live key as initial to a new VerificationKey",
     { operation: "check" },
   );
 }

@@ -71,7 +71,7 @@ const count = (least: number, most: number, usual: number): z.ZodType => {
 /** An input that has no place beside another one. */
 const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
 
-const rotationError = expected("a non-empty string", 'write for example "2026-12"');
+const rotationError = expected("a non-empty string", 'for example "2026-12"');
 
 const keep = count(0, MOST_KEPT, DEFAULT_KEEP);
 
@@ -118,7 +118,10 @@ async function checkKey(
   return { inputs: isCreate ? foresee(inputs) : inputs, failures };
 }
 
-/** What check adds to the inputs stays known in a preview, so adopting a live key shows no change of the webhook that has it. */
+/**
+ * Values that check adds to the inputs are known in a preview, so adopting a live key shows no change to the webhook
+ * that uses it.
+ */
 function foresee(inputs: VerificationKeyInputs): VerificationKeyInputs {
   const { initial } = inputs;
   if (initial === undefined || initial === UNKNOWN) return inputs;
@@ -137,8 +140,8 @@ async function derive(
 }
 
 /**
- * Whether the list of keys changes. Any other change of the inputs is none: an update makes every output unknown in the
- * preview, and whatever takes a key would show a change that does not come. Nothing ever replaces.
+ * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
+ * preview, and everything that uses a key would show a change that never happens. There are no replacements.
  */
 function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
   const lines = describeChange(state, inputs);
@@ -163,7 +166,7 @@ const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "
 /** The service signs with the replaced key until set-webhook has handed it the new one. */
 const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
-const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; keep its seed, subject and rotation behind the new ones until then`;
+const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep its subject, and list its seed and rotation after the new ones`;
 
 /** A preview shows a secret that changes as [secret] on both sides, or not at all. */
 function describeChange(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {

@@ -19,8 +19,8 @@ interface NextKeys {
 }
 
 /**
- * Decides what an update does. Compared is what was set last, so an input that is taken out, and put back later, does
- * nothing. A changed `initial` is the new key itself, also if `rotation` or `bytes` change with it.
+ * Decides what an update does. Inputs are compared with the values set last, so removing an input and restoring it
+ * later has no effect. A changed `initial` becomes the new key, even if `rotation` or `bytes` changes too.
  */
 export function decideNextKeys(state: VerificationKeyState, inputs: VerificationKeyInputs): NextKeys {
   const derived = derivedOf(inputs);
@@ -38,8 +38,8 @@ export function decideNextKeys(state: VerificationKeyState, inputs: Verification
 }
 
 /**
- * Derived keys come from the inputs alone. Only keys that were not derived stay behind them, as many as `keep`: the service
- * signs with such a one until set-webhook has handed it the first derived key.
+ * Derived keys come from the inputs alone. Of the earlier keys, only random ones stay after them, up to `keep`: the
+ * service signs with one of those until set-webhook has given it the first derived key.
  */
 function followDerived(state: VerificationKeyState, derived: string[], keep: number): NextKeys {
   const [current, ...others] = derived;

@@ -4,14 +4,15 @@ import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 
 export interface VerificationKeyArgs {
   /**
-   * Names the present rotation, such as "2026-12": a non-empty string. A new value makes a new key; so does the first one.
-   * Taking it out does nothing.
+   * The name of the current rotation, such as "2026-12". Setting it for the first time or changing it generates a new
+   * key. Removing it has no effect.
    */
   rotation?: pulumi.Input<string | undefined>;
   /**
-   * How many earlier keys stay in `keys`, from 0 to 10. Default 2: what the service signs still verifies after two rotations
-   * that did not reach it. 0 drops the earlier ones; a larger number later does not bring them back. A rotation with 0
-   * refuses what the service signs until set-webhook has run: leave it out then, unless the key must go at once.
+   * How many earlier keys stay in `keys`, from 0 to 10. Default 2: deliveries still verify after two rotations that did
+   * not reach the service. 0 drops the earlier keys, and a larger number later does not bring them back. During a
+   * rotation with 0, deliveries are refused until set-webhook has run, so leave it out unless the old key must be
+   * revoked at once.
    */
   keep?: pulumi.Input<number | undefined>;
   /** The length of a new key in random bytes, from 16 to 64. Default 32. A change makes a new key. */
@@ -23,9 +24,10 @@ export interface VerificationKeyArgs {
   initial?: pulumi.Input<string | undefined>;
   /**
    * A secret seed of at least 32 random bytes, such as `openssl rand -base64 32` prints, to derive the keys from
-   * (HKDF-SHA256): the same arguments give the same keys for ever, on every machine, and `deriveVerificationKeys` gives them to
-   * an endpoint. Of a list the first derives the current key, and the keys of the others are accepted too. Needs
-   * `rotations`, and excludes `rotation`, `bytes` and `initial`. It does not enter the state. Who knows it knows all keys.
+   * (HKDF-SHA256): the same arguments give the same keys for ever, on every machine, and `deriveVerificationKeys` gives
+   * them to an endpoint. With a list, the first seed derives the current key, and the keys of the others are accepted
+   * too. Requires `rotations`; cannot be combined with `rotation`, `bytes` or `initial`. It is never stored in the
+   * state. Anyone who knows it knows all keys.
    */
   derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
   /** Whose key is derived. Default: the resource's name. Give it where the resource may be renamed: another subject has other keys. */

@@ -48,7 +48,7 @@ describe("apichat listen", () => {
       expect.stringContaining("not the signature of this body"),
       "#5 delivery  refused 401  signature missing  unknown",
       expect.stringContaining("X-Hub-Signature-256 is missing"),
-      "#6 request  refused 405  GET /: this endpoint takes POST only",
+      "#6 request  refused 405  GET /: this endpoint accepts only POST",
       "",
     ]);
     expect(said.stdout).not.toContain("\u001b");
@@ -138,7 +138,7 @@ describe("apichat listen", () => {
     await fetch(delivery);
     const { stdout } = await end();
     expect(stdout).toMatch(/#1 handshake {2}passed {2}as form {2}\(looks like the preflight/);
-    expect(stdout).toMatch(/#3 request {4}refused 404 {2}POST \/other\?token=\*\*\*: nothing is here/);
+    expect(stdout).toMatch(/#3 request {4}refused 404 {2}POST \/other\?token=\*\*\*: nothing here/);
     expect(stdout).toMatch(/\n +x-hub-signature-256: sha256=[0-9a-f]{64}\n/);
     expect(stdout).toMatch(/\n +authorization: \*\*\*\n/);
     expect(stdout).toContain(`${" ".repeat(10)}${body}\n`);

@@ -127,7 +127,7 @@ describe("a failure", () => {
   test("of create is its message alone, and leaves nothing in the state", async () => {
     emulator.workspace("acme").takeOver(FOREIGN);
     const error = await failureOf(create());
-    expect(error.details).toMatch(/^acme: .*https:\/\/foreign\.example\/, and nothing was written/);
+    expect(error.details).toMatch(/^acme: .*https:\/\/foreign\.example\/; nothing was written/);
     expect(error.details).not.toMatch(/\n\s+at /);
     expect(partOf(error)).toBeUndefined();
     expect(provider.printed().stderr).toBe("");

@@ -256,7 +256,7 @@ describe("update", () => {
     [
       "a folder that cannot be used so",
       () => ({ dataDir: join(run.folder, "new"), host: "192.0.2.1" }),
-      { code: "unavailable", summary: expect.stringContaining("no address of this machine") as string },
+      { code: "unavailable", summary: expect.stringContaining("not an address of this machine") as string },
     ],
     [
       "a target that is itself",
@@ -359,7 +359,7 @@ test("a state as version 1 wrote it is compared, found to have ended here, and s
   const { port: _, pid: __, instance: ___, machine: ____, stateVersion: _____, ...inputs } = state.outs;
   expect(await ResponderProcess.diff(state.id, state.outs, inputs)).toMatchObject({ changes: false });
   expect(await read(state)).toEqual(state.outs);
-  expect(run.lines).toEqual([expect.stringContaining("was started on another machine")]);
+  expect(run.lines).toEqual([expect.stringContaining("was running on another machine")]);
   const { machine } = (await create()).outs;
   expect(await read({ ...state, outs: { ...state.outs, machine } })).toBeUndefined();
   const port = await freePort();

@@ -19,8 +19,8 @@ export interface AttemptOptions extends ForwardRequestOptions {
 }
 
 /**
- * Forwards a delivery once, and notes in the spool what came of it. Resolves when that is committed, or when the signal has
- * fired: what is not noted then is forwarded again after the next start. Never rejects.
+ * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed or when the signal has
+ * fired; an unrecorded delivery is forwarded again after the next start. Never rejects.
  */
 export async function attemptForward(
   delivery: ForwardableDelivery,
@@ -74,8 +74,8 @@ async function note(
 }
 
 /**
- * What came of one attempt. `delivered`: answered with 2xx. `refused`: the target does not want this message, and would
- * not the next time. `failed`: it may work later. `abandoned`: the signal fired before an answer.
+ * What came of one attempt. `delivered`: answered with 2xx. `refused`: the target rejects this message, and a retry
+ * would not help. `failed`: it may work later. `abandoned`: the signal fired before an answer.
  */
 export type ForwardOutcome = (
   | { kind: "delivered" }

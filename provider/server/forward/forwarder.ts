@@ -50,9 +50,9 @@ interface Lane {
 }
 
 /**
- * Forwards what the spool holds, now and from now on: in the order of acceptance within a conversation, conversations side
- * by side. Failed attempts are repeated with growing pauses; what is refused or too old becomes a dead letter. It begins
- * with its first plan.
+ * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation, with
+ * conversations in parallel. Failed attempts are retried with growing pauses; refused or expired deliveries become dead
+ * letters. Starts with its first plan.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -108,8 +108,8 @@ export class Forwarder {
   }
 
   /**
-   * Begins no more. Resolves when what is in progress has ended, or is given back to the spool because it took too long:
-   * the spool may be closed then.
+   * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took too long and
+   * stay in the spool. The spool can be closed after that.
    */
   async close(): Promise<void> {
     this.#isClosing = true;

@@ -5,14 +5,17 @@ import { releaseReserve } from "./volume.js";
 /** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
 export const LOCK_TIMEOUT_MS = 5_000;
 
-/** Where the pages in the log are moved into the file, about 8 MiB; the log is cut back to it. */
+/**
+ * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back to this
+ * size.
+ */
 const LOG_PAGES = 2_000;
 const PAGE_BYTES = 4_096;
 
-/** It has an effect only before the first table. */
+/** `auto_vacuum` has an effect only before the first table is created. */
 const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
 
-/** Zeroes over deleted rows, since they hold messages. */
+/** `secure_delete` overwrites deleted rows with zeros, because they contain messages. */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;

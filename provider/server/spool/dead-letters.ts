@@ -27,11 +27,11 @@ export class DeadLetters {
   }
 
   /**
-   * Moves dead letters back to their place in the order of acceptance; their age counts from now, their ids stay. Resolves
-   * with how many there were. In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
+   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
+   * Resolves with their number. If the forwarder runs in another process, notify it with `requestRetry`.
    */
   async replay(choice: DeadLetterChoice): Promise<number> {
-    // All of them beforehand: what is refused again meanwhile would come round without end.
+    // Select all of them up front: letters that are refused again in the meantime would otherwise be replayed forever.
     const positions = this.#choose(choice);
     let count = 0;
     for (let start = 0; start < positions.length; start += ROWS_A_COMMIT) {

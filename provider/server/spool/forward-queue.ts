@@ -9,11 +9,11 @@ export interface Head {
   conversation: string | undefined;
 }
 
-/** A delivery under way to its target. */
+/** A delivery to forward to its target. */
 export interface ForwardableDelivery extends KeptDelivery {
   /**
-   * From when its age counts, by the spool's clock: the first of its conversation, replayed, or its workspace first
-   * forwarded; later by the time in which no forwarder ran.
+   * When its age starts, by the spool's clock: when it became the first of its conversation, was replayed, or its
+   * workspace was first forwarded. Moved forward by the time in which no forwarder ran.
    */
   ageFromMs: number;
 }

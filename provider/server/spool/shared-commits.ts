@@ -81,7 +81,7 @@ export class SharedCommits {
   }
 
   #settleFailed(writes: readonly PendingWrite[], error: SqliteError, isLast: boolean): void {
-    // Waiting for a lock blocks the event loop: once for all is enough.
+    // Waiting for a lock blocks the event loop, so do not repeat it for each write.
     if (isLast || error.code === "busy") for (const write of writes) write.reject(error);
     else if (writes.length > 1) for (const write of writes) this.#commit([write]);
     else {

@@ -122,8 +122,8 @@ export class Spool {
   }
 
   /**
-   * Makes due now what waits for its next attempt, of one workspace or of every one. Resolves with how many conversations
-   * there were. In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
+   * Makes waiting deliveries due now, of one workspace or of all. Resolves with the number of conversations affected.
+   * In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
    */
   async retry(workspace?: string): Promise<number> {
     const workspaces = workspace === undefined ? [...this.counts().keys()] : [workspace];

@@ -67,7 +67,7 @@ describe("create", () => {
     const started = await startAcme();
     started.acme.takeOver(FOREIGN);
     const error = await failureOf(webhook.create(await checked(programOf(started))));
-    expect(error.details).toMatch(/^acme: .* and nothing was written/);
+    expect(error.details).toMatch(/^acme: .*; nothing was written/);
     expect(partOf(error)).toBeUndefined();
   });
 });

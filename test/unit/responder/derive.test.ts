@@ -45,7 +45,7 @@ it("keeps the keys of the subjects that are busy, and not of all", async () => {
   expect(deriveBits).toHaveBeenCalledTimes(20_003);
 });
 
-const LINE = "must be a text of 1 to 128 characters without control characters";
+const LINE = "must be a string of 1 to 128 characters without control characters";
 const many = Array.from({ length: MOST_ROTATIONS + 1 }, (_, index) => `${index}`);
 
 it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotations: string[] }>]>([
@@ -54,16 +54,16 @@ it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotat
     "seed: must hold at least 32 random bytes, got a text for at most 24",
     { seed: "0123456789abcdef".repeat(3) },
   ],
-  ["seed: must be random, got a text of only 7 different characters", { seed: "password".repeat(10) }],
+  ["seed: must be random, got a string of only 7 different characters", { seed: "password".repeat(10) }],
   ["seed: must have no white space", { seed: `${SEED}\n` }],
-  ["seed: must be a text", { seed: 256_256 }],
-  [`seed: must be a text or a list of 1 to ${MOST_SEEDS}, got a list of 0`, { seed: [] }],
+  ["seed: must be a string", { seed: 256_256 }],
+  [`seed: must be a string or a list of 1 to ${MOST_SEEDS} strings, got a list of 0`, { seed: [] }],
   [`got a list of ${MOST_SEEDS + 1}`, { seed: Array<string>(MOST_SEEDS + 1).fill(SEED) }],
   ["seed: [1] must hold", { seed: [SEED, "short"] }],
   [`rotations: must be a list of 1 to ${MOST_ROTATIONS} names, got 0`, { rotations: [] }],
   [`got ${MOST_ROTATIONS + 1}`, { rotations: many }],
   ["rotations: must name each rotation once", { rotations: ["1", "1"] }],
-  ["rotations: [1] must be a text of 1 to 128", { rotations: ["1", ""] }],
+  ["rotations: [1] must be a string of 1 to 128", { rotations: ["1", ""] }],
   [`subject: ${LINE}`, { subject: "" }],
   [`subject: ${LINE}`, { subject: "a\nb" }],
   [`subject: ${LINE}`, { subject: "a".repeat(129) }],

@@ -22,7 +22,7 @@ it("fails with how to fix it for a folder that cannot be made, or takes no file"
   for (const [dataDir, reason] of [
     [file, `${file} is a file; give another folder`],
     [join(file, "a", "b"), `${file} is a file; give another folder`],
-    [link, `${link} is a link to nowhere; remove it`],
+    [link, `${link} is a broken symbolic link; remove it`],
     ["/proc/nope", "the file system there makes no folder /proc/nope (ENOENT)"],
     ["/proc/nope/data", "the file system there makes no folder /proc/nope (ENOENT)"],
   ] as const) {

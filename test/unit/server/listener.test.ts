@@ -51,7 +51,7 @@ describe("a listener", () => {
     const { port } = await startTcpServer();
     const failures = [
       [{ ...LOOPBACK, port }, `cannot listen on 127.0.0.1 port ${port}: the port is taken`],
-      [{ host: "192.0.2.1", port: 0 }, "the host is no address of this machine"],
+      [{ host: "192.0.2.1", port: 0 }, "the host is not an address of this machine"],
     ] as const;
     for (const [address, message] of failures) {
       const failure = { code: "unavailable", message: expect.stringContaining(message) as string };

@@ -54,7 +54,11 @@ test.each<[Args, string, RegExp]>([
   [{ bytes: 65 }, "bytes", /got 65;/],
   [{ bytes: true }, "bytes", /got a boolean;/],
   [{ initial: "" }, "", /^initial: must be non-empty, got an empty string; make one/],
-  [{ initial: " padded-key-0123456 " }, "", /^initial: must be without white space around it, got 20/],
+  [
+    { initial: " padded-key-0123456 " },
+    "",
+    /^initial: must be without leading or trailing whitespace, got 20/,
+  ],
 ])("%j is named, with what was given, what is accepted and how to fix it", async (args, property, reason) => {
   expect(await failuresOf(args)).toEqual([{ property, reason: expect.stringMatching(reason) as string }]);
 });

@@ -110,10 +110,10 @@ test.each<Args>([
 
 test.each<[Args, string, string]>([
   [{ ...NOW, derivedFrom: "short-seed" }, "", "derivedFrom: must hold at least 32 random bytes"],
-  [{ ...NOW, derivedFrom: [SEED, 7] }, "", "derivedFrom: [1] must be a text"],
+  [{ ...NOW, derivedFrom: [SEED, 7] }, "", "derivedFrom: [1] must be a string"],
   [{ derivedFrom: SEED }, "rotations", "rotations: must be a list of 1 to 10 names"],
   [{ ...NOW, rotations: ["1", "1"] }, "rotations", 'rotations: must name each rotation once, got "1" twice'],
-  [{ ...NOW, subject: "" }, "subject", "subject: must be a text of 1 to 128"],
+  [{ ...NOW, subject: "" }, "subject", "subject: must be a string of 1 to 128"],
   [{ ...NOW, rotation: "1" }, "rotation", "rotation: is for random keys"],
   [{ ...NOW, bytes: 32 }, "bytes", "bytes: is for random keys"],
   [{ ...NOW, initial: LIVE_KEY }, "", "initial: is for random keys"],
