@@ -18,7 +18,7 @@ import {
 } from "./webhook/contract.js";
 import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
 import { readWebhook } from "./webhook/observe.js";
-import { configure, nameOf } from "./webhook/run.js";
+import { configure, currentNameOf } from "./webhook/run.js";
 import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
 import * as responder from "./handshake-responder/lifecycle.js";
 import { DYNAMIC_KEY } from "./verification-key/contract.js";
@@ -67,4 +67,4 @@ export const ApiChatWebhook = guardDynamic(DYNAMIC_WEBHOOK, {
 });
 
 /** A read by id gives the inputs alone. */
-const nameInRun = (props: StoredState): string => (props.applied ? nameOf(props) : props.name);
+const nameInRun = (props: StoredState): string => (props.applied ? currentNameOf(props) : props.name);

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { checkSecret, checkUrl } from "../lib/checks.js";
 import { warningOfMode } from "../lib/files.js";
-import { botCodeOf, isSameUrl, printUrl } from "../lib/url.js";
+import { botCodeOf, isSameUrl, formatUrl } from "../lib/url.js";
 import {
   ADDRESSES,
   type AddressKind,
@@ -128,7 +128,7 @@ function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
-    `the bot URL: ${printUrl(botUrl)} is a base URL, which takes no messages; give ${flag} or ${variable} the bot's own, which ends in its code, such as ${example}; apichat webhook get shows it`,
+    `the bot URL: ${formatUrl(botUrl)} is a base URL, which takes no messages; give ${flag} or ${variable} the bot's own, which ends in its code, such as ${example}; apichat webhook get shows it`,
   );
 }
 

@@ -11,7 +11,7 @@ import { dynamicProgram } from "./init/typescript.js";
 import { LANGUAGES, type Language } from "./init/languages.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { type Interruption, runToExit } from "./run-command.js";
-import { isLoopback, printUrl } from "../lib/url.js";
+import { isLoopback, formatUrl } from "../lib/url.js";
 import { UsageError } from "./usage-error.js";
 import { VERSION } from "../lib/version.js";
 
@@ -90,7 +90,7 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   refuseQueries({ "--base-url": baseUrl, "--webhook-url": webhookUrl });
   if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname.replaceAll(/[[\]]/g, ""))) {
     throw new UsageError(
-      `--webhook-url: is missing; ${printUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
+      `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
     );
   }
   const folder = resolve(given);
@@ -122,7 +122,7 @@ function refuseQueries(urls: Record<string, string | undefined>): void {
   for (const [flag, url] of Object.entries(urls)) {
     if (!url?.includes("?")) continue;
     throw new UsageError(
-      `${flag}: must have no query, which would be in clear in a file, got ${printUrl(url)}; give it without the query`,
+      `${flag}: must have no query, which would be in clear in a file, got ${formatUrl(url)}; give it without the query`,
     );
   }
 }

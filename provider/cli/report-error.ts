@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from "commander";
 import { ApiChatError, renderFailure, type Audience } from "../errors/index.js";
-import { showUrl } from "../lib/checks.js";
+import { formatGivenUrl } from "../lib/checks.js";
 import { EXIT, note } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { UsageError } from "./usage-error.js";
@@ -50,7 +50,7 @@ const nameOf = (command: Command): string =>
 const hideValues = (line: string): string =>
   line
     .replace(/^(unknown option '-[^=']*)=.*?'($|\n)/s, "$1=…'$2")
-    .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => showUrl(value));
+    .replace(/(?<= argument ')(.*)(?=' is invalid)/s, (value) => formatGivenUrl(value));
 
 export function reportInterruption(): void {
   if (wantsJson()) printError({ code: "interrupted", message: "ended by Ctrl-C" });

@@ -2,7 +2,7 @@ import { text as readText } from "node:stream/consumers";
 import { Command, InvalidArgumentError } from "commander";
 import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
-import { printUrl } from "../lib/url.js";
+import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
@@ -141,7 +141,7 @@ const send = (
     const { MessageClient } = await import("../client/index.js");
     const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, requestSeconds, signal });
     const receipt = await noteIfSlow(
-      () => `waiting for ${printUrl(botUrl)} to take the message`,
+      () => `waiting for ${formatUrl(botUrl)} to take the message`,
       () => call(client),
     );
     if (json) printJson(receipt);

@@ -3,7 +3,7 @@ import { styleText } from "node:util";
 import type { HandshakeDiagnosis, HandshakeRecord } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { checkUrl } from "../lib/checks.js";
-import { printUrl } from "../lib/url.js";
+import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { EXIT, JSON_FAILURES, print, printJson } from "./output.js";
@@ -74,7 +74,7 @@ async function diagnose(
   const { diagnoseHandshake } = await loadDiagnosis();
   const limitMs = options.timeout * 1000;
   return noteIfSlow(
-    () => `waiting for ${printUrl(url)} to answer the handshake`,
+    () => `waiting for ${formatUrl(url)} to answer the handshake`,
     () =>
       diagnoseHandshake({ url, verificationKey, limitMs, signal, probeToken: true, probeSignature: true }),
   );

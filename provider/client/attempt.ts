@@ -24,7 +24,7 @@ export interface AttemptFailure extends RetryVerdict {
   /** Nothing was written to the connection. */
   unsent?: boolean;
   /** The service may have done what was asked, although it did not say so. */
-  mayBeTaken?: boolean;
+  mayHaveBeenAccepted?: boolean;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;
   hints?: readonly Hint[];
@@ -72,10 +72,10 @@ export async function attemptPost(
   options: AttemptOptions & { statusSuffices?: boolean },
 ): Promise<{ status: number; text: string }> {
   const { statusSuffices = false, addressOption, redact } = options;
-  const { status, headers, body, isWhole } = await send(url, message, options);
+  const { status, headers, body, isComplete } = await send(url, message, options);
   const text = body.toString("utf8");
-  if (isSuccess(status) && (isWhole || statusSuffices)) return { status, text: isWhole ? text : "" };
-  if (!isWhole) throw tooLarge(status);
+  if (isSuccess(status) && (isComplete || statusSuffices)) return { status, text: isComplete ? text : "" };
+  if (!isComplete) throw tooLarge(status);
   if (status >= 300 && status < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, url.href);
     throw redirected(status, redact(target), addressOption);
@@ -102,7 +102,7 @@ async function send(
     if (!(error instanceof PostError)) throw error;
     const { head } = error;
     if (statusSuffices && head && isSuccess(head.status))
-      return { ...head, body: Buffer.alloc(0), isWhole: false };
+      return { ...head, body: Buffer.alloc(0), isComplete: false };
     throw toAttemptError(error, redact);
   }
 }
@@ -123,7 +123,7 @@ export async function attemptPostJson(url: URL, message: object, options: Attemp
 /** The specification names no status: any 2xx is a success. */
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-const mayBeTaken = (status: number | undefined): boolean => !NOT_TAKEN_STATUS.has(status ?? 0);
+const mayHaveBeenAccepted = (status: number | undefined): boolean => !NOT_TAKEN_STATUS.has(status ?? 0);
 
 /** Only for an answer that fails: no other needs the quote. */
 const quoteIfAny = (text: string, redact: Redact): string =>
@@ -132,7 +132,7 @@ const quoteIfAny = (text: string, redact: Redact): string =>
 function toAttemptError(error: PostError, redact: Redact): AttemptError {
   const { failure, phase, head, cause } = error;
   const unsent = phase === "connecting";
-  const facts = { unsent, mayBeTaken: !unsent && mayBeTaken(head?.status) };
+  const facts = { unsent, mayHaveBeenAccepted: !unsent && mayHaveBeenAccepted(head?.status) };
   if (failure === "timeout")
     return new AttemptError({ code: "timeout", retry: false, ...facts }, error.message);
   const code = connectionCode(cause);
@@ -152,7 +152,7 @@ function toAttemptError(error: PostError, redact: Redact): AttemptError {
 
 function tooLarge(status: number): AttemptError {
   return new AttemptError(
-    { code: "protocol", retry: false, mayBeTaken: mayBeTaken(status) },
+    { code: "protocol", retry: false, mayHaveBeenAccepted: mayHaveBeenAccepted(status) },
     `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
   );
 }
@@ -173,7 +173,7 @@ function refused(status: number, quoted: string, retryAfter: string | undefined)
       httpStatus: status,
       retry,
       retryAfterMs: parseRetryAfter(retryAfter),
-      mayBeTaken: retry && mayBeTaken(status),
+      mayHaveBeenAccepted: retry && mayHaveBeenAccepted(status),
     },
     `HTTP ${status}${quoted}`,
   );

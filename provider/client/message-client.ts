@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry, RetryVerdict } from "../lib/retry.js";
-import { printUrl, secretsOfUrl } from "../lib/url.js";
+import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { AttemptError, type AttemptFailure, attemptPost } from "./attempt.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
@@ -143,7 +143,7 @@ export class MessageClient {
     const { result, attempts } = await runOperation({
       name: "message",
       origin: this.#url.origin,
-      at: () => printUrl(botUrl),
+      at: () => formatUrl(botUrl),
       limitMs: this.#requestMs,
       signal,
       send: async (timeoutMs) => {
@@ -228,10 +228,10 @@ export type MessageRetry = "unsent" | "any";
 
 /** Whether an attempt is retried. */
 const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
-  policy === "any" || !failure.mayBeTaken ? failure : { retry: false };
+  policy === "any" || !failure.mayHaveBeenAccepted ? failure : { retry: false };
 
 /** What to do next. */
-function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailure): Hint[] {
+function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {
   if (code === "timeout") {
     return [{ id: unsent ? "message_not_sent" : "message_may_be_taken" }, { id: "raise_request_seconds" }];
   }
@@ -240,7 +240,7 @@ function hintsForMessage({ code, httpStatus, unsent, mayBeTaken }: AttemptFailur
     return [{ id: "read_bot_url" }];
   }
   if (unsent) return [{ id: "message_not_sent" }, { id: "check_connection", address: "botUrl" }];
-  return mayBeTaken ? [{ id: "message_may_be_taken" }] : [];
+  return mayHaveBeenAccepted ? [{ id: "message_may_be_taken" }] : [];
 }
 
 /** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */

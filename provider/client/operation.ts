@@ -37,7 +37,7 @@ export async function runOperation<Result>(
   const { limitMs, signal, beforeRepeat, send, judge = (failure) => failure, onRetry } = operation;
   const gate = gateOf(operation.origin);
   let attempts = 0;
-  let mayBeTaken = false;
+  let mayHaveBeenAccepted = false;
   try {
     return await withRetries(
       async (number, budget) => {
@@ -60,7 +60,8 @@ export async function runOperation<Result>(
         signal,
         judge: (error) => (error instanceof AttemptError ? judge(error.failure) : { retry: false }),
         onRetry: (retry) => {
-          mayBeTaken ||= retry.error instanceof AttemptError && retry.error.failure.mayBeTaken === true;
+          mayHaveBeenAccepted ||=
+            retry.error instanceof AttemptError && retry.error.failure.mayHaveBeenAccepted === true;
           onRetry(retry);
         },
       },
@@ -68,7 +69,9 @@ export async function runOperation<Result>(
   } catch (error) {
     signal.throwIfAborted();
     const failure = explain(error, attempts, operation);
-    throw mayBeTaken && failure instanceof ApiChatError ? failure.with({ mayBeTaken }) : failure;
+    throw mayHaveBeenAccepted && failure instanceof ApiChatError
+      ? failure.with({ mayBeTaken: true })
+      : failure;
   }
 }
 

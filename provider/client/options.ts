@@ -84,12 +84,12 @@ const headerProblems = (option: string, key: string): FieldProblem[] =>
       ];
 
 /** Of the connection, of the body, or sent by us. */
-const TAKEN_HEADER =
+const RESERVED_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
 
 /** Whether a value is one of the ways to present a flow API key. */
 export function isFlowApiKeyAs(as: unknown): boolean {
   if (typeof as === "string") return ["bearer", "raw", "body"].includes(as);
   const header = typeof as === "object" && as !== null && "header" in as ? as.header : undefined;
-  return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !TAKEN_HEADER.test(header);
+  return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !RESERVED_HEADER.test(header);
 }

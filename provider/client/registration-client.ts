@@ -11,8 +11,8 @@ import {
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
-import { appendQuery, isLoopback, printUrl, secretsOfUrl } from "../lib/url.js";
-import { inOurWords, problemsOfIssues } from "../lib/validate.js";
+import { appendQuery, isLoopback, formatUrl, secretsOfUrl } from "../lib/url.js";
+import { errorMap, problemsOfIssues } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry, RetryVerdict } from "../lib/retry.js";
 import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
@@ -112,7 +112,7 @@ export class RegistrationClient {
    * Builds and validates a request body. Throws `invalid_config` with the names of invalid fields, never their values.
    */
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
-    const parsed = schema.safeParse(fields, { error: inOurWords });
+    const parsed = schema.safeParse(fields, { error: errorMap });
     if (parsed.success) return parsed.data;
     throw invalidOptions(operation, problemsOfIssues(parsed.error.issues), operation);
   }
@@ -134,7 +134,7 @@ export class RegistrationClient {
     const { result } = await runOperation<Registration | undefined>({
       name: operation,
       origin: url.origin,
-      at: () => printUrl(baseUrl),
+      at: () => formatUrl(baseUrl),
       limitMs: this.#requestMs,
       signal: ending,
       beforeRepeat:

@@ -67,9 +67,9 @@ const QUOTED_BYTES = 200;
 const ELLIPSIS = "…";
 
 /** Quotes the start of an answer's body in at most 200 bytes: redacted and on one line. */
-export function quoteBody({ body, isWhole }: Answer, secrets: readonly string[]): string {
+export function quoteBody({ body, isComplete }: Answer, secrets: readonly string[]): string {
   const line = quoteAnswer(body.toString("utf8"), createRedactor(secrets), Infinity);
-  return cut(isWhole ? line : untilLastMask(line));
+  return cut(isComplete ? line : untilLastMask(line));
 }
 
 /** Quotes another text of an answer in at most 200 bytes. */

@@ -10,7 +10,7 @@ import type {
 } from "../errors/index.js";
 import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
-import { printUrl, secretsOfUrl } from "../lib/url.js";
+import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES, weightOf } from "./causes.js";
 import { describeAddresses, explainStep } from "./describe.js";
 import { createChallenge, numberOf } from "./handshake.js";
@@ -135,7 +135,7 @@ async function judge(
     privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
     isTokenIgnored: probeToken && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
   });
-  const record: HandshakeRecord = { url: printUrl(url), addresses, rounds: 1, steps };
+  const record: HandshakeRecord = { url: formatUrl(url), addresses, rounds: 1, steps };
   if (passed !== undefined) return { passed: true, warnings, transcript: record };
   const telling = await findTelling(sent, options);
   return fail(record, { cause: telling.cause, reason: explainStep(telling), warnings });
@@ -151,7 +151,7 @@ async function findTelling(
   const telling = sent.reduce((most, one) => (weigh(one) > weigh(most) ? one : most));
   const step = telling.step as FailedStep;
   const isUnexplained = step.cause === "unauthorized" || step.cause === "forbidden";
-  if (!probeSignature || !isUnexplained || !(await isSignedAnswered(telling.request))) return step;
+  if (!probeSignature || !isUnexplained || !(await passesWhenSigned(telling.request))) return step;
   return { ...step, cause: "signature_demanded" };
 }
 
@@ -166,8 +166,8 @@ function fail(
 }
 
 function failAsPrivate(url: string, addresses: string[], serviceUrl: string): FailedHandshake {
-  const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${printUrl(serviceUrl)} cannot reach`;
-  const record = { url: printUrl(url), addresses, rounds: 0, steps: [] };
+  const reason = `${describeAddresses(addresses)} is a loopback or private address, which the service at ${formatUrl(serviceUrl)} cannot reach`;
+  const record = { url: formatUrl(url), addresses, rounds: 0, steps: [] };
   return fail(record, { cause: "private_address", reason, warnings: [] });
 }
 
@@ -178,7 +178,7 @@ async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean>
 }
 
 /** Sends a handshake again, signed as a delivery is (section 5). Whether it passes so. */
-async function isSignedAnswered(request: HandshakeRequest): Promise<boolean> {
+async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
   // Loaded here: most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);

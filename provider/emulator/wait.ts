@@ -1,5 +1,5 @@
 import { ApiChatError } from "../errors/index.js";
-import { anySignal, LONGEST_TIMER_MS, orAborted } from "../lib/abort.js";
+import { anySignal, MAX_TIMER_MS, orAborted } from "../lib/abort.js";
 import {
   deliverableRegistration,
   type Change,
@@ -56,7 +56,7 @@ export async function waitForRecord<K extends Kind>(
     if (record !== undefined && isWanted(record)) resolve(record);
   });
   const { closing } = state.outgoing;
-  const timeout = AbortSignal.timeout(Math.min(timeoutMs, LONGEST_TIMER_MS));
+  const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
   try {
     return await orAborted(promise, anySignal(signal, closing, timeout));
   } catch (error) {

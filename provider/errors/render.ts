@@ -1,5 +1,5 @@
 import { toPlainText } from "../lib/plain-text.js";
-import { printUrl } from "../lib/url.js";
+import { formatUrl } from "../lib/url.js";
 import type { Failure, FieldProblem, Hint } from "./failure.js";
 
 /**
@@ -177,6 +177,6 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
  * meantime stays. Query values are hidden, which the command understands.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `npx apichat webhook delete --base-url ${shellQuote(printUrl(baseUrl))} --webhook-url ${shellQuote(printUrl(webhookUrl))}`;
+  `npx apichat webhook delete --base-url ${shellQuote(formatUrl(baseUrl))} --webhook-url ${shellQuote(formatUrl(webhookUrl))}`;
 
 const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { kindOf } from "../lib/checks.js";
 import { invalidConfig } from "../lib/files.js";
-import { describeIssues, expected, inOurWords } from "../lib/validate.js";
+import { describeIssues, expected, errorMap } from "../lib/validate.js";
 import { problemsOfRotations } from "../responder/derive.js";
 import type { VerificationKeyArgs } from "../verification-key/verification-key.js";
 import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
@@ -178,7 +178,7 @@ export interface ResolvedFleet {
 
 /** Checks a definition and reads the list. Throws `invalid_config` with everything that is wrong. */
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
-  const { data, error } = definitionShape.safeParse(definition, { error: inOurWords });
+  const { data, error } = definitionShape.safeParse(definition, { error: errorMap });
   const { workspaces, problems } = await openWorkspaces(definition);
   const all = [...describeIssues(error?.issues ?? []), ...(await problemsOfProgram(definition)), ...problems];
   if (data === undefined || all.length > 0) throw invalidConfig(all);

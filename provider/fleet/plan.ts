@@ -1,7 +1,7 @@
 import { RegistrationClient, type Registration } from "../client/registration-client.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
-import { isSameUrl, printUrl } from "../lib/url.js";
-import { observeFirst } from "../webhook/observe.js";
+import { isSameUrl, formatUrl } from "../lib/url.js";
+import { getWebhookIfAny } from "../webhook/observe.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, readIndex, requireKnownStacks } from "./index-stack.js";
@@ -216,7 +216,7 @@ async function observeCreate(
   if (listed === undefined || apiKey === undefined) return NO_KEY;
   try {
     const client = new RegistrationClient({ baseUrl: listed.baseUrl, apiKey, signal: stop.signal });
-    const registration = await observeFirst(client);
+    const registration = await getWebhookIfAny(client);
     return registration === undefined ? { state: "free" } : judge(registration, webhook, listed.webhookUrl);
   } catch (error) {
     if (stop.signal.aborted) return NOT_ASKED;
@@ -242,6 +242,6 @@ function judge({ webhookUrl: seen }: Registration, webhook: WebhookReport, liste
 /** A report hides the values of a query: then the list's URL is compared, or else what both show. */
 function isDeclared(seen: string, declared: string, listed: string | undefined): boolean {
   if (!declared.includes("?")) return isSameUrl(seen, declared);
-  const isListed = listed !== undefined && printUrl(listed) === printUrl(declared);
-  return isListed ? isSameUrl(seen, listed) : printUrl(seen) === printUrl(declared);
+  const isListed = listed !== undefined && formatUrl(listed) === formatUrl(declared);
+  return isListed ? isSameUrl(seen, listed) : formatUrl(seen) === formatUrl(declared);
 }

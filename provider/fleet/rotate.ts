@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
+import { invalidConfig, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { readIndex, requireDeployed, requireKnownStacks } from "./index-stack.js";
 import type { RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
@@ -73,7 +73,7 @@ export const unfinishedFile = ({ fleet }: Run): string => join(fleet.folder, "ro
 /** The name that is given, that of the definition, that of a rotation which did not end, or else today's. */
 function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {
   const [defined] = run.fleet.rotations;
-  const unfinished = readIfThere(unfinishedFile(run));
+  const unfinished = readFileIfExists(unfinishedFile(run));
   if (defined !== undefined && given !== undefined && given !== defined) {
     throw invalidConfig([
       `rotation: the definition's rotations begin with ${JSON.stringify(defined)}, got ${JSON.stringify(given)}; put the new name in front of them`,

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
+import { invalidConfig, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import {
   findRemovals,
   readIndex,
@@ -67,7 +67,7 @@ function noteDone(event: FleetEvent, file: string, { onEvent }: UpOptions): void
 
 /** The stacks that the last `up` on this machine finished, and nobody has removed since. */
 function readDone({ existing }: Run, file: string): Set<string> {
-  const text = readIfThere(file);
+  const text = readFileIfExists(file);
   if (text !== undefined) return new Set(text.split("\n").filter((name) => existing.has(name)));
   throw invalidConfig([
     "onlyFailed: no up has run on this machine, so nobody knows what failed; run up without --only-failed",

@@ -6,9 +6,9 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
 import {
-  hasCode,
+  hasErrorCode,
   makeDataDir,
-  readIfThere,
+  readFileIfExists,
   writePrivateFile,
   RESERVE_FILE,
   SPOOL_FILE,
@@ -90,7 +90,8 @@ const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError 
 export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
   writePrivateFile(join(dataDir, OWNER_FILE), `${instanceKey}\n`);
 
-const readOwner = (dataDir: string): string | undefined => readIfThere(join(dataDir, OWNER_FILE))?.trim();
+const readOwner = (dataDir: string): string | undefined =>
+  readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
 /** The stack of an instance key, as it is known in every backend. */
 const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
@@ -128,7 +129,7 @@ export function formatConfig({ host, dataDir, ...inputs }: ProcessInputs, port: 
 }
 
 /** The configuration that a folder holds; undefined if none. */
-export const readConfig = (dataDir: string): string | undefined => readIfThere(configPathOf(dataDir));
+export const readConfig = (dataDir: string): string | undefined => readFileIfExists(configPathOf(dataDir));
 
 /** Writes a configuration, or removes it: what {@link readConfig} gave can be put back. */
 export async function writeConfig(dataDir: string, config: string | undefined): Promise<void> {
@@ -154,7 +155,7 @@ export function configuredPort(dataDir: string): number | undefined {
  * acknowledged but not forwarded, along with the record of their owner. Returns a warning if deliveries are kept, or if
  * the folder belongs to another responder and was left unchanged.
  */
-export async function leaveDataDir(state: ProcessState): Promise<string | undefined> {
+export async function cleanUpDataDir(state: ProcessState): Promise<string | undefined> {
   const { dataDir } = state;
   if (!existsSync(dataDir)) return undefined;
   if (readOwner(dataDir) === undefined || otherOwnerOf(state) !== undefined)
@@ -166,7 +167,7 @@ export async function leaveDataDir(state: ProcessState): Promise<string | undefi
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));
   if (count !== 0) return describeKept(dataDir, count);
   await rmdir(dataDir).catch((error: unknown) => {
-    if (!hasCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
+    if (!hasErrorCode(error, "ENOENT", "ENOTEMPTY", "EEXIST")) throw error;
   });
   return undefined;
 }

@@ -8,7 +8,7 @@ import {
   configuredPort,
   digestOf,
   formatConfig,
-  leaveDataDir,
+  cleanUpDataDir,
   otherOwnerOf,
   prepareDataDir,
   readConfig,
@@ -194,7 +194,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
 }
 
 async function leave(state: ProcessState): Promise<void> {
-  const warning = await leaveDataDir(state);
+  const warning = await cleanUpDataDir(state);
   if (warning !== undefined) printWarning(state.name, warning);
 }
 

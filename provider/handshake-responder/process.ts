@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ApiChatError, type ApiChatErrorCode, type Hint } from "../errors/index.js";
 import { sleep } from "../lib/abort.js";
-import { hasCode } from "../lib/files.js";
+import { hasErrorCode } from "../lib/files.js";
 import { quote } from "../lib/redact.js";
 import {
   readInstance,
@@ -40,7 +40,7 @@ let programWords = (): readonly string[] => [
  * Sets the command that starts responders; `responder --config …` is appended to it. A bundle does not contain the
  * package's bin, so it runs itself.
  */
-export function startRespondersWith(words: readonly string[]): void {
+export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
@@ -183,13 +183,13 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   const isOurs = (): Promise<boolean> => isAlive(announced);
   const isTracked = await isOurs();
   // One that was started by hand carries no instance: it takes its announcement away when it has ended.
-  const lives = async (): Promise<boolean> =>
+  const isAlive = async (): Promise<boolean> =>
     isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
   const answer = await askToStop(announced);
   if (answer === "gone" && !isTracked) return;
-  if (await waitUntilNot(lives, answer === "stops" ? LIMITS.stopMs : 0)) return;
+  if (await waitUntilGone(isAlive, answer === "stops" ? LIMITS.stopMs : 0)) return;
   if (isTracked) kill(pid);
-  if (await waitUntilNot(lives, LIMITS.killMs)) return;
+  if (await waitUntilGone(isAlive, LIMITS.killMs)) return;
   throw notEnded(pid);
 }
 
@@ -212,7 +212,7 @@ export const isAlive = async ({ pid, instance }: Start): Promise<boolean> =>
 export async function endLostProcess(start: Start): Promise<boolean> {
   if (!(await isAlive(start))) return false;
   kill(start.pid);
-  if (await waitUntilNot(() => isAlive(start), LIMITS.killMs)) return true;
+  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
   throw notEnded(start.pid);
 }
 
@@ -220,7 +220,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    if (!hasCode(error, "ESRCH")) throw error;
+    if (!hasErrorCode(error, "ESRCH")) throw error;
   }
 }
 
@@ -234,9 +234,9 @@ async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silen
 }
 
 /** Whether it ceased in time. */
-async function waitUntilNot(lives: () => Promise<boolean>, limitMs: number): Promise<boolean> {
+async function waitUntilGone(isAlive: () => Promise<boolean>, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs;
-  while (await lives()) {
+  while (await isAlive()) {
     if (Date.now() >= deadline) return false;
     await sleep(INSPECT_EVERY_MS);
   }

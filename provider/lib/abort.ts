@@ -2,7 +2,7 @@
 export const NEVER: AbortSignal = new AbortController().signal;
 
 /** The longest time that a timer takes, in milliseconds: one of more fires at once. */
-export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Fires with the first of these. `AbortSignal.any` is slow, and most calls give one signal or none. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
@@ -23,10 +23,10 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** Resolves after so many milliseconds, at most {@link LONGEST_TIMER_MS}. Rejects with the signal's reason if that fires first. */
+/** Resolves after so many milliseconds, at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
   const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, Math.min(ms, LONGEST_TIMER_MS));
+  const timer = setTimeout(over.resolve, Math.min(ms, MAX_TIMER_MS));
   try {
     await orAborted(over.promise, signal);
   } finally {

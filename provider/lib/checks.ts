@@ -1,5 +1,5 @@
 import { toPlainText } from "./plain-text.js";
-import { isLoopback, printUrl } from "./url.js";
+import { isLoopback, formatUrl } from "./url.js";
 
 /** Placeholder for an input that is not known yet in a preview. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -86,7 +86,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
   const hint = `for example "${example}"`;
   if (typeof value !== "string") return `must be a string, got ${kindOf(value)}; ${hint}`;
   const accepted = acceptedUrl(value);
-  return accepted === undefined ? undefined : `must be ${accepted}, got "${showUrl(value)}"; ${hint}`;
+  return accepted === undefined ? undefined : `must be ${accepted}, got "${formatGivenUrl(value)}"; ${hint}`;
 }
 
 /** What a text lacks to be a URL that may be called. */
@@ -163,9 +163,9 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
 });
 
 /** A URL as given, less what may be secret in it: also of text that is no URL. */
-export function showUrl(value: unknown): string {
+export function formatGivenUrl(value: unknown): string {
   const text = String(value);
-  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return printUrl(text);
+  if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return formatUrl(text);
   const bare = text.replace(/[?#].*$/s, "").replace(/^.*@/s, "***@");
   return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
 }

@@ -42,22 +42,22 @@ export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {
-    if (!hasCode(error, "EEXIST")) throw error;
+    if (!hasErrorCode(error, "EEXIST")) throw error;
   }
 }
 
 /** The text of a file; undefined if there is none. Throws an error of the file system for one that cannot be read. */
-export function readIfThere(path: string): string | undefined {
+export function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    if (hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
   }
 }
 
 /** Whether an error of the file system has one of these codes. */
-export const hasCode = (error: unknown, ...codes: string[]): boolean =>
+export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
   codes.includes((error as NodeJS.ErrnoException).code ?? "");
 
 /**
@@ -73,7 +73,7 @@ export function makeFolders(folder: string): void {
       mkdirSync(path, { mode: 0o700 });
     } catch (error) {
       // Another process may have been first.
-      if (!hasCode(error, "EEXIST") || !isFolder(path)) throw error;
+      if (!hasErrorCode(error, "EEXIST") || !isFolder(path)) throw error;
     }
   }
 }
@@ -89,7 +89,7 @@ function findStats(path: string): Stats | undefined {
     return statSync(path);
   } catch (error) {
     // The path is below a file: isFolder throws when the loop reaches that file.
-    if (hasCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
+    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
-import { LONGEST_TIMER_MS, NEVER } from "./abort.js";
+import { MAX_TIMER_MS, NEVER } from "./abort.js";
 
 export interface PostOptions {
   /** Pairs, or names and values by turns. Nothing is added but what the connection needs. */
@@ -24,7 +24,7 @@ export interface AnswerHead {
 export interface Answer extends AnswerHead {
   body: Buffer;
   /** Whether `body` is all of it, and not cut at the limit. */
-  isWhole: boolean;
+  isComplete: boolean;
 }
 
 /** How far a POST came. From `sent` on, the other side may have taken the request. */
@@ -62,7 +62,7 @@ interface PostErrorDetails {
  * {@link PostError}.
  *
  * @example
- * const { status, body, isWhole } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
+ * const { status, body, isComplete } = await post(url, { body: "{}", limitBytes: 65_536, timeoutMs: 30_000, signal });
  */
 export async function post(
   { origin, pathname, search }: URL,
@@ -76,7 +76,7 @@ export async function post(
       ? undefined
       : setTimeout(
           () => reader.end("timeout", `no answer within ${timeoutMs / 1000} s`),
-          Math.min(timeoutMs, LONGEST_TIMER_MS),
+          Math.min(timeoutMs, MAX_TIMER_MS),
         );
   signal.addEventListener("abort", abort, { once: true });
   try {
@@ -147,10 +147,10 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#fail("connection", `no answer: ${connectionCode(error) || error.name}`, error);
   }
 
-  #succeed(isWhole: boolean): void {
+  #succeed(isComplete: boolean): void {
     if (this.#head === undefined) return this.#fail("connection", "the answer has no status", undefined);
     const body = Buffer.concat(this.#chunks).subarray(0, this.#limitBytes);
-    this.#settled.resolve({ ...this.#head, body, isWhole });
+    this.#settled.resolve({ ...this.#head, body, isComplete });
   }
 
   #fail(failure: PostFailure, message: string, cause: unknown): void {

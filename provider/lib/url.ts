@@ -5,9 +5,9 @@ export function appendQuery(url: string, query: string): string {
   return extended.href;
 }
 
-/** Shows where a redirect from a URL points, as {@link printUrl} does. */
+/** Shows where a redirect from a URL points, as {@link formatUrl} does. */
 export function printTarget(location: string, from: string): string {
-  return printUrl(URL.parse(location, from)?.href ?? "");
+  return formatUrl(URL.parse(location, from)?.href ?? "");
 }
 
 /** Shorter values are not redacted, because that would mask unrelated words. */
@@ -19,19 +19,19 @@ export function secretsOfUrl(url: string): string[] {
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
-/** How texts name a URL that is a secret as a whole: as {@link printUrl} shows it, and by its host. Nothing for other texts. */
+/** How texts name a URL that is a secret as a whole: as {@link formatUrl} shows it, and by its host. Nothing for other texts. */
 export function spellingsOfUrl(text: string): string[] {
   const url = /^https?:/i.test(text) ? URL.parse(text) : null;
   if (url === null) return [];
   const bare = url.origin + url.pathname.replace(/\/+$/, "");
-  const spellings = [url.href, printUrl(url.href), bare, url.origin, url.host];
+  const spellings = [url.href, formatUrl(url.href), bare, url.origin, url.host];
   // The name of this machine says nothing.
   const name = isLoopback(url.hostname) ? [] : [url.hostname];
   return [...spellings, ...name, url.pathname].filter((one) => one.length >= SECRET_CHARACTERS);
 }
 
 /** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
-export function printUrl(url: string): string {
+export function formatUrl(url: string): string {
   const parsed = URL.parse(url);
   if (parsed === null) return "(not a URL)";
   const { origin, protocol, host, pathname, searchParams } = parsed;
@@ -41,7 +41,7 @@ export function printUrl(url: string): string {
 }
 
 /** A URL as the service shows it, fit for a state and its previews: the values of a query are hidden. */
-export const hideQuery = (url: string): string => (url.includes("?") ? printUrl(url) : url);
+export const hideQuery = (url: string): string => (url.includes("?") ? formatUrl(url) : url);
 
 /** Whether a URL has a query, or is not known yet. */
 export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");

@@ -37,7 +37,7 @@ const TYPES = new Map([
  * The error map for issues whose schema has no message of its own: says what is accepted and what kind of value was
  * given.
  */
-export const inOurWords: z.core.$ZodErrorMap = (issue) => {
+export const errorMap: z.core.$ZodErrorMap = (issue) => {
   if (issue.code === "invalid_type") {
     const accepted = TYPES.get(issue.expected) ?? issue.expected;
     if (issue.input === undefined) return `is missing; must be ${accepted}`;
@@ -74,23 +74,25 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 }
 
 /** Gives what is wrong with a value, one text for each problem. */
-type WordsOf = (value: unknown) => string | undefined | readonly string[];
+type DescribeProblems = (value: unknown) => string | undefined | readonly string[];
 
 /** A schema that gets its error messages from a function. */
-export const worded = (wordsOf: WordsOf): z.ZodType => z.unknown().superRefine(inWordsOf(wordsOf));
+export const validatedBy = (describeProblems: DescribeProblems): z.ZodType =>
+  z.unknown().superRefine(refineWith(describeProblems));
 
 /** The same for `superRefine` of a schema that checks the type itself. */
-export const inWordsOf =
-  (wordsOf: WordsOf) =>
+export const refineWith =
+  (describeProblems: DescribeProblems) =>
   (value: unknown, context: z.RefinementCtx): void => {
-    for (const message of [wordsOf(value) ?? []].flat()) context.addIssue({ code: "custom", message });
+    for (const message of [describeProblems(value) ?? []].flat())
+      context.addIssue({ code: "custom", message });
   };
 
 /** A URL that may be called, or the unknown value of a preview. */
-export const httpUrl = (example: string): z.ZodType => worded((value) => problemOfUrl(value, example));
+export const httpUrl = (example: string): z.ZodType => validatedBy((value) => problemOfUrl(value, example));
 
 /** A verification key, or the unknown value of a preview. Nothing of it is shown. */
-export const verificationKey = (): z.ZodType => worded(problemsOfKey);
+export const verificationKey = (): z.ZodType => validatedBy(problemsOfKey);
 
 /** Makes a schema optional. A value that is unknown in a preview counts as missing. */
 export const orUnknown = (schema: z.ZodType): z.ZodType =>
@@ -98,7 +100,7 @@ export const orUnknown = (schema: z.ZodType): z.ZodType =>
 
 /** Everything that is wrong with a value of a schema. */
 export function problemsOf(schema: z.ZodType, value: unknown): Problem[] {
-  const { error } = schema.safeParse(value, { error: inOurWords });
+  const { error } = schema.safeParse(value, { error: errorMap });
   return problemsOfIssues(error?.issues ?? []);
 }
 

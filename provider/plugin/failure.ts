@@ -7,8 +7,8 @@ import { toPlainLines } from "../lib/plain-text.js";
 import { describeFailure } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { UnfinishedError } from "../webhook/lifecycle.js";
-import { toStored } from "./resource.js";
-import type { send } from "./wire.js";
+import { omitNameAndSource } from "./resource.js";
+import type { encodeValues } from "./wire.js";
 
 /** A failure as gRPC takes it. */
 export class ServiceError extends Error {
@@ -29,11 +29,11 @@ export function toServiceError(
   error: unknown,
   redact: Redact,
   name = "",
-  sendOuts: (outs: object) => ReturnType<typeof send> | undefined = () => undefined,
+  encodeOuts: (outs: object) => ReturnType<typeof encodeValues> | undefined = () => undefined,
 ): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof UnfinishedError)
-    return toPartlyDone(error, redact, sendOuts(toStored(error.properties)));
+    return toPartlyDone(error, redact, encodeOuts(omitNameAndSource(error.properties)));
   if (error instanceof ApiChatError) return new ServiceError(redact(describeFailure(name, error)));
   return new ServiceError(redact(toPlainLines(error instanceof Error ? error.message : String(error))));
 }
@@ -42,7 +42,7 @@ export function toServiceError(
 function toPartlyDone(
   error: UnfinishedError,
   redact: Redact,
-  properties: ReturnType<typeof send> | undefined,
+  properties: ReturnType<typeof encodeValues> | undefined,
 ): ServiceError {
   const message = redact(error.message);
   const detail = new messages.ErrorResourceInitFailed()

@@ -3,7 +3,7 @@
  * serves until the engine ends, and prints its port; with `responder …` it runs a responder, because the bundle
  * contains no other program.
  */
-import { startRespondersWith } from "../handshake-responder/process.js";
+import { setResponderCommand } from "../handshake-responder/process.js";
 import { endWithStdin, findEngineAddress, printLinesWith } from "../lib/provider-process.js";
 import { Engine } from "./engine.js";
 import { serve } from "./server.js";
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
     return runResponder(words);
   }
   endWithStdin();
-  startRespondersWith([node, script]);
+  setResponderCommand([node, script]);
   const engine = new Engine(findEngineAddress());
   printLinesWith((kind, _name, text) => engine.log(kind, text));
   const { port } = await serve(engine);

@@ -52,7 +52,7 @@ export interface PluginResource {
 /**
  * Removes properties that the plugin does not store: the name, which is in the URN, and the dynamic provider's source.
  */
-export function toStored<T extends object>(values: T): Omit<T, "name" | "__provider"> {
+export function omitNameAndSource<T extends object>(values: T): Omit<T, "name" | "__provider"> {
   const {
     name: _name,
     __provider: _source,
@@ -62,4 +62,5 @@ export function toStored<T extends object>(values: T): Omit<T, "name" | "__provi
 }
 
 /** A state that the dynamic provider has written holds its source. Update takes it out. */
-export const sourceOf = (state: Values): readonly string[] => ("__provider" in state ? ["__provider"] : []);
+export const leftoverSource = (state: Values): readonly string[] =>
+  "__provider" in state ? ["__provider"] : [];

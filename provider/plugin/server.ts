@@ -4,7 +4,7 @@ import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
-import { anySignal, LONGEST_TIMER_MS, NEVER } from "../lib/abort.js";
+import { anySignal, MAX_TIMER_MS, NEVER } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
 import { lazyRedactor, type Redact } from "../lib/redact.js";
@@ -19,7 +19,7 @@ import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
 import { verificationKey } from "./verification-key.js";
 import { webhook } from "./webhook.js";
 import type { Path } from "../lib/secret-values.js";
-import { receive, secretTextsIn, send, type Values } from "./wire.js";
+import { decodeValues, encodeValues, secretTextsIn, type Values } from "./wire.js";
 
 const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:ApiChatWebhook": webhook,
@@ -66,7 +66,7 @@ function createService(engine: Engine): Service {
   const run = new AbortController();
 
   /** A method that concerns a resource. A failure names the resource, and holds what is left of it. */
-  const ofResource = <Request extends ResourceRequest, Response>(
+  const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
@@ -78,7 +78,7 @@ function createService(engine: Engine): Service {
         return await engine.serve(target.call.urn, redact, () => work(request, target, redact));
       } catch (error) {
         throw toServiceError(error, redact, target.call.name, (outs) =>
-          sendOuts(target, outs, givenIn(request)),
+          encodeOuts(target, outs, givenIn(request)),
         );
       } finally {
         limit.clear();
@@ -95,56 +95,56 @@ function createService(engine: Engine): Service {
     getSchema: answer(async () => new messages.GetSchemaResponse().setSchema(SCHEMA_TEXT)),
 
     checkConfig: answer(async (request: messages.CheckRequest, redact) => {
-      const given = receive(request.getNews());
+      const given = decodeValues(request.getNews());
       const secrets = [...secretsOfConfig(given.values), ...given.secrets];
       const checked = { inputs: given.values, failures: checkConfig(given.values), secrets };
       return toCheckResponse(checked, redact);
     }),
     diffConfig: answer(async (request: messages.DiffRequest) => {
-      const olds = receive(request.getOldInputs() ?? request.getOlds()).values;
-      const news = receive(request.getNews()).values;
+      const olds = decodeValues(request.getOldInputs() ?? request.getOlds()).values;
+      const news = decodeValues(request.getNews()).values;
       return toDiffResponse(changedConfig(olds, news), olds, news);
     }),
     configure: answer(async (request: messages.ConfigureRequest) => {
-      configureProvider(receive(request.getArgs()), request.getName() ?? "default");
+      configureProvider(decodeValues(request.getArgs()), request.getName() ?? "default");
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
 
-    check: ofResource("check", async (request: messages.CheckRequest, target, redact) => {
-      const olds = receive(request.getOlds()).values;
-      const given = receive(request.getNews());
+    check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
+      const olds = decodeValues(request.getOlds()).values;
+      const given = decodeValues(request.getNews());
       const misspelt = checkNames(target.token, given.values);
       const { inputs, failures } = await target.resource.check(target.call, olds, given.values);
       const secrets = secretsOf(target, inputs, given.secrets);
       return toCheckResponse({ inputs, failures: [...misspelt, ...failures], secrets }, redact);
     }),
-    diff: ofResource("check", async (request: messages.DiffRequest, { resource, call }) => {
-      const olds = receive(request.getOlds()).values;
-      const news = receive(request.getNews()).values;
+    diff: forResource("check", async (request: messages.DiffRequest, { resource, call }) => {
+      const olds = decodeValues(request.getOlds()).values;
+      const news = decodeValues(request.getNews()).values;
       const changed = await resource.diff(call, request.getId(), olds, news);
       const counted = [...new Set(changed)].filter((name) => !request.getIgnorechangesList().includes(name));
-      return toDiffResponse(counted, receive(request.getOldInputs()).values, news);
+      return toDiffResponse(counted, decodeValues(request.getOldInputs()).values, news);
     }),
-    create: ofResource("set-webhook", async (request: messages.CreateRequest, target) => {
+    create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
       const { resource, call } = target;
-      const { values, secrets } = receive(request.getProperties());
+      const { values, secrets } = decodeValues(request.getProperties());
       const { id, outs } = request.getPreview()
         ? { id: "", outs: await resource.previewCreate(call, values) }
         : await resource.create(call, values);
-      return new messages.CreateResponse().setId(id).setProperties(sendOuts(target, outs, secrets));
+      return new messages.CreateResponse().setId(id).setProperties(encodeOuts(target, outs, secrets));
     }),
-    update: ofResource("set-webhook", async (request: messages.UpdateRequest, target) => {
+    update: forResource("set-webhook", async (request: messages.UpdateRequest, target) => {
       const { resource, call } = target;
-      const { values: olds } = receive(request.getOlds());
-      const { values: news, secrets } = receive(request.getNews());
+      const { values: olds } = decodeValues(request.getOlds());
+      const { values: news, secrets } = decodeValues(request.getNews());
       const outs = request.getPreview()
         ? await resource.previewUpdate(call, request.getId(), olds, news)
         : await resource.update(call, request.getId(), olds, news);
-      return new messages.UpdateResponse().setProperties(sendOuts(target, outs, secrets));
+      return new messages.UpdateResponse().setProperties(encodeOuts(target, outs, secrets));
     }),
-    read: ofResource("get-webhook", async (request: messages.ReadRequest, target) => {
-      const state = receive(request.getProperties());
-      const inputs = receive(request.getInputs());
+    read: forResource("get-webhook", async (request: messages.ReadRequest, target) => {
+      const state = decodeValues(request.getProperties());
+      const inputs = decodeValues(request.getInputs());
       const isKnown = Object.keys(state.values).length > 0;
       const seen = await target.resource.read(
         target.call,
@@ -155,19 +155,19 @@ function createService(engine: Engine): Service {
       const secrets = [...state.secrets, ...inputs.secrets];
       return new messages.ReadResponse()
         .setId(seen.id)
-        .setProperties(sendOuts(target, seen.outs, secrets))
-        .setInputs(sendOuts(target, seen.inputs ?? inputs.values, secrets));
+        .setProperties(encodeOuts(target, seen.outs, secrets))
+        .setInputs(encodeOuts(target, seen.inputs ?? inputs.values, secrets));
     }),
-    delete: ofResource("delete-webhook", async (request: messages.DeleteRequest, { resource, call }) => {
-      await resource.delete(call, request.getId(), receive(request.getProperties()).values);
+    delete: forResource("delete-webhook", async (request: messages.DeleteRequest, { resource, call }) => {
+      await resource.delete(call, request.getId(), decodeValues(request.getProperties()).values);
       return new empty.Empty();
     }),
     invoke: answer(async (request: messages.InvokeRequest) => {
       if (request.getTok() !== "apichat:index:getApiChatWebhook") {
         throw new Error(`there is no function ${request.getTok()}`);
       }
-      const result = await getApiChatWebhook(receive(request.getArgs()).values, run.signal);
-      return new messages.InvokeResponse().setReturn(send(result));
+      const result = await getApiChatWebhook(decodeValues(request.getArgs()).values, run.signal);
+      return new messages.InvokeResponse().setReturn(encodeValues(result));
     }),
 
     cancel: answer(async () => {
@@ -232,7 +232,7 @@ interface ResourceRequest {
   getNews?(): Struct | undefined;
 }
 
-type Struct = ReturnType<typeof send>;
+type Struct = ReturnType<typeof encodeValues>;
 
 /** The resource that a request concerns. */
 interface Target {
@@ -267,7 +267,7 @@ function limitOf(
   const controller = new AbortController();
   const end = (): void =>
     controller.abort(interrupted(`not done within the ${seconds} s of customTimeouts`, operation));
-  const timer = setTimeout(end, Math.min(seconds * 1000, LONGEST_TIMER_MS));
+  const timer = setTimeout(end, Math.min(seconds * 1000, MAX_TIMER_MS));
   return { signal: controller.signal, clear: () => clearTimeout(timer) };
 }
 
@@ -281,12 +281,12 @@ const secretsOf = ({ token, resource }: Target, values: object, given: readonly 
   ...given,
 ];
 
-const sendOuts = (target: Target, outs: object, given: readonly Path[]): Struct =>
-  send(outs, secretsOf(target, outs, given));
+const encodeOuts = (target: Target, outs: object, given: readonly Path[]): Struct =>
+  encodeValues(outs, secretsOf(target, outs, given));
 
 /** What the program has marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>
-  receive(request.getNews?.() ?? request.getProperties?.()).secrets;
+  decodeValues(request.getNews?.() ?? request.getProperties?.()).secrets;
 
 function toCheckResponse(
   { inputs, failures, secrets }: CheckResult<object> & { secrets: readonly Path[] },
@@ -296,7 +296,7 @@ function toCheckResponse(
     const isSecret = secrets.some(([name]) => name === property);
     return new messages.CheckFailure().setProperty(isSecret ? "" : property).setReason(redact(reason));
   });
-  return new messages.CheckResponse().setInputs(send(inputs, secrets)).setFailuresList(list);
+  return new messages.CheckResponse().setInputs(encodeValues(inputs, secrets)).setFailuresList(list);
 }
 
 const { ADD, DELETE, UPDATE } = messages.PropertyDiff.Kind;

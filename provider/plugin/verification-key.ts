@@ -2,7 +2,7 @@ import { UNKNOWN } from "../lib/checks.js";
 import type { VerificationKeyInputs, VerificationKeyState } from "../verification-key/contract.js";
 import { VerificationKey } from "../verification-key/lifecycle.js";
 import { decideNextKeys } from "../verification-key/next-keys.js";
-import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
+import { leftoverSource, omitNameAndSource, type PluginResource, type ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 
 /** `VerificationKey`. Nothing is remote. */
@@ -13,25 +13,25 @@ export const verificationKey: PluginResource = {
       ...news,
       name,
     });
-    return { inputs: toStored(inputs), failures };
+    return { inputs: omitNameAndSource(inputs), failures };
   },
 
   diff: async (call, id, state, news) => {
     const { changed } = await VerificationKey.diff(id, toState(call, state), toInputs(call, news));
-    return [...changed, ...sourceOf(state)];
+    return [...changed, ...leftoverSource(state)];
   },
 
   create: async (call, inputs) => {
     const { id, outs } = await VerificationKey.create(toInputs(call, inputs));
-    return { id, outs: toStored(outs) };
+    return { id, outs: omitNameAndSource(outs) };
   },
 
   update: async (call, id, state, news) =>
-    toStored((await VerificationKey.update(id, toState(call, state), toInputs(call, news))).outs),
+    omitNameAndSource((await VerificationKey.update(id, toState(call, state), toInputs(call, news))).outs),
 
   read: async (call, id, state = {}) => {
     const { props } = await VerificationKey.read(id, toState(call, state));
-    return { id, outs: toStored(props) };
+    return { id, outs: omitNameAndSource(props) };
   },
 
   delete: () => VerificationKey.delete(),

@@ -1,6 +1,6 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
 import { isReportRead, printLine, printWarning, toFailures } from "../lib/provider-process.js";
-import { printUrl } from "../lib/url.js";
+import { formatUrl } from "../lib/url.js";
 import { checkWebhook, diffWebhook } from "../webhook/check.js";
 import {
   compactState,
@@ -17,7 +17,7 @@ import { createWebhook, deleteWebhook, updateWebhook } from "../webhook/lifecycl
 import { importWebhook, readWebhook } from "../webhook/observe.js";
 import { previewCreate } from "../webhook/preview.js";
 import { isSecretBaseUrl } from "./config.js";
-import { sourceOf, toStored, type PluginResource, type ResourceCall } from "./resource.js";
+import { leftoverSource, omitNameAndSource, type PluginResource, type ResourceCall } from "./resource.js";
 import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
@@ -29,16 +29,16 @@ export const webhook: PluginResource = {
     const { inputs, problems, warnings } = checkWebhook({ ...given, name }, call);
     for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
     const failures = toFailures(problems, SECRET_INPUTS);
-    if (!isKeyMissing) return { inputs: toStored(inputs), failures };
+    if (!isKeyMissing) return { inputs: omitNameAndSource(inputs), failures };
     if (isAsImported(olds, news)) printWarning(name, WRITE_KEY);
     else failures.push(fail(WRITE_KEY));
-    return { inputs: toStored({ ...inputs, webhookVerificationKey: IMPORTED_KEY }), failures };
+    return { inputs: omitNameAndSource({ ...inputs, webhookVerificationKey: IMPORTED_KEY }), failures };
   },
 
   /** A state of the dynamic provider holds its source: update takes it out. */
   diff: async (call, _id, state, news) => {
     const { changed } = diffWebhook(toState(call, state), toInputs(call, news), call);
-    return [...changed, ...sourceOf(state)];
+    return [...changed, ...leftoverSource(state)];
   },
 
   create: async (call, inputs) => {
@@ -54,7 +54,9 @@ export const webhook: PluginResource = {
       state === undefined
         ? await importWebhook({ name: call.name, baseUrl: id }, call)
         : await readWebhook(toState(call, state), call);
-    return seen && { id: seen.props.botUrl, outs: toOuts(seen.props), inputs: toStored(seen.inputs) };
+    return (
+      seen && { id: seen.props.botUrl, outs: toOuts(seen.props), inputs: omitNameAndSource(seen.inputs) }
+    );
   },
 
   delete: (call, _id, state) => deleteWebhook(toState(call, state), call),
@@ -62,7 +64,7 @@ export const webhook: PluginResource = {
   previewCreate: async (call, inputs) => {
     // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
     const adopts = isReportRead() ? undefined : await previewCreate(toInputs(call, inputs), call);
-    if (adopts) printLine(call.name, `adopts ${printUrl(adopts.webhookUrl)}, which is registered already`);
+    if (adopts) printLine(call.name, `adopts ${formatUrl(adopts.webhookUrl)}, which is registered already`);
     return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
   },
 
@@ -87,4 +89,4 @@ const toInputs = ({ name }: ResourceCall, inputs: Values): WebhookInputs =>
 const toState = ({ name }: ResourceCall, state: Values): WebhookState =>
   expandState({ ...state, name } as unknown as StoredState);
 
-const toOuts = (state: WebhookState): object => toStored(compactState(state));
+const toOuts = (state: WebhookState): object => omitNameAndSource(compactState(state));

@@ -27,7 +27,7 @@ export interface Received {
 }
 
 /** Unwraps secret and unknown values. A property that is null counts as missing. */
-export function receive(struct: protobuf.Struct | undefined): Received {
+export function decodeValues(struct: protobuf.Struct | undefined): Received {
   const received: Received = { values: {}, secrets: [], secretTexts: [] };
   received.values = (takeMarks(struct?.toJavaScript() ?? {}, [], received) ?? {}) as Values;
   return received;
@@ -66,5 +66,5 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Marks the values at these paths as secret. */
-export const send = (values: object, secrets: readonly Path[] = []): protobuf.Struct =>
+export const encodeValues = (values: object, secrets: readonly Path[] = []): protobuf.Struct =>
   protobuf.Struct.fromJavaScript(markSecrets(values, secrets) as never);

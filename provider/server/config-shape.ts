@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import * as z from "zod";
 import type { FieldProblem } from "../errors/index.js";
-import { expected, inWordsOf, problemsOf } from "../lib/validate.js";
+import { expected, refineWith, problemsOf } from "../lib/validate.js";
 import { kindOf, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
 import { problemsOfDerivation, type DerivationInputs } from "../responder/derive.js";
 import { problemsOfLoops } from "./forward/loops.js";
@@ -35,8 +35,8 @@ function count(example: number): z.ZodInt {
 
 const keys = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
 
-const asInDerivation = (field: keyof DerivationInputs): ReturnType<typeof inWordsOf> =>
-  inWordsOf((value) => problemsOfDerivation({ [field]: value }).map(({ text }) => text));
+const asInDerivation = (field: keyof DerivationInputs): ReturnType<typeof refineWith> =>
+  refineWith((value) => problemsOfDerivation({ [field]: value }).map(({ text }) => text));
 
 const workspaceShape = z.strictObject({
   verificationKeys: keys.optional(),

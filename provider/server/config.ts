@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
-import { printUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { formatUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, problemsOfKey } from "../lib/checks.js";
 import { problemOfKeyCount } from "../responder/keys.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
@@ -62,7 +62,7 @@ export async function loadConfig(file: string, makeRedactor = createRedactor): P
   const folder = dirname(resolve(file));
   const checked = checkConfig(parseJson(file, bytes));
   const keys = await readKeys(checked, folder);
-  const given = soundOf(file, { ...checked, problems: [...checked.problems, ...keys.problems] });
+  const given = requireValid(file, { ...checked, problems: [...checked.problems, ...keys.problems] });
   const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => [
     name,
     {
@@ -104,7 +104,7 @@ export interface ConfiguredPlace {
 
 /** Reads this much of a configuration, without its keys. Throws `invalid_config`. */
 export async function readPlace(file: string): Promise<ConfiguredPlace> {
-  const { dataDir, workspaces } = soundOf(file, checkConfig(parseJson(file, await readBytes(file))));
+  const { dataDir, workspaces } = requireValid(file, checkConfig(parseJson(file, await readBytes(file))));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }
 
@@ -128,7 +128,7 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   }
 }
 
-function soundOf(file: string, { given, problems }: CheckedConfig): FileConfig {
+function requireValid(file: string, { given, problems }: CheckedConfig): FileConfig {
   if (given === undefined || problems.length > 0) throw invalid(file, problems);
   return given;
 }
@@ -217,7 +217,7 @@ function warnOfClearText({ workspaces }: ServerConfig): string[] {
   return Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
     forwardTo !== undefined && isClearText(forwardTo)
       ? [
-          `workspaces.${name}.forwardTo: ${printUrl(forwardTo)} is not encrypted: messages travel in clear; use https`,
+          `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} is not encrypted: messages travel in clear; use https`,
         ]
       : [],
   );

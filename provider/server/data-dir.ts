@@ -2,7 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { hasCode, makeDataDir, writePrivateFile } from "../lib/files.js";
+import { hasErrorCode, makeDataDir, writePrivateFile } from "../lib/files.js";
 import { lockFile } from "../lib/sqlite.js";
 
 const instanceShape = z.object({
@@ -35,7 +35,7 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
   } catch (error) {
     // Written by nobody of ours: then it names no responder.
     const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
-    if (isForeign || hasCode(error, "ENOENT", "ENOTDIR")) return undefined;
+    if (isForeign || hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
   }
 }

@@ -38,7 +38,7 @@ function obeySignals(started: Promise<RunningServer>): void {
     obey((server) => server.reload()),
   );
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, endInAnyCase(obey((server) => server.stop())));
+    process.on(signal, killOnSecondCall(obey((server) => server.stop())));
   }
 }
 
@@ -46,7 +46,7 @@ function obeySignals(started: Promise<RunningServer>): void {
 const STOP_MS = 12_000;
 
 /** The first call stops gracefully, the second ends the process at once. */
-function endInAnyCase(stop: () => void): () => void {
+function killOnSecondCall(stop: () => void): () => void {
   let calls = 0;
   return () => {
     calls++;

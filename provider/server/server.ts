@@ -11,7 +11,7 @@ import { Forwarder } from "./forward/forwarder.js";
 import { refuseLoops } from "./forward/loops.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
-import { hasCode, SPOOL_FILE, warningOfMode } from "../lib/files.js";
+import { hasErrorCode, SPOOL_FILE, warningOfMode } from "../lib/files.js";
 import type { createRedactor } from "../lib/redact.js";
 import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
@@ -186,7 +186,7 @@ export class RunningServer implements ControlActions {
     try {
       await writeInstance(this.#loaded.config.dataDir, instance);
     } catch (error) {
-      if (!hasCode(error, ...FULL_DISK)) throw error;
+      if (!hasErrorCode(error, ...FULL_DISK)) throw error;
       const message = messageOf(error);
       this.log.limited("error", "not announced", message, { error: message });
       const again = () => this.#changes(() => (this.#isStopping ? undefined : this.#announce(instance)));

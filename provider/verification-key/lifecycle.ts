@@ -115,14 +115,14 @@ async function checkKey(
   const warning = inputs.initial === undefined ? undefined : warningOfKey(inputs.initial);
   if (warning !== undefined) printWarning(inputs.name, `initial ${warning}`);
   const isCreate = olds["name"] === undefined;
-  return { inputs: isCreate ? foresee(inputs) : inputs, failures };
+  return { inputs: isCreate ? addKnownKeys(inputs) : inputs, failures };
 }
 
 /**
  * Values that check adds to the inputs are known in a preview, so adopting a live key shows no change to the webhook
  * that uses it.
  */
-function foresee(inputs: VerificationKeyInputs): VerificationKeyInputs {
+function addKnownKeys(inputs: VerificationKeyInputs): VerificationKeyInputs {
   const { initial } = inputs;
   if (initial === undefined || initial === UNKNOWN) return inputs;
   return { ...inputs, current: initial, keys: [initial] };

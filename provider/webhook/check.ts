@@ -5,15 +5,15 @@ import {
   problemOfSecret,
   problemOfUrl,
   missingSource,
-  showUrl,
+  formatGivenUrl,
   toDiff,
   warningOfKey,
   warningOfUrl,
   type DiffResult,
   type RawInputs,
 } from "../lib/checks.js";
-import { expected, httpUrl, orUnknown, problemsOf, verificationKey, worded } from "../lib/validate.js";
-import { isSameUrl, printUrl } from "../lib/url.js";
+import { expected, httpUrl, orUnknown, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { isSameUrl, formatUrl } from "../lib/url.js";
 import { printLine } from "../lib/provider-process.js";
 import { removalCommand, type FieldProblem } from "../errors/index.js";
 import {
@@ -32,7 +32,7 @@ import {
   defaultApiKey,
   defaultBaseUrl,
   isDeclared,
-  quoteNames,
+  joinQuotedNames,
   resourceOf,
   showState,
 } from "./run.js";
@@ -60,7 +60,7 @@ function problemOfBaseUrl(value: unknown): string | undefined {
   const problem = problemOfUrl(value, "https://platform.example/acme/apichat");
   if (problem !== undefined || value === UNKNOWN) return problem;
   if (!new URL(value as string).searchParams.has("action")) return undefined;
-  return `must not hold the query parameter "action", which is added to each call, got "${showUrl(value)}"; leave it out`;
+  return `must not hold the query parameter "action", which is added to each call, got "${formatGivenUrl(value)}"; leave it out`;
 }
 
 const problemOfApiKey = (value: unknown): string | undefined =>
@@ -74,10 +74,10 @@ const timeoutsError: z.core.$ZodErrorMap = (issue) =>
     : expected("an object", "write { requestSeconds: 30, readySeconds: 60 }")(issue);
 
 const SCHEMA = z.object({
-  baseUrl: worded(problemOfBaseUrl),
+  baseUrl: validatedBy(problemOfBaseUrl),
   webhookUrl: httpUrl("https://chat.example/webhooks/apichat"),
   webhookVerificationKey: verificationKey(),
-  apiKey: worded(problemOfApiKey),
+  apiKey: validatedBy(problemOfApiKey),
   onExisting: choice(["fail", "replace"]),
   preflight: choice(["require", "warn", "off"]),
   timeouts: orUnknown(
@@ -103,17 +103,17 @@ export function checkWebhook(news: RawInputs, context: OperationContext = {}): C
   if (problems.length > 0) return { inputs, problems, warnings: [] };
   return {
     inputs,
-    problems: problemsOfTwin(inputs, resourceOf(inputs, context)),
+    problems: findDuplicateWorkspace(inputs, resourceOf(inputs, context)),
     warnings: findWarnings(inputs),
   };
 }
 
-function problemsOfTwin(inputs: WebhookInputs, resource: string): FieldProblem[] {
+function findDuplicateWorkspace(inputs: WebhookInputs, resource: string): FieldProblem[] {
   const { name, baseUrl, apiKey = defaultApiKey() } = inputs;
   if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
   const other = declare(inputs, apiKey, resource);
   if (other === undefined) return [];
-  const text = `${quoteNames([other, name])} declare the same workspace (${printUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
+  const text = `${joinQuotedNames([other, name])} declare the same workspace (${formatUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
   return [{ field: "", text }];
 }
 
@@ -185,6 +185,6 @@ function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: Web
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
 function printHiddenUrl(name: string, property: string, urls: readonly [string, string]): void {
   if (!urls.some((url) => url.includes("?"))) return;
-  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : printUrl(url)));
+  const [from, to] = urls.map((url) => (url === UNKNOWN ? "[unknown]" : formatUrl(url)));
   printLine(name, `${property} changes${from === to ? " in its query" : ""}: ${from} => ${to}`);
 }

@@ -2,7 +2,7 @@ import type { Registration, RegistrationClient } from "../client/registration-cl
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
 import { describeFailure, printLine, printWarning } from "../lib/provider-process.js";
-import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
 import {
   VERIFIED,
   compactState,
@@ -21,8 +21,8 @@ import {
 import {
   createClient,
   observe,
-  observeBeforeSet,
-  observeFirst,
+  getWebhookBeforeSet,
+  getWebhookIfAny,
   refuseForeign,
   removeOther,
   requireSameWorkspace,
@@ -38,13 +38,13 @@ import {
 } from "./register.js";
 import {
   apiKeyCandidates,
-  apiKeyFor,
+  requireApiKey,
   claimBot,
   declaredAs,
   declaredAt,
   handOver,
   inTurn,
-  nameOf,
+  currentNameOf,
   otherHolderOf,
   releaseBot,
   replacedBy,
@@ -58,7 +58,7 @@ import {
  * made outside this program. A different URL is a conflict unless `onExisting` is "replace".
  */
 export function createWebhook(inputs: WebhookInputs, context: OperationContext = {}): Promise<WebhookState> {
-  const apiKey = apiKeyFor(inputs.apiKey);
+  const apiKey = requireApiKey(inputs.apiKey);
   const workspace = workspaceOf(inputs.baseUrl, apiKey);
   return inTurn([workspace], context, () => createInTurn(inputs, context, { apiKey, workspace }));
 }
@@ -77,7 +77,7 @@ async function createInTurn(
   /** What the engine keeps if this fails. */
   let left = isHandedOver && former ? { ...former, name } : undefined;
   try {
-    seen = await observeBeforeSet(client, inputs);
+    seen = await getWebhookBeforeSet(client, inputs);
     const isFormer =
       seen !== undefined &&
       former !== undefined &&
@@ -96,7 +96,7 @@ async function createInTurn(
     });
     left = toOuts(registration);
     claimBot(registration.botUrl, claim);
-    if (!isFormer) printWhatWasThere(seen, inputs, wasSet);
+    if (!isFormer) printAdoptedOrReplaced(seen, inputs, wasSet);
     return left;
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
@@ -113,7 +113,7 @@ async function createInTurn(
 }
 
 /** The engine prints "created" for what was adopted or replaced too. */
-function printWhatWasThere(
+function printAdoptedOrReplaced(
   seen: Registration | undefined,
   { name, webhookUrl }: WebhookInputs,
   wasSet: boolean,
@@ -121,7 +121,7 @@ function printWhatWasThere(
   if (!seen) return;
   if (!isSameUrl(seen.webhookUrl, webhookUrl)) return printReplaced(name, seen);
   const what = wasSet ? "its key or status differed, so it was set again" : "nothing was written";
-  printLine(name, `adopted ${printUrl(webhookUrl)}, which was registered already; ${what}`);
+  printLine(name, `adopted ${formatUrl(webhookUrl)}, which was registered already; ${what}`);
 }
 
 /**
@@ -129,7 +129,7 @@ function printWhatWasThere(
  * next one too.
  */
 const printReplaced = (name: string, seen: Registration): void =>
-  printLine(name, `replaced ${printUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
+  printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
 /**
  * Updates the registration to match the program, and calls set-webhook only if the URL, key or status differs. Changes
@@ -141,7 +141,7 @@ export function updateWebhook(
   inputs: WebhookInputs,
   context: OperationContext = {},
 ): Promise<WebhookState> {
-  const apiKey = apiKeyFor(inputs.apiKey);
+  const apiKey = requireApiKey(inputs.apiKey);
   const workspaces = [inputs.baseUrl, state.baseUrl].map((baseUrl) => workspaceOf(baseUrl, apiKey));
   return inTurn(workspaces, context, () => updateInTurn(id, state, inputs, { ...context, apiKey }));
 }
@@ -162,7 +162,7 @@ async function updateInTurn(
   claimBot(state.applied.botUrl, claim);
   const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
   if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
-  if (seen && isStillAsWanted(seen, state, inputs)) return toOuts(seen);
+  if (seen && isUpToDate(seen, state, inputs)) return toOuts(seen);
   let left: WebhookState | undefined;
   try {
     const registration = await register({
@@ -202,12 +202,12 @@ function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInput
 
 function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInputs): ApiChatError {
   const hasOurKey = showsOurKey(seen, state);
-  const at = printUrl(inputs.baseUrl);
-  const registered = printUrl(seen.webhookUrl);
+  const at = formatUrl(inputs.baseUrl);
+  const registered = formatUrl(seen.webhookUrl);
   const whose = hasOurKey ? "" : ". Its key is not ours either, so it is someone else's";
   return new ApiChatError(
     "conflict",
-    `${at} now has the webhook ${registered}, not ${printUrl(state.applied.url)}; nothing was written${whose}`,
+    `${at} now has the webhook ${registered}, not ${formatUrl(state.applied.url)}; nothing was written${whose}`,
     {
       operation: "set-webhook",
       facts: { at, registered },
@@ -219,7 +219,7 @@ function takenOver(seen: Registration, state: WebhookState, inputs: WebhookInput
 /**
  * Compares with what the service returned when we last set the webhook, because it may normalize URLs and mask keys.
  */
-function isStillAsWanted(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
+function isUpToDate(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
   if (seen.status !== VERIFIED) return false;
   const { applied, webhookVerificationKey: ourKey } = state;
   const isWantedUrl =
@@ -238,7 +238,7 @@ function isStillAsWanted(seen: Registration, state: WebhookState, inputs: Webhoo
  * webhook is not removed for one that cannot be registered.
  */
 export async function deleteWebhook(state: WebhookState, context: OperationContext = {}): Promise<void> {
-  const resource = resourceOf({ name: nameOf(state) }, context);
+  const resource = resourceOf({ name: currentNameOf(state) }, context);
   const apiKeys = apiKeyCandidates(state, resource);
   const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
   await inTurn(workspaces, context, () => deleteInTurn(state, { ...context, resource, apiKeys }));
@@ -276,12 +276,12 @@ async function reachesBot(
   botUrl: string,
   context: OperationContext,
 ): Promise<boolean> {
-  const seen = await observeFirst(createClient(inputs, apiKey, context));
+  const seen = await getWebhookIfAny(createClient(inputs, apiKey, context));
   return seen !== undefined && isSameBot(seen.botUrl, botUrl);
 }
 
 const printStays = (state: WebhookState, manager: string): void =>
-  printLine(nameOf(state), `the webhook stays: it is still managed by this program, as "${manager}"`);
+  printLine(currentNameOf(state), `the webhook stays: it is still managed by this program, as "${manager}"`);
 
 /** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
 async function tryReplacement(inputs: WebhookInputs, { signal }: OperationContext): Promise<void> {
@@ -299,8 +299,8 @@ function isOursToDelete(
   if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
   printWarning(
-    nameOf(state),
-    `${printUrl(state.baseUrl)} now has the webhook ${printUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
+    currentNameOf(state),
+    `${formatUrl(state.baseUrl)} now has the webhook ${formatUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
   );
   return false;
 }
@@ -316,10 +316,10 @@ function requireOurWorkspace(
   replacement: WebhookInputs | undefined,
 ): void {
   if (isLastApiKey(apiKey, state) || (seen && isSameBot(seen.botUrl, state.applied.botUrl))) return;
-  const at = printUrl(state.baseUrl);
+  const at = formatUrl(state.baseUrl);
   if (!seen && replacement) {
     return printWarning(
-      nameOf(state),
+      currentNameOf(state),
       `${at} has no webhook, but this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace`,
     );
   }
@@ -332,21 +332,21 @@ function requireOurWorkspace(
 }
 
 /**
- * Calls delete-webhook. Before each retry, it reads the registration and asks `mayGo` whether to delete it. Throws
+ * Calls delete-webhook. Before each retry, it reads the registration and asks `mayDelete` whether to delete it. Throws
  * `protocol` if the service shows that something is left.
  */
 export async function removeRegistration(
   client: RegistrationClient,
   baseUrl: string,
-  mayGo: (seen: Registration | undefined) => boolean,
+  mayDelete: (seen: Registration | undefined) => boolean,
 ): Promise<void> {
   const left = await client
-    .deleteWebhook({ beforeRepeat: async () => mayGo(await client.getWebhook()) })
+    .deleteWebhook({ beforeRepeat: async () => mayDelete(await client.getWebhook()) })
     .catch((error: unknown) => observeEffect(client, error));
   if (left === undefined) return;
   throw new ApiChatError(
     "protocol",
-    `${printUrl(baseUrl)} still shows ${printUrl(left.webhookUrl)} after delete-webhook`,
+    `${formatUrl(baseUrl)} still shows ${formatUrl(left.webhookUrl)} after delete-webhook`,
     { operation: "delete-webhook", hints: [{ id: "delete_again" }] },
   );
 }

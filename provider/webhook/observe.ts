@@ -7,7 +7,7 @@ import {
   type RegistrationClientOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { botCodeOf, hideQuery, isSameBot, isSameUrl, printUrl } from "../lib/url.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
 import { printIfSlow } from "../lib/provider-process.js";
 import {
   DEFAULT_ON_EXISTING,
@@ -28,7 +28,7 @@ import {
   type WebhookInputs,
   type WebhookState,
 } from "./contract.js";
-import { apiKeyCandidates, apiKeyFor, nameOf, resourceOf } from "./run.js";
+import { apiKeyCandidates, requireApiKey, currentNameOf, resourceOf } from "./run.js";
 
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
@@ -62,7 +62,7 @@ class AnnouncedClient extends RegistrationClient {
   constructor(name: string, options: RegistrationClientOptions) {
     super({ ...options, onRetry: ({ attempt }) => (this.#attempt = attempt + 1) });
     this.#name = name;
-    this.#at = printUrl(options.baseUrl);
+    this.#at = formatUrl(options.baseUrl);
   }
 
   override getWebhook(options?: CallOptions): Promise<Registration | undefined> {
@@ -106,7 +106,7 @@ export async function readRegistration({
  * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
  * specification does not define the response in that case, so HTTP 404 counts as none too.
  */
-export async function observeFirst(client: Reader): Promise<Registration | undefined> {
+export async function getWebhookIfAny(client: Reader): Promise<Registration | undefined> {
   try {
     return await client.getWebhook();
   } catch (error) {
@@ -117,15 +117,15 @@ export async function observeFirst(client: Reader): Promise<Registration | undef
 }
 
 /**
- * Like {@link observeFirst}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
+ * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
  * registered.
  */
-export async function observeBeforeSet(
+export async function getWebhookBeforeSet(
   client: Reader,
   { onExisting = DEFAULT_ON_EXISTING }: Pick<WebhookInputs, "onExisting">,
 ): Promise<Registration | undefined> {
   try {
-    return await observeFirst(client);
+    return await getWebhookIfAny(client);
   } catch (error) {
     if (!(error instanceof ApiChatError) || (error.code !== "rejected" && error.code !== "protocol"))
       throw error;
@@ -141,8 +141,8 @@ export async function observeBeforeSet(
 export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
   const { baseUrl, webhookUrl, onExisting = DEFAULT_ON_EXISTING } = inputs;
   if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
-  const at = printUrl(baseUrl);
-  const registered = printUrl(seen.webhookUrl);
+  const at = formatUrl(baseUrl);
+  const registered = formatUrl(seen.webhookUrl);
   throw new ApiChatError("conflict", `${at} already has a webhook, ${registered}; nothing was written`, {
     operation: "set-webhook",
     facts: { at, registered },
@@ -153,8 +153,8 @@ export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
 /** How to remove somebody else's webhook. */
 export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
   id: "remove_other",
-  baseUrl: printUrl(baseUrl),
-  webhookUrl: printUrl(webhookUrl),
+  baseUrl: formatUrl(baseUrl),
+  webhookUrl: formatUrl(webhookUrl),
 });
 
 export interface Observed {
@@ -198,7 +198,7 @@ export function requireSameWorkspace(
   state: WebhookState,
   { baseUrl, operation }: { baseUrl: string; operation: "get-webhook" | "set-webhook" },
 ): void {
-  const at = printUrl(baseUrl);
+  const at = formatUrl(baseUrl);
   const expectedBot = botCodeOf(state.applied.botUrl);
   const hints: Hint[] = [{ id: "other_workspace" }];
   if (seen?.botUrl === "") {
@@ -227,7 +227,7 @@ export async function readWebhook(
   state: WebhookState,
   context: OperationContext = {},
 ): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const apiKeys = apiKeyCandidates(state, resourceOf({ name: nameOf(state) }, context));
+  const apiKeys = apiKeyCandidates(state, resourceOf({ name: currentNameOf(state) }, context));
   const observed = await observe(state, apiKeys, context);
   requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
   const { seen } = observed;
@@ -254,7 +254,7 @@ export async function importWebhook(
   { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
   context: OperationContext = {},
 ): Promise<{ props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const apiKey = apiKeyFor(undefined);
+  const apiKey = requireApiKey(undefined);
   const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
   const seen = await createClient(settings, apiKey, context).getWebhook();
   if (!seen) return undefined;

@@ -10,7 +10,7 @@ import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
 import { NEVER, sleep } from "../lib/abort.js";
 import { printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { backOffMs } from "../lib/retry.js";
-import { isLoopback, printUrl } from "../lib/url.js";
+import { isLoopback, formatUrl } from "../lib/url.js";
 import { DEFAULT_PREFLIGHT, readySecondsOf, type WebhookInputs } from "./contract.js";
 
 export interface PreflightOptions {
@@ -34,7 +34,7 @@ const LEAST_ANSWER_MS = 1_000;
  * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
  * a running endpoint.
  */
-const NOBODY_LISTENS_MS = 10_000;
+const LOCAL_PORT_WAIT_MS = 10_000;
 
 /** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
 export const deadlineOf = (inputs: WebhookInputs): number =>
@@ -69,7 +69,7 @@ async function waitForHandshake(
   let rounds = 1;
   let seen = "";
   const describe = (): string =>
-    `waiting for ${printUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`;
+    `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`;
   return printIfSlow(name, describe, async () => {
     for (; ; rounds += 1) {
       const longestMs = Math.max(LEAST_ANSWER_MS, deadline - performance.now());
@@ -79,7 +79,7 @@ async function waitForHandshake(
       const { transcript } = diagnosis;
       // None if nothing was sent.
       transcript.rounds = transcript.rounds && rounds;
-      end = nobodyListensHere(transcript) ? Math.min(latest, begun + NOBODY_LISTENS_MS) : latest;
+      end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
       const leftMs = end - performance.now();
       const isRefusedForGood = countRefusals(diagnosis) >= refusedRounds;
       if (isOneRound || leftMs <= 0 || isRefusedForGood || !isWorthWaiting(transcript)) return diagnosis;

@@ -3,13 +3,13 @@ import { ApiChatError } from "../errors/index.js";
 import { anySignal } from "../lib/abort.js";
 import { isUnknown, UNKNOWN } from "../lib/checks.js";
 import { printLine, printWarning } from "../lib/provider-process.js";
-import { isSameUrl, printUrl } from "../lib/url.js";
+import { isSameUrl, formatUrl } from "../lib/url.js";
 import { createClaimId, isOurs, type OperationContext, type WebhookInputs } from "./contract.js";
-import { createClient, observeBeforeSet, refuseForeign } from "./observe.js";
-import { apiKeyFor, claimBot, replacedBy, resourceOf, workspaceOf } from "./run.js";
+import { createClient, getWebhookBeforeSet, refuseForeign } from "./observe.js";
+import { requireApiKey, claimBot, replacedBy, resourceOf, workspaceOf } from "./run.js";
 
 /** Time limit for the get-webhook call of a preview, in milliseconds. */
-const LOOK_MS = 5_000;
+const PREVIEW_TIMEOUT_MS = 5_000;
 
 /**
  * Checks, in a preview, what a create would find, and writes nothing. Returns the registration that the create would
@@ -22,19 +22,19 @@ export async function previewCreate(
 ): Promise<Registration | undefined> {
   const { name, baseUrl, webhookUrl } = inputs;
   const { signal } = context;
-  const apiKey = apiKeyFor(inputs.apiKey);
+  const apiKey = requireApiKey(inputs.apiKey);
   if (baseUrl === UNKNOWN || apiKey === UNKNOWN) return undefined;
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), LOOK_MS);
+  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), PREVIEW_TIMEOUT_MS);
   try {
     const client = createClient({ name, baseUrl }, apiKey, { signal: anySignal(signal, late.signal) });
-    const seen = await observeBeforeSet(client, inputs);
+    const seen = await getWebhookBeforeSet(client, inputs);
     if (!seen) return undefined;
     const resource = resourceOf(inputs, context);
     const { state: former } = replacedBy(workspaceOf(baseUrl, apiKey), resource);
     if (former && isOurs(seen, former.applied)) return undefined;
     if (isUnknown([webhookUrl, inputs.onExisting])) {
-      const registered = `${printUrl(baseUrl)} already has the webhook ${printUrl(seen.webhookUrl)}`;
+      const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
       printLine(name, `${registered}; it is not known yet whether pulumi up can proceed`);
       return undefined;
     }
@@ -52,6 +52,6 @@ export async function previewCreate(
 }
 
 const tooLate = (baseUrl: string): ApiChatError =>
-  new ApiChatError("timeout", `${printUrl(baseUrl)} did not answer within ${LOOK_MS / 1000} s`, {
+  new ApiChatError("timeout", `${formatUrl(baseUrl)} did not answer within ${PREVIEW_TIMEOUT_MS / 1000} s`, {
     operation: "get-webhook",
   });

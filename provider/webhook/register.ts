@@ -4,7 +4,7 @@ import { NEVER, sleep } from "../lib/abort.js";
 import { looksMasked } from "../lib/checks.js";
 import { printIfSlow } from "../lib/provider-process.js";
 import { backOffMs, withRetries } from "../lib/retry.js";
-import { isSameUrl, printUrl } from "../lib/url.js";
+import { isSameUrl, formatUrl } from "../lib/url.js";
 import {
   DEFAULT_PREFLIGHT,
   IMPORTED_KEY,
@@ -88,12 +88,12 @@ export async function registerIfNeeded({
   /** Whether to call set-webhook even if the registration already matches. */
   isDue?: boolean;
 }): Promise<{ registration: Registration; wasSet: boolean }> {
-  if (seen && !isDue && isAsWanted(seen, options.inputs)) return { registration: seen, wasSet: false };
+  if (seen && !isDue && matchesInputs(seen, options.inputs)) return { registration: seen, wasSet: false };
   return { registration: await register({ ...options, before: rememberBefore(seen, former) }), wasSet: true };
 }
 
 /** Whether nothing is left to set: our URL, our key unmasked, verified, and a bot URL. */
-const isAsWanted = (seen: Registration, inputs: WebhookInputs): boolean =>
+const matchesInputs = (seen: Registration, inputs: WebhookInputs): boolean =>
   isSameUrl(seen.webhookUrl, inputs.webhookUrl) &&
   seen.webhookVerificationKey === inputs.webhookVerificationKey &&
   seen.status === VERIFIED &&
@@ -127,7 +127,7 @@ async function setUntilAccepted(
   let attempt = 1;
   let mayBeTaken = false;
   const describeWait = (): string =>
-    `waiting for ${printUrl(inputs.baseUrl)} to accept ${printUrl(inputs.webhookUrl)}, attempt ${attempt}`;
+    `waiting for ${formatUrl(inputs.baseUrl)} to accept ${formatUrl(inputs.webhookUrl)}, attempt ${attempt}`;
   const setOnce = (number: number): Promise<Registration | undefined> => {
     attempt = number;
     return client.setWebhook(inputs);
@@ -209,7 +209,7 @@ async function undo(
       const pair = { webhookUrl: before.url, webhookVerificationKey: before.key };
       return fail(`Put back: ${describe(await client.setWebhook(pair))}`);
     }
-    const lost = `${before && printUrl(before.url)} was registered before and could not be restored, because its key is not known`;
+    const lost = `${before && formatUrl(before.url)} was registered before and could not be restored, because its key is not known`;
     const failure = fail(`Registered now: ${describe(now)}${before ? `. ${lost}` : ""}`);
     return now && now.botUrl !== "" ? new UnconfirmedError(failure, now) : failure;
   } catch (error) {
@@ -219,7 +219,7 @@ async function undo(
 }
 
 const describe = (seen: Registration | undefined): string =>
-  seen ? `${printUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
+  seen ? `${formatUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
 
 /** Reads the registration until its status is `verified`. Each answer must show our URL and a bot URL. */
 async function confirmUntilVerified(
@@ -265,14 +265,14 @@ function requireOurs(
   shown: Registration | undefined,
   { webhookUrl, baseUrl }: WebhookInputs,
 ): Registration {
-  const at = printUrl(baseUrl);
+  const at = formatUrl(baseUrl);
   const fail = (what: string): ApiChatError =>
     new ApiChatError("protocol", `${at} shows ${what}`, { operation: "get-webhook" });
   if (seen === undefined) throw fail("nothing registered");
   // The service may write the URL in a way of its own; its answer to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
-    const registered = printUrl(seen.webhookUrl);
-    const summary = `${at} shows ${registered} right after ${printUrl(webhookUrl)} was set: something else is registering webhooks there too`;
+    const registered = formatUrl(seen.webhookUrl);
+    const summary = `${at} shows ${registered} right after ${formatUrl(webhookUrl)} was set: something else is registering webhooks there too`;
     throw new ApiChatError("conflict", summary, { operation: "set-webhook", facts: { at, registered } });
   }
   if (seen.botUrl === "") throw fail("the webhook without bot_url");

@@ -55,7 +55,7 @@ const newTable = () => ({
 let table = newTable();
 
 /** Clears the table. For tests, which run many programs in one process. */
-export function forgetManaged(): void {
+export function resetForTests(): void {
   table = newTable();
 }
 
@@ -102,7 +102,7 @@ export function claimBot(botUrl: string, claim: Claim): void {
   if (holder && !isReplacedBy(holder, claim)) {
     throw new ApiChatError(
       "conflict",
-      `${quoteNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
+      `${joinQuotedNames([holder.name, claim.name])} reach the same workspace, and a workspace has one webhook`,
       { operation: "set-webhook", hints: [{ id: "separate_workspaces" }] },
     );
   }
@@ -125,7 +125,7 @@ export function releaseBot(botUrl: string, claimId: string): void {
 }
 
 /** Quotes resource names in sorted order, because the engine processes resources in any order. */
-export const quoteNames = (names: readonly string[]): string =>
+export const joinQuotedNames = (names: readonly string[]): string =>
   names
     .toSorted()
     .map((name) => `"${name}"`)
@@ -150,7 +150,7 @@ export function showState(
 }
 
 /** The name that this run's program uses for a state. A destroy runs no program, so it uses the recorded name. */
-export const nameOf = ({ name, applied }: StoredState): string =>
+export const currentNameOf = ({ name, applied }: StoredState): string =>
   table.namesByClaimId.get(applied.claimId) ?? name;
 
 /** Hands the webhook of a deleted resource over to the create that follows for the same workspace. */
@@ -224,7 +224,7 @@ function defaultApiKeys(): (string | undefined)[] {
 export const defaultApiKey = (): string | undefined => defaultApiKeys().find(Boolean);
 
 /** The API key for writes: the program's, or the default. */
-export function apiKeyFor(apiKey: string | undefined): string {
+export function requireApiKey(apiKey: string | undefined): string {
   const key = apiKey ?? defaultApiKey();
   if (key === undefined) throw settingMissing("apiKey");
   return key;

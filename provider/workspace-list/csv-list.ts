@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { type CsvError, parse } from "csv-parse/sync";
 import { invalidConfig } from "../lib/files.js";
-import { inOurWords, isPlainName, problemsOfIssues } from "../lib/validate.js";
+import { errorMap, isPlainName, problemsOfIssues } from "../lib/validate.js";
 import { ENTRY_FIELDS, type EntryField, type ListedWorkspace, type ListReader } from "./entry-shape.js";
 import { entriesShape, toWorkspace } from "./list-shape.js";
 
@@ -73,7 +73,7 @@ function checkEntries(
     .map(({ line: at, cells }) => ({ line: at, text: describeLength(cells.length, header.length) }));
   const { data = [], error } = entriesShape(reader).safeParse(
     whole.map(({ cells }) => toEntry(cells, header)),
-    { error: inOurWords },
+    { error: errorMap },
   );
   const problems = whole.length === 0 ? [] : problemsOfRows(error?.issues ?? [], whole, header);
   return { workspaces: data.map((entry) => toWorkspace(entry)), problems: [...lengths, ...problems] };

@@ -1,4 +1,4 @@
-import { inOurWords, describeIssues } from "../lib/validate.js";
+import { errorMap, describeIssues } from "../lib/validate.js";
 import { readTextFile } from "../lib/files.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
@@ -28,7 +28,7 @@ async function readList(path: string, reader: ListReader): Promise<ListedWorkspa
 
 /** Checks workspaces that a program gives: what they are, and everything that is wrong with them. */
 export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; problems: string[] } {
-  const { data = [], error } = entriesShape("fleet").safeParse(given, { error: inOurWords });
+  const { data = [], error } = entriesShape("fleet").safeParse(given, { error: errorMap });
   return {
     workspaces: data.map((entry) => toWorkspace(entry)),
     problems: describeIssues(error?.issues ?? [], ["workspaces"]),

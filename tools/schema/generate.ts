@@ -9,7 +9,7 @@ import { generatePulumiSchema } from "./pulumi.ts";
  */
 const root = new URL("../../", import.meta.url);
 
-const readIfThere = (file: URL): string | undefined =>
+const readFileIfExists = (file: URL): string | undefined =>
   existsSync(file) ? readFileSync(file, "utf8") : undefined;
 
 const jsonSchemas = generateJsonSchemas();
@@ -18,7 +18,7 @@ const files = [
   ["schema/openapi.json", generateOpenApi(jsonSchemas)] as const,
   ["provider/plugin/schema.json", generatePulumiSchema()] as const,
 ];
-const stale = files.filter(([file, text]) => readIfThere(new URL(file, root)) !== text);
+const stale = files.filter(([file, text]) => readFileIfExists(new URL(file, root)) !== text);
 
 if (stale.length === 0) {
   console.log("the generated schemas are up to date");

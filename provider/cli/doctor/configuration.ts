@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import * as z from "zod";
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { ADDRESSES } from "../credential-options.js";
 import { type Check, findProgram, listStackFiles, ok, skipped, type Surroundings, warning } from "./check.js";
@@ -53,7 +53,7 @@ async function describeFound(
   const given = await credentials.findAddress("baseUrl");
   const hasKey = (await credentials.findSecret("apiKey")) !== undefined;
   return [
-    ...(given === undefined ? [] : [`base URL ${printUrl(given)}`]),
+    ...(given === undefined ? [] : [`base URL ${formatUrl(given)}`]),
     ...(hasKey ? ["an API key"] : []),
     ...stacks
       .filter(({ baseUrl, hasApiKey }) => baseUrl !== undefined || hasApiKey)
@@ -62,7 +62,7 @@ async function describeFound(
 }
 
 const describeStack = ({ baseUrl, hasApiKey }: StackSettings): string =>
-  [...(baseUrl === undefined ? [] : [printUrl(baseUrl)]), ...(hasApiKey ? ["an API key"] : [])].join(", ");
+  [...(baseUrl === undefined ? [] : [formatUrl(baseUrl)]), ...(hasApiKey ? ["an API key"] : [])].join(", ");
 
 async function readStacks(folder: string): Promise<StackSettings[]> {
   const program = await findProgram(folder);

@@ -3,7 +3,7 @@ import { diagnoseHandshake } from "../../diagnosis/index.js";
 import { ApiChatError, renderFailure } from "../../errors/index.js";
 import { isClearText } from "../../lib/checks.js";
 import { connectionCode, PROXY_VARIABLES, sharedDispatcher } from "../../lib/post.js";
-import { printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
+import { formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { USER_AGENT } from "../../lib/version.js";
 import { ADDRESSES } from "../credential-options.js";
 import { type Check, failed, type Finding, ok, skipped, type Surroundings, warning } from "./check.js";
@@ -19,7 +19,7 @@ export const proxyCheck: Check = {
     const except = environment["no_proxy"] ?? environment["NO_PROXY"] ?? "";
     const wrong = set.find((name) => URL.parse(environment[name] ?? "") === null);
     if (wrong !== undefined) return failed(`${wrong} is no URL`, "for example http://proxy.example:3128");
-    const list = set.map((name) => `${name} ${printUrl(environment[name] ?? "")}`).join(", ");
+    const list = set.map((name) => `${name} ${formatUrl(environment[name] ?? "")}`).join(", ");
     return ok(`${list}${except === "" ? "" : `; not for ${except}`}`);
   },
 };
@@ -55,7 +55,7 @@ export const webhookUrlCheck: Check = {
         : await performHandshake({ url: webhookUrl, verificationKey }, surroundings);
     const { webhookUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameUrl(registered, webhookUrl)) return finding;
-    return addOther(finding, registered, `apichat webhook set registers ${printUrl(webhookUrl)}`);
+    return addOther(finding, registered, `apichat webhook set registers ${formatUrl(webhookUrl)}`);
   },
 };
 
@@ -70,7 +70,7 @@ export const botUrlCheck: Check = {
     const finding = await knock(botUrl, "no message was sent", surroundings);
     const { botUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameBot(registered, botUrl)) return finding;
-    return addOther(finding, registered, `take ${printUrl(registered)} if the base URL is right`);
+    return addOther(finding, registered, `take ${formatUrl(registered)} if the base URL is right`);
   },
 };
 
@@ -78,14 +78,14 @@ export const botUrlCheck: Check = {
 const addOther = (finding: Finding, registered: string, hint: string): Finding =>
   finding.status === "failed"
     ? finding
-    : warning(`${finding.text}; registered is another one, ${printUrl(registered)}`, hint);
+    : warning(`${finding.text}; registered is another one, ${formatUrl(registered)}`, hint);
 
 async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<Finding> {
   try {
     const registration = await readRegistration(surroundings);
-    const place = `${printUrl(baseUrl)} accepts the API key`;
+    const place = `${formatUrl(baseUrl)} accepts the API key`;
     if (registration === undefined) return ok(`${place}; no webhook is registered`);
-    return ok(`${place}; registered is ${printUrl(registration.webhookUrl)}, ${registration.status}`);
+    return ok(`${place}; registered is ${formatUrl(registration.webhookUrl)}, ${registration.status}`);
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     return failed(renderFailure(error, "doctor"), HINTS[error.code] ?? "check the base URL and the API key");
@@ -111,8 +111,8 @@ async function performHandshake(
     signal,
     ...(serviceUrl === undefined ? {} : { serviceUrl }),
   });
-  if (!diagnosis.passed) return failed(`${printUrl(url)}: ${diagnosis.reason}`, diagnosis.hint);
-  const text = `${printUrl(url)} answers the handshake`;
+  if (!diagnosis.passed) return failed(`${formatUrl(url)}: ${diagnosis.reason}`, diagnosis.hint);
+  const text = `${formatUrl(url)} answers the handshake`;
   if (diagnosis.warnings.length === 0) return ok(text);
   return warning(
     `${text}; ${diagnosis.warnings.map((one) => one.text).join("; ")}`,
@@ -130,14 +130,14 @@ async function knock(url: string, remark: string, { limitMs, signal }: Surroundi
       signal: AbortSignal.any([signal, limit]),
     });
     await answer.body.dump();
-    const text = `${printUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`;
+    const text = `${formatUrl(url)} answers (HTTP ${answer.statusCode} to GET); ${remark}`;
     return answer.statusCode === 404 ? warning(text, "check the URL: nothing may be there") : ok(text);
   } catch (error) {
     if (signal.aborted) throw error;
     const code = connectionCode(error) || (error instanceof Error ? error.name : "unknown error");
     const why = limit.aborted ? `no answer in ${limitMs / 1000} s` : `no answer: ${code}`;
     return failed(
-      `${printUrl(url)}: ${why}`,
+      `${formatUrl(url)}: ${why}`,
       "check the URL, whether its server runs, and the proxy and firewall",
     );
   }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
-import { readIfThere } from "../../lib/files.js";
+import { readFileIfExists } from "../../lib/files.js";
 import { failed, ok, warning } from "./check.js";
 import { isOnPlugin, programCheck } from "./project.js";
 
@@ -31,6 +31,6 @@ const manifest = z.object({ version: z.string() });
 
 /** The version of the npm package around the plugin's folder. */
 function findVersion(folder: string): string | undefined {
-  const text = readIfThere(join(folder, "../package.json"));
+  const text = readFileIfExists(join(folder, "../package.json"));
   return text === undefined ? undefined : manifest.safeParse(JSON.parse(text)).data?.version;
 }

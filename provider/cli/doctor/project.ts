@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import * as z from "zod";
-import { readIfThere } from "../../lib/files.js";
+import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { type Check, failed, type Finding, findProgram, ok, skipped, type Surroundings } from "./check.js";
 
@@ -44,7 +44,12 @@ async function readProject(folder: string): Promise<Project | undefined> {
   const found = await findProgram(folder);
   if (found === undefined) return undefined;
   const path = join(found.folder, found.file);
-  const { name, runtime, main = ".", packages = {} } = parseYaml(readIfThere(path) ?? "", projectFile, path);
+  const {
+    name,
+    runtime,
+    main = ".",
+    packages = {},
+  } = parseYaml(readFileIfExists(path) ?? "", projectFile, path);
   const entry = resolve(found.folder, main);
   const isFolder = await stat(entry).then(
     (info) => info.isDirectory(),

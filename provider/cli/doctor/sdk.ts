@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { readIfThere } from "../../lib/files.js";
+import { readFileIfExists } from "../../lib/files.js";
 import { isOlder, MIN_PULUMI } from "../../lib/version.js";
 import { failed, type Finding, ok, type Surroundings, warning } from "./check.js";
 import { findVersion } from "./packages.js";
@@ -64,7 +64,7 @@ const judgeGenerated = (path: string, project: Project): Finding => {
 const REPLACEMENT = /pulumi-apichat\/sdk\/go\S*(?:\s+v\S+)?\s+=>\s+(\S+)/;
 
 function judgeGo(project: Project): Finding {
-  const text = readIfThere(join(project.folder, "go.mod"));
+  const text = readFileIfExists(join(project.folder, "go.mod"));
   if (text === undefined) return failed(`there is no go.mod in ${project.folder}`, "run go mod init");
   const [, path] = REPLACEMENT.exec(text) ?? [];
   if (path === undefined) return failed("go.mod has no replace line for the SDK", installHint(project));

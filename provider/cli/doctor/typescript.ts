@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, extname, join } from "node:path";
 import type * as TypeScript from "typescript";
 import * as z from "zod";
-import { readIfThere } from "../../lib/files.js";
+import { readFileIfExists } from "../../lib/files.js";
 import { parseYaml } from "../../lib/yaml-file.js";
 import { majorOf } from "../../lib/version.js";
 import { failed, type Finding, ok, type Surroundings } from "./check.js";
@@ -163,7 +163,7 @@ const manifestShape = z.object({ main: z.string().optional(), type: z.string().o
 /** Whether ts-node compiles the program: Node.js itself loads JavaScript, and TypeScript as an ES module. */
 function isTypeScript({ folder, mainFile }: Project): boolean {
   const path = join(folder, "package.json");
-  const { main, type } = parseYaml(readIfThere(path) ?? "{}", manifestShape, path);
+  const { main, type } = parseYaml(readFileIfExists(path) ?? "{}", manifestShape, path);
   const named = mainFile ?? (main !== undefined && existsSync(join(folder, main)) ? main : undefined);
   if (named !== undefined) return isCompiled(extname(named), type);
   return !existsSync(join(folder, "index.js")) && isCompiled(".ts", type);

@@ -8,7 +8,7 @@ import type {
   RequestView,
 } from "../../emulator/control/shapes.js";
 import { toPlainText, toShortText } from "../../lib/plain-text.js";
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 
 const SHOWN_TEXT_CHARACTERS = 60;
 
@@ -88,7 +88,7 @@ function requestLine(request: RequestView): Line | undefined {
     verdict: received === null ? "no answer" : String(status),
     mood: status >= 200 && status <= 299 ? "good" : "bad",
     details: [
-      operation ?? `${method} ${printUrl(url)}`,
+      operation ?? `${method} ${formatUrl(url)}`,
       `${Math.round(durationMs)} ms`,
       fault === "" ? "" : `fault ${fault}`,
     ],
@@ -102,7 +102,7 @@ function handshakeLine({ at, workspace, verdict, encoding, url, reason, duration
     what: "handshake",
     verdict,
     mood: verdict === "passed" ? "good" : "bad",
-    details: [`as ${encoding} to ${printUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
+    details: [`as ${encoding} to ${formatUrl(url)}`, `${Math.round(durationMs)} ms`, reason],
   };
 }
 
@@ -142,7 +142,7 @@ function deliveryLine(delivery: DeliveryView): Line | undefined {
     verdict: `${isTriedAgain ? "to try again" : verdict}${statusOf(last.received?.status)}`,
     mood: verdict === "delivered" ? "good" : "bad",
     details: [
-      `to ${printUrl(url)}`,
+      `to ${formatUrl(url)}`,
       `${Math.round(last.durationMs)} ms`,
       attempts.length > 1 ? `attempt ${attempts.length}` : "",
       signature === "wrong" ? "wrong signature" : "",

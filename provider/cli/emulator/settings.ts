@@ -7,7 +7,7 @@ import { faultRule } from "../../emulator/faults.js";
 import { pathSegment } from "../../emulator/options.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
 import { checkSecret } from "../../lib/checks.js";
-import { describeIssues, inOurWords } from "../../lib/validate.js";
+import { describeIssues, errorMap } from "../../lib/validate.js";
 import { readYamlFile } from "../../lib/yaml-file.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";
@@ -69,7 +69,7 @@ function requireSound({ workspace: names = [], fault: faults = [] }: EmulatorCli
 }
 
 function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
-  const { error } = schema.safeParse(value, { error: inOurWords });
+  const { error } = schema.safeParse(value, { error: errorMap });
   if (error === undefined) return;
   const got = typeof value === "string" ? `, got ${JSON.stringify(value)}` : "";
   throw new UsageError(`${flag}: ${describeIssues(error.issues).join("; ")}${got}`);

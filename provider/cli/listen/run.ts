@@ -4,7 +4,7 @@ import { createResponder } from "../../responder/responder.js";
 import { reachesAddress } from "../../server/forward/loops.js";
 import { listen, type Listener } from "../../server/listener.js";
 import { connectionCode, createDispatcher, post, PostError } from "../../lib/post.js";
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 import { UsageError } from "../usage-error.js";
 import {
   type ListenEvent,
@@ -62,7 +62,7 @@ export async function startListening(options: ListeningOptions): Promise<Listeni
   const listener = await listen({ host, port: options.port }, toNodeListener(watched));
   if (forward !== undefined) await refuseLoop(forward, listener);
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${listener.port}${path ?? "/"}`;
-  const forwardTo = forward === undefined ? null : printUrl(forward);
+  const forwardTo = forward === undefined ? null : formatUrl(forward);
   onEvent({ type: "listening", at: new Date().toISOString(), url, forwardTo });
   return {
     close: async () => {
@@ -78,7 +78,7 @@ async function refuseLoop(forward: string, listener: Listener): Promise<void> {
   if (!reachesAddress(forward, listener)) return;
   await listener.close();
   throw new UsageError(
-    `--forward: must be the URL of your own program, got ${printUrl(forward)}, where this command listens itself; give another URL, or another --port`,
+    `--forward: must be the URL of your own program, got ${formatUrl(forward)}, where this command listens itself; give another URL, or another --port`,
   );
 }
 
@@ -118,7 +118,7 @@ async function forwardOnce(id: number, raw: RawRequest, options: ForwarderOption
     type: "forward",
     id,
     at: new Date().toISOString(),
-    url: printUrl(options.url),
+    url: formatUrl(options.url),
     ...outcome,
     durationMs: Math.round(performance.now() - startMs),
   };

@@ -3,7 +3,7 @@ import { findHandshake, type Handshake, shortTextOf } from "../../responder/hand
 import type { Answer, BodyFailure, IncomingRequest, RequestHead } from "../../responder/request.js";
 import type { Responder } from "../../responder/responder.js";
 import { SIGNATURE_HEADER } from "../../responder/signature.js";
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 import { parseMessage } from "../../responder/delivery.js";
 import type { OutboundKind } from "../../../schema/message-kind.js";
 
@@ -95,7 +95,7 @@ function readError({ status, body }: Answer): { code: string; reason: string } {
 
 const maskPath = (url: string): string => {
   const { origin, href } = new URL(url, "http://listen");
-  return printUrl(href).slice(origin.length);
+  return formatUrl(href).slice(origin.length);
 };
 
 const SECRET_HEADERS = new Set(["authorization", "proxy-authorization", "cookie"]);

@@ -1,5 +1,5 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
-import { hideQuery, printUrl, isSameBot, isSameUrl } from "../../lib/url.js";
+import { hideQuery, formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
 import { removeOther } from "../../webhook/observe.js";
 import { removeRegistration } from "../../webhook/lifecycle.js";
 import { EXIT, print, printJson } from "../output.js";
@@ -34,7 +34,7 @@ async function refuseForeign(
   if (isSameUrl(seen.webhookUrl, webhookUrl) || hideQuery(seen.webhookUrl) === webhookUrl) return;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(access.baseUrl)} has the webhook ${printUrl(seen.webhookUrl)}, not ${printUrl(webhookUrl)}, and it stays`,
+    `${formatUrl(access.baseUrl)} has the webhook ${formatUrl(seen.webhookUrl)}, not ${formatUrl(webhookUrl)}, and it stays`,
     { operation: "delete-webhook", hints: [removeOther(access.baseUrl, seen.webhookUrl)] },
   );
 }
@@ -54,9 +54,9 @@ function printResult(
 ): void {
   if (seen === undefined) {
     if (json) return printJson({ result: "nothing" });
-    return print(`nothing is registered at ${printUrl(baseUrl)}\n`);
+    return print(`nothing is registered at ${formatUrl(baseUrl)}\n`);
   }
   const webhookUrl = hideQuery(seen.webhookUrl);
   if (json) return printJson({ result: "deleted", webhookUrl });
-  print(`deleted ${printUrl(seen.webhookUrl)} at ${printUrl(baseUrl)}\n`);
+  print(`deleted ${formatUrl(seen.webhookUrl)} at ${formatUrl(baseUrl)}\n`);
 }

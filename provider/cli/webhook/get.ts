@@ -1,4 +1,4 @@
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import {
@@ -21,13 +21,13 @@ export async function getWebhook(options: GetOptions, interruption: Interruption
   const seen = await client.getWebhook();
   if (seen === undefined) {
     if (options.json) printJson({ registered: false });
-    else print(`nothing is registered at ${printUrl(baseUrl)}\n`);
+    else print(`nothing is registered at ${formatUrl(baseUrl)}\n`);
     return EXIT.done;
   }
   const otherBot = await describeOtherBot(seen, access);
   if (otherBot !== undefined) warn(`${otherBot}; check the base URL and the API key`);
   const shown = { ours, showKey: options.showKey };
   if (options.json) printJson({ registered: true, ...toShown(seen, shown) });
-  else print(`registered at ${printUrl(baseUrl)}\n${formatRegistration(seen, shown)}`);
+  else print(`registered at ${formatUrl(baseUrl)}\n${formatRegistration(seen, shown)}`);
   return EXIT.done;
 }

@@ -1,14 +1,14 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/entry-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { observeFirst } from "../../webhook/observe.js";
+import { getWebhookIfAny } from "../../webhook/observe.js";
 import { openCredentials } from "../credentials.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import { type Interruption, noteIfSlow } from "../run-command.js";
 import { formatTable } from "../table.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import type { CredentialOptions } from "../credential-options.js";
-import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, printUrl } from "../../lib/url.js";
+import { botCodeOf, canonicalUrl, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
 import { renderFailure } from "../../errors/index.js";
 
 export interface PlanOptions extends CredentialOptions {
@@ -51,7 +51,7 @@ async function askAll(
   const ask = async (workspace: Keyed) => {
     const { baseUrl, apiKey } = workspace;
     const client = new RegistrationClient({ baseUrl, apiKey, apiKeyAs, requestSeconds, signal });
-    const row = await observeFirst(client).then(
+    const row = await getWebhookIfAny(client).then(
       (seen) => rowOfAnswer(workspace, seen),
       (error: unknown) => rowOfFailure(workspace, error),
     );
@@ -101,12 +101,12 @@ export function rowOfAnswer(
   const row = { ...base, identity: identityOfBot(seen) ?? base.identity };
   if (workspace.botUrl !== undefined && !isSameBot(seen.botUrl, workspace.botUrl)) {
     const bots = `bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(workspace.botUrl)}`;
-    return { ...row, state: "other-bot", detail: `${bots}: ${printUrl(seen.webhookUrl)}` };
+    return { ...row, state: "other-bot", detail: `${bots}: ${formatUrl(seen.webhookUrl)}` };
   }
   const isYours = isSameUrl(seen.webhookUrl, workspace.webhookUrl);
   return isYours
     ? { ...row, state: "yours", detail: seen.status }
-    : { ...row, state: "foreign", detail: printUrl(seen.webhookUrl) };
+    : { ...row, state: "foreign", detail: formatUrl(seen.webhookUrl) };
 }
 
 /** The row of a workspace that could not be read. Throws what is no deliberate failure. */
@@ -125,7 +125,7 @@ function stateOf({ code }: ApiChatError): PlanState {
 }
 
 function baseOf({ name, baseUrl, apiKey }: PlannedWorkspace & { apiKey: string }) {
-  return { name, baseUrl: printUrl(baseUrl), identity: JSON.stringify([canonicalUrl(baseUrl), apiKey]) };
+  return { name, baseUrl: formatUrl(baseUrl), identity: JSON.stringify([canonicalUrl(baseUrl), apiKey]) };
 }
 
 const identityOfBot = ({ botUrl }: Registration): string | undefined =>

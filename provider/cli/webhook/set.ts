@@ -1,8 +1,8 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
-import { hideQuery, isSameBot, isSameUrl, printUrl } from "../../lib/url.js";
+import { hideQuery, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
 import { checkWebhook } from "../../webhook/check.js";
-import { observeBeforeSet, refuseForeign } from "../../webhook/observe.js";
+import { getWebhookBeforeSet, refuseForeign } from "../../webhook/observe.js";
 import { registerIfNeeded } from "../../webhook/register.js";
 import type { WebhookInputs } from "../../webhook/contract.js";
 import { EXIT, print, printJson, warn } from "../output.js";
@@ -41,7 +41,7 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     isObserved = true;
     return seen;
   };
-  const before = await observeBeforeSet({ getWebhook }, inputs);
+  const before = await getWebhookBeforeSet({ getWebhook }, inputs);
   if (before !== undefined) {
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs);
@@ -97,8 +97,8 @@ function printResult(
   const ours = { ours: inputs.webhookVerificationKey };
   const replaced = result === "replaced" && before ? { replaced: hideQuery(before.webhookUrl) } : {};
   if (json) return printJson({ result, ...toShown(seen, ours), ...replaced });
-  const from = replaced.replaced === undefined ? "" : `, in place of ${printUrl(replaced.replaced)}`;
-  print(`${result} at ${printUrl(inputs.baseUrl)}${from}\n${formatRegistration(seen, ours)}`);
+  const from = replaced.replaced === undefined ? "" : `, in place of ${formatUrl(replaced.replaced)}`;
+  print(`${result} at ${formatUrl(inputs.baseUrl)}${from}\n${formatRegistration(seen, ours)}`);
 }
 
 /**
@@ -115,7 +115,7 @@ async function refuseOtherBotAfterSet(
   const outcome = mayTakeBack ? await takeBack(seen, access) : `${describe(seen)} is registered there now`;
   throw new ApiChatError(
     "conflict",
-    `${printUrl(access.baseUrl)} is another workspace: ${otherBot}. This shows only after set-webhook; ${outcome}`,
+    `${formatUrl(access.baseUrl)} is another workspace: ${otherBot}. This shows only after set-webhook; ${outcome}`,
     { operation: "set-webhook", hints: [{ id: "name_workspace" }] },
   );
 }
@@ -136,4 +136,4 @@ async function takeBack(seen: Registration, { client, baseUrl }: Access): Promis
   }
 }
 
-const describe = ({ webhookUrl }: Registration): string => printUrl(webhookUrl);
+const describe = ({ webhookUrl }: Registration): string => formatUrl(webhookUrl);

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
-import { inOurWords, problemsOfIssues } from "../../lib/validate.js";
+import { errorMap, problemsOfIssues } from "../../lib/validate.js";
 import { Refusal, refuseFields } from "../errors.js";
 import type { WorkspaceState } from "../state.js";
 
@@ -69,6 +69,6 @@ const ONE_ENTRY = "must be a list of exactly one entry";
 /** Adds the words for lists, of which a message has none but those of one entry. */
 const wordOf: z.core.$ZodErrorMap = (issue) => {
   if ((issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array") return ONE_ENTRY;
-  if (issue.code !== "invalid_type" || issue.expected !== "tuple") return inOurWords(issue);
+  if (issue.code !== "invalid_type" || issue.expected !== "tuple") return errorMap(issue);
   return issue.input === undefined ? `is missing; ${ONE_ENTRY}` : ONE_ENTRY;
 };

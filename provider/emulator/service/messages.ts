@@ -11,7 +11,7 @@ import { answerRecorded, type Call } from "./exchange.js";
 import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
 import { presentFlowKey } from "../../client/options.js";
 import { ApiChatError } from "../../errors/index.js";
-import { LONGEST_TIMER_MS } from "../../lib/abort.js";
+import { MAX_TIMER_MS } from "../../lib/abort.js";
 import { post } from "./outgoing.js";
 
 /** Answers one request to the bot host (section 4.2) and records it. */
@@ -148,7 +148,7 @@ export async function sendAsContact(
     url: `${origins.bot}/api/apichat/${botCode}`,
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(isObject ? { ...message, ...fields } : message),
-    timeoutMs: LONGEST_TIMER_MS,
+    timeoutMs: MAX_TIMER_MS,
   });
   if ("status" in answer) return { status: answer.status, body: parseOrKeep(answer.body) };
   const text = `message: the bot of workspace "${name}" gave no answer`;

@@ -35,7 +35,7 @@ export interface ForwardPlan {
 }
 
 /** A timer may not be set farther ahead; looking again in between costs nothing. */
-const LONGEST_TIMER_MS = 60 * 60 * 1000;
+const MAX_TIMER_MS = 60 * 60 * 1000;
 
 /** One workspace that forwards, or has forwarded. */
 interface Lane {
@@ -221,7 +221,7 @@ export class Forwarder {
   #setTimer(delayMs: number): void {
     clearTimeout(this.#timer);
     if (delayMs === Infinity || this.#isClosing) return;
-    const ms = Math.min(Math.max(delayMs, 1), LONGEST_TIMER_MS);
+    const ms = Math.min(Math.max(delayMs, 1), MAX_TIMER_MS);
     this.#timer = setTimeout(() => this.#beginDue(), ms);
   }
 

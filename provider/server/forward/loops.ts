@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { hostname, networkInterfaces } from "node:os";
 import { ApiChatError, type FieldProblem } from "../../errors/index.js";
-import { printUrl } from "../../lib/url.js";
+import { formatUrl } from "../../lib/url.js";
 import type { Address } from "../listener.js";
 
 /** A workspace: where it answers, and where it forwards. */
@@ -19,7 +19,7 @@ export function problemsOfLoops(places: readonly ForwardingPlace[], address: Add
   return places.flatMap(({ name, forwardTo }) => {
     const owner = forwardTo === undefined ? undefined : ownerOf(forwardTo, { owners, address });
     if (forwardTo === undefined || owner === undefined) return [];
-    const got = `${printUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
+    const got = `${formatUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
     const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
     return [{ field: `workspaces.${name}.forwardTo`, text }];
   });

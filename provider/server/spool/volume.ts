@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasCode, RESERVE_FILE } from "../../lib/files.js";
+import { hasErrorCode, RESERVE_FILE } from "../../lib/files.js";
 import { readPragma, SqliteError } from "../../lib/sqlite.js";
 
 const MIB = 1024 * 1024;
@@ -102,7 +102,7 @@ export class SpoolVolume {
       const { dev, ino } = statSync(this.#path);
       if (dev === this.#file.dev && ino === this.#file.ino) return;
     } catch (error) {
-      if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error;
+      if (!hasErrorCode(error, "ENOENT", "ENOTDIR")) throw error;
     }
     const text = `${this.#path} was removed or replaced while this process uses it: restart the responder`;
     throw new SqliteError("failed", text);

@@ -10,7 +10,7 @@ import {
   isSameBot,
   isSameUrl,
   printTarget,
-  printUrl,
+  formatUrl,
   secretsOfUrl,
 } from "../../../provider/lib/url.js";
 import { isOlder, MIN_NODE, MIN_PULUMI, VERSION } from "../../../provider/lib/version.js";
@@ -26,7 +26,7 @@ describe("a URL is printed", () => {
     ["ftp://user:pass@chat.example/x?a=1", "ftp://chat.example/x?a=***"],
     ["chat.example?token=1", "(not a URL)"],
     ["", "(not a URL)"],
-  ])("%s as %s", (url, printed) => expect(printUrl(url)).toBe(printed));
+  ])("%s as %s", (url, printed) => expect(formatUrl(url)).toBe(printed));
 
   test("whole if it has no query, and else without its values, in a state", () => {
     expect(hideQuery("https://chat.example/hook/")).toBe("https://chat.example/hook/");

@@ -13,7 +13,7 @@ import {
   type WebhookState,
 } from "../../../provider/webhook/contract.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
-import { forgetManaged } from "../../../provider/webhook/run.js";
+import { resetForTests } from "../../../provider/webhook/run.js";
 import { afterTests, startServer, type Received } from "../../support/http.js";
 import { unmarked } from "../../support/dynamic.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
@@ -62,7 +62,7 @@ export function isolateRuns(): string[] {
 
 /** A new run of the engine: a new provider process with this configuration. */
 export function startRun(config: Record<string, string> = {}): void {
-  forgetManaged();
+  resetForTests();
   ApiChatWebhook.configure({ config: { get: (key) => config[key] } });
 }
 

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { RegistrationClient } from "../../../provider/client/index.js";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
 import type { WebhookState } from "../../../provider/webhook/contract.js";
-import { observeFirst, readRegistration } from "../../../provider/webhook/observe.js";
+import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/observe.js";
 import { startServer } from "../../support/http.js";
 import { answerAnyToken } from "../diagnosis/harness.js";
 import {
@@ -115,7 +115,7 @@ describe("the life of a webhook where the specification is read as", () => {
 test("HTTP 404 means nothing registered only where a webhook is about to be set", async () => {
   const { args } = await startAcme({ beforeFirstSet: "not-found" });
   const client = new RegistrationClient(args);
-  expect(await observeFirst(client)).toBeUndefined();
+  expect(await getWebhookIfAny(client)).toBeUndefined();
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(client.getWebhook()).rejects.toMatchObject(notFound);
   await expect(readRegistration(args)).rejects.toMatchObject(notFound);
