@@ -51,7 +51,7 @@ export interface AttemptOptions {
   redact: Redact;
   /** The option that holds the address, for the error of a redirect. */
   addressOption: "baseUrl" | "botUrl";
-  /** Sent beside the headers of JSON. */
+  /** Sent in addition to the JSON headers. */
   headers?: Readonly<Record<string, string>>;
 }
 

@@ -124,7 +124,7 @@ export function checkMessage(message: unknown, nameOf = (field: string): string 
   throw invalidOptions("message", [...distinct.values()], "message");
 }
 
-/** As {@link checkMessage}, of a message in either shape. */
+/** Like {@link checkMessage}, but for a message in either shape. */
 export function checkBatchMessage(message: BatchMessage): InboundMessage {
   if (isWire(message)) return checkMessage(message);
   if (!(INBOUND_KINDS as readonly unknown[]).includes(message.kind)) {
@@ -146,7 +146,7 @@ function isWire(message: BatchMessage | null | undefined): message is InboundMes
 function shapeOf(message: unknown): z.ZodType<InboundMessage> {
   const kind = inboundKindOf(message);
   if (kind !== undefined) return inboundShapes[kind];
-  // Any of them says so of what is no object.
+  // Every schema reports a value that is not an object.
   if (typeof message !== "object" || message === null) return inboundShapes.text;
   if ("event" in message && message.event === "message_created") {
     throw refuse("attachments", "must be a list of one, with the file_type image, audio, video or file");
@@ -157,6 +157,9 @@ function shapeOf(message: unknown): z.ZodType<InboundMessage> {
 const refuse = (field: string, text: string): Error =>
   invalidOptions("message", [{ field, text }], "message");
 
-/** Tells conversations apart (section 2.3), in either shape; also for what is no message, which then fails its check. */
+/**
+ * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,
+ * which then fails its check.
+ */
 export const conversationOf = (message: MessageLike | null | undefined): string =>
   `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -17,7 +17,7 @@ export interface Operation<Result> {
   signal: AbortSignal;
   /** Called before each retry. If it resolves to a result, the operation ends with it instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
-  /** Sends one attempt, in at most so many milliseconds. */
+  /** Sends one attempt, within this many milliseconds. */
   send: (timeoutMs: number) => Promise<Result>;
   /** Whether a failed attempt is repeated. Default: as the failure says. */
   judge?: (failure: AttemptFailure) => RetryVerdict;
@@ -138,7 +138,7 @@ export class Semaphore {
 
 /** Limits the number of concurrent calls to one origin, and holds all calls while the origin has asked for a pause. */
 class OriginGate {
-  /** By `performance.now()`, which nobody sets. */
+  /** By `performance.now()`, which clock changes do not affect. */
   #pausedUntil = 0;
   readonly #semaphore: Semaphore;
 

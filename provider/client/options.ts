@@ -43,7 +43,7 @@ export type ApiKeyAs = "body" | "body-and-bearer";
 
 export const bearerHeaders = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 
-/** What a message carries beside its own fields. */
+/** What a message contains in addition to its own fields. */
 export function presentFlowKey(
   key: string,
   as: FlowApiKeyAs,

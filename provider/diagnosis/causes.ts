@@ -67,7 +67,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   tls_wrong_host: {
     rule: "tls",
     finding: "the certificate is for another host name",
-    hint: "give the endpoint a certificate for the host name of the URL, or use the name that stands in it",
+    hint: "give the endpoint a certificate for the host name of the URL, or use the name in the certificate",
   },
   tls_expired: {
     rule: "tls",
@@ -94,7 +94,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   method_not_allowed: {
     rule: "status",
-    hint: "let the endpoint answer POST at this path; the handshake is no GET",
+    hint: "let the endpoint answer POST at this path; the handshake is not a GET",
   },
   other_status: {
     rule: "status",
@@ -151,12 +151,12 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   challenge_in_json: {
     rule: "wrong_challenge",
-    finding: "the challenge stands inside JSON",
+    finding: "the challenge is inside JSON",
     hint: `answer with text, not with JSON; ${PLAIN_CHALLENGE}`,
   },
   challenge_in_quotes: {
     rule: "wrong_challenge",
-    finding: "the challenge stands in quotes",
+    finding: "the challenge is in quotes",
     hint: `answer without a JSON encoder, such as res.json or json.dumps; ${PLAIN_CHALLENGE}`,
   },
   challenge_padded: {

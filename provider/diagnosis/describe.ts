@@ -117,7 +117,7 @@ export interface WarningFacts {
   steps: readonly HandshakeStep[];
   /** From when on an answer is slow, in milliseconds. */
   slowMs: number;
-  /** Addresses that nobody outside can reach. */
+  /** Addresses that cannot be reached from outside. */
   privateAddresses: readonly string[];
   isTokenIgnored: boolean;
 }
@@ -152,7 +152,7 @@ function warnOfStatus(steps: readonly HandshakeStep[]): HandshakeWarning[] {
 function warnOfSlowness({ steps, slowMs }: WarningFacts): HandshakeWarning[] {
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
   if (slowest < slowMs) return [];
-  const text = `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait so long; answer it before any other work`;
+  const text = `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`;
   return [{ code: "slow", text }];
 }
 

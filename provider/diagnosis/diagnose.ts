@@ -43,7 +43,7 @@ export interface DiagnoseOptions {
 
 export interface PassedHandshake {
   passed: true;
-  /** What may go wrong all the same. */
+  /** What may still go wrong. */
   warnings: HandshakeWarning[];
   transcript: HandshakeRecord;
 }
@@ -56,12 +56,12 @@ export interface FailedHandshake {
   reason: string;
   /** How to fix it, in one line. */
   hint: string;
-  /** What is to be fixed besides. */
+  /** What else should be fixed. */
   warnings: HandshakeWarning[];
   transcript: HandshakeTranscript;
 }
 
-/** What a handshake came to: told apart by `passed`. */
+/** The outcome of a handshake, discriminated by `passed`. */
 export type HandshakeDiagnosis = PassedHandshake | FailedHandshake;
 
 /**

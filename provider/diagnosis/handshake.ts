@@ -21,7 +21,7 @@ export interface HandshakeRequest {
   token: string;
   /** Sent as `hub_challenge`. */
   challenge: string;
-  /** Sent besides those of the encoding. */
+  /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
   /** The time for the whole exchange, in milliseconds. Waiting for a free place does not count. */
   limitMs: number;
@@ -122,7 +122,7 @@ export function createChallenge(): string {
   return `${first}${pick(DIGITS, 7)}k${pick(UPPER)}${pick(LOWER)}${pick(DIGITS + UPPER + LOWER, RANDOM_CHARACTERS)}`;
 }
 
-/** The number that stands at the start of a challenge. */
+/** The number at the start of a challenge. */
 export const numberOf = (challenge: string): string => String(Number.parseInt(challenge, 10));
 
 function pick(alphabet: string, count = 1): string {
@@ -222,7 +222,7 @@ const CODES: readonly (readonly [RegExp, HandshakeCause])[] = [
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/, "closed_early"],
 ];
 
-/** Why there is no answer, told by the error of the connection. */
+/** The cause of a missing response, from the error of the connection. */
 function causeOfConnectionError(error: unknown): HandshakeCause {
   const code = connectionCode(error);
   const known = CODES.find(([pattern]) => pattern.test(code));
@@ -254,5 +254,5 @@ const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   answering: { cause: "answer_unfinished", words: "no end of the answer" },
 };
 
-/** Why there is no answer, told by how far the exchange had come when its time was over. */
+/** The cause of a missing response, from how far the exchange had come when it timed out. */
 const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } => TIMED_OUT[phase];

@@ -40,7 +40,7 @@ export type Hint =
   | { id: "run_again" }
   | { id: "read_bot_url" } // the bot URL may be an earlier one
   | { id: "message_not_sent" } // the service has not taken the message
-  | { id: "message_may_be_taken" } // nobody knows whether the service has taken the message
+  | { id: "message_may_be_taken" } // it is not known whether the service accepted the message
   | { id: "allow_replace" } // it is not known what is registered; `onExisting: "replace"` proceeds anyway
   | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
   | { id: "refresh_first" } // our webhook was changed by hand
@@ -52,7 +52,7 @@ export type Hint =
   | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
   | { id: "free_port"; port: number } // another program uses the port of a responder
   | { id: "set_high_port" } // the port of a responder needs privileges
-  | { id: "set_local_host" } // the host of a responder is no address of this machine
+  | { id: "set_local_host" } // the host of a responder is not an address of this machine
   | { id: "own_data_dir" } // another responder has the data folder
   | { id: "restart_responder" } // a running responder keeps its address and its folder
   | { id: "end_process"; pid: number } // the process of a responder hangs, or is someone else's

@@ -1,7 +1,7 @@
-/** Where the process listens unless told otherwise. */
+/** Where the process listens by default. */
 export const DEFAULT_HOST = "127.0.0.1";
 
-/** Addresses that mean every interface: nobody can call them, so URLs name this machine instead. */
+/** Addresses that mean every interface. They cannot be called, so URLs name this machine instead. */
 const EVERY_INTERFACE = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],

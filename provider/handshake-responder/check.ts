@@ -188,9 +188,9 @@ function checkOnCi(): CheckFailure[] {
   if (["", "0", "false"].includes(value.toLowerCase())) return [];
   return [
     fail(
-      "publicUrl: is missing, and the environment variable CI is set: a responder started here ends with the CI job, and nobody reaches it at 127.0.0.1. " +
+      "publicUrl: is missing, and the environment variable CI is set: a responder started here ends with the CI job, and cannot be reached at 127.0.0.1. " +
         "Run pulumi up on the machine that is to answer, or give publicUrl, the address of a tunnel or reverse proxy that leads here; " +
-        "for a deployment from CI see examples/cloudflare and examples/aws. If this is no CI machine, set CI=false",
+        "for a deployment from CI see examples/cloudflare and examples/aws. If this is not a CI machine, set CI=false",
     ),
   ];
 }

@@ -36,7 +36,7 @@ export function stateFolder(): string {
   return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
 }
 
-/** Whether a folder lies in another one, or is it. Neither needs to exist. */
+/** Whether a folder is inside another one, or the same. Neither needs to exist. */
 export function isWithin(folder: string, parent: string): boolean {
   const path = relative(realPathOf(parent), realPathOf(folder));
   return path !== ".." && !path.startsWith(`..${sep}`) && !isAbsolute(path);

@@ -6,7 +6,7 @@
 const namesByDataDir = new Map<string, Set<string>>();
 const portsByDataDir = new Map<string, number>();
 
-/** Notes that the program declares a folder. Gives the name of another resource that declares the same one. */
+/** Records that the program declares a folder. Returns the name of another resource that declares the same one. */
 export function declareDataDir(dataDir: string, name: string): string | undefined {
   for (const names of namesByDataDir.values()) names.delete(name);
   const names = namesByDataDir.get(dataDir) ?? new Set();

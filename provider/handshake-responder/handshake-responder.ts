@@ -98,7 +98,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
 
   constructor(name: string, args: HandshakeResponderArgs<Name>, opts: pulumi.ComponentResourceOptions = {}) {
     const workspaces = resolveWorkspaces(name, args);
-    // Without the arguments: the SDK would write them into the component's own state, the keys in clear.
+    // Without the arguments: the SDK would write them into the component's own state, including the unencrypted keys.
     super("apichat:index:HandshakeResponder", name, {}, opts);
     const child = new ResponderProcess(name, toProcessArgs(name, args, workspaces), {
       parent: this,
@@ -251,12 +251,12 @@ function organizationName(): string {
 interface Addresses {
   /** Where the process listens. */
   origin: pulumi.Output<string>;
-  /** What stands before each path of the URLs that the service is given. */
+  /** The base of the URLs to register, to which each path is appended. */
   base: pulumi.Output<string>;
   port: pulumi.Output<number>;
 }
 
-/** What the program says, else what stands in the id, which a preview of an update knows. */
+/** The program's value, or else the one in the ID, which the preview of an update knows. */
 function addressOf(child: ResponderProcess, { host, port: givenPort, publicUrl }: ProcessArgs): Addresses {
   // With the process as a dependency, so that a webhook is updated only once the process has applied its change.
   const given = pulumi.all([host, givenPort, publicUrl, child.urn]);

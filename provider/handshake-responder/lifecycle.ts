@@ -187,7 +187,7 @@ async function deleteProcess(state: ProcessState): Promise<void> {
     const running = await findRunning(dataDir);
     if (running !== undefined) {
       const whose = `another responder runs on ${dataDir} now (pid ${running.status.pid})`;
-      return printWarning(name, `${whose}; it is left alone`);
+      return printWarning(name, `${whose}; it keeps running`);
     }
   }
   await leave(state);
@@ -265,7 +265,7 @@ async function moveProcess(
   }
 }
 
-/** Starts the process that ran before a failure. Gives the failure to throw, which says so if that fails too. */
+/** Starts the process that ran before a failure. Returns the failure to throw, which says so if that fails, too. */
 async function startAgain(
   { dataDir, verificationKeys }: ProcessInputs,
   instance: string,

@@ -92,7 +92,7 @@ async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
   }
 }
 
-/** Whether somebody has taken the connection to a control interface, and has not answered. */
+/** Whether a control interface accepted the connection but did not respond. */
 const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
@@ -176,7 +176,7 @@ async function readPrinted({ dataDir, verificationKeys }: StartOptions): Promise
 /**
  * Stops the process that is announced in a folder and waits until it has exited: gracefully, then with SIGKILL after 20
  * seconds if the process with that pid was started with this instance ID. Any other process that now has the pid or
- * port is left alone.
+ * port keeps running.
  */
 export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
   const { pid, instance } = announced;

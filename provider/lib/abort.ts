@@ -23,7 +23,10 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promi
   }
 }
 
-/** Resolves after so many milliseconds, at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires first. */
+/**
+ * Resolves after this many milliseconds, at most {@link MAX_TIMER_MS}. Rejects with the signal's reason if that fires
+ * first.
+ */
 export async function sleep(ms: number, signal: AbortSignal = NEVER): Promise<void> {
   const over = Promise.withResolvers<void>();
   const timer = setTimeout(over.resolve, Math.min(ms, MAX_TIMER_MS));

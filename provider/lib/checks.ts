@@ -141,15 +141,15 @@ export function isClearText(url: string): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
 
-/** As {@link problemOfUrl}, as a failure of check. */
+/** Returns the result of {@link problemOfUrl} as a check failure. */
 export const checkUrl = (name: string, value: unknown, example: string): CheckFailure[] =>
   toFailures(name, problemOfUrl(value, example));
 
-/** As {@link problemOfSecret}, as a failure of check. */
+/** Returns the result of {@link problemOfSecret} as a check failure. */
 export const checkSecret = (name: string, value: unknown, hint: string): CheckFailure[] =>
   toFailures(name, problemOfSecret(value, hint));
 
-/** As {@link problemsOfKey}, as failures of check. */
+/** Returns the results of {@link problemsOfKey} as check failures. */
 export const checkVerificationKey = (name: string, value: unknown): CheckFailure[] =>
   problemsOfKey(value).flatMap((problem) => toFailures(name, problem));
 
@@ -162,7 +162,7 @@ export const fail = (reason: string, property = ""): CheckFailure => ({
   reason: toPlainText(reason),
 });
 
-/** A URL as given, less what may be secret in it: also of text that is no URL. */
+/** Formats a URL as given, without what may be secret in it. Also accepts text that is not a URL. */
 export function formatGivenUrl(value: unknown): string {
   const text = String(value);
   if (/^https?:\/\//i.test(text) && URL.parse(text) !== null) return formatUrl(text);
@@ -178,7 +178,7 @@ export function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Names what a misspelt word most likely stands for, to be put behind it; nothing where none of the names is near. */
+/** Returns a suggestion for a misspelt word, to append to its error; empty if no name is close. */
 export function didYouMean(word: string, names: readonly string[]): string {
   const [nearest] = names
     .map((name) => ({ name, edits: countEdits(word.toLowerCase(), name.toLowerCase()) }))

@@ -94,7 +94,9 @@ function findStats(path: string): Stats | undefined {
   }
 }
 
-/** The file in the data folder of a responder that holds the deliveries; SQLite has files of longer names beside it. */
+/**
+ * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
+ */
 export const SPOOL_FILE = "spool.sqlite";
 
 /** Space that a spool holds for a full disk (see SpoolVolume). It has no content of its own. */

@@ -12,7 +12,7 @@ export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, e
 /** The same for a text of several lines, each of which is its own. */
 export const toPlainLines = (text: string): string => text.split("\n").map(toPlainText).join("\n");
 
-/** As {@link toPlainText}, of which only the start is shown. */
+/** Like {@link toPlainText}, but returns only the start. */
 export function toShortText(text: string, characters: number): string {
   const start = Array.from(text.slice(0, characters * 2)).slice(0, characters);
   const shown = toPlainText(start.join(""));

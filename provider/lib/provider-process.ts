@@ -71,7 +71,7 @@ const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), te
 /** Prints one line of the run, for a resource. */
 export const printLine = (name: string, text: string): void => print("info", name, toPlainText(text));
 
-/** As {@link printLine}, what works and should be fixed nevertheless. The lines of a failure's text may follow. */
+/** Like {@link printLine}, for something that works but should be fixed. The lines of a failure's text may follow. */
 export const printWarning = (name: string, ...lines: string[]): void =>
   print("warning", name, lines.map(toPlainText).join("\n"));
 
@@ -132,7 +132,7 @@ export async function report<T>(name: string, work: () => Promise<T>): Promise<T
   }
 }
 
-/** The SDK's script that the engine starts. Every other process that loads this module is somebody's own. */
+/** The SDK's script that the engine starts. Any other process that loads this module belongs to the user. */
 const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:[\\/]index\.js)?$/;
 
 /** Whether this is the SDK's provider process. */

@@ -3,7 +3,7 @@ import { toPlainText } from "./plain-text.js";
 /** How many characters of an untrusted body an error quotes. */
 const QUOTED_CHARACTERS = 500;
 
-/** What stands in place of a secret. */
+/** The placeholder for a secret. */
 export const MASK = "[redacted]";
 
 /** Shorter pieces of base64 or hex also occur in harmless texts. */
@@ -28,8 +28,8 @@ function toQuote(text: string, characters: number): string {
 }
 
 /**
- * Where a text that somebody else wrote may begin to show a secret that nobody here knows: a query, anything spelled with an
- * escape (of JSON, URLs, HTML, forms), and a key.
+ * Where an untrusted text may begin to show a secret that is not known here: a query, anything spelled with an escape
+ * (of JSON, URLs, HTML, forms), and a key.
  */
 const MAY_BE_SECRET = /[?=](?=[^\s=])|[\\%&]|webhook_verification_key/i;
 
@@ -38,7 +38,7 @@ const KEY_FIELD = "webhook_verification_key";
 const ELLIPSIS = "…";
 
 /**
- * As {@link quote}, of a body that somebody else wrote. It may hold URLs with a token, and keys, that are not among the
+ * Like {@link quote}, but for an untrusted body. It may hold URLs with a token, and keys, that are not among the
  * secrets known here. So each of its texts ends where a secret may begin; of a body that is not JSON, all of it.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {

@@ -21,7 +21,9 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), LONGEST_RETRY_AFTER_MS);
 }
 
-/** The pause after so many attempts: exponential, with jitter, so that many clients do not come back at one moment. */
+/**
+ * The pause after this many attempts: exponential, with jitter, so that many clients do not return at the same moment.
+ */
 export function backOffMs(
   attempts: number,
   { firstMs, longestMs }: BackOffRange = CALL_BACK_OFF,

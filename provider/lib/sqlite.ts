@@ -163,7 +163,7 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
 /** SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk. */
 const NO_ROOM_FOR_INDEX = 4874;
 
-/** Gives SQLite's errors their code; a SqliteError stays as it is. */
+/** Converts an error of SQLite to one with a `code`; returns a SqliteError unchanged. */
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
   const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;

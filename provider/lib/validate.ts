@@ -73,7 +73,7 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
   return `must be ${bound} ${limit}`;
 }
 
-/** Gives what is wrong with a value, one text for each problem. */
+/** Returns what is wrong with a value, one text for each problem. */
 type DescribeProblems = (value: unknown) => string | undefined | readonly string[];
 
 /** A schema that gets its error messages from a function. */
@@ -135,7 +135,7 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
   return deep.toSorted((a, b) => a.length - b.length)[0];
 }
 
-/** Whether what stands for a name looks like one. Else it may be a value in the wrong place, and is not shown. */
+/** Whether a name looks like one. Otherwise it may be a value in the wrong place, and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
 /** Rejects names that are not accepted. One that is not a plain name may be a value in the wrong place, and is not shown. */

@@ -50,7 +50,7 @@ interface ParsedText {
   fileName: string;
 }
 
-/** What is wrong with the text itself. Every other code is told as what it is: no YAML. */
+/** What is wrong with the text itself. Every other code is reported as invalid YAML. */
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: "the same field appears twice; remove one of them",
   TAB_AS_INDENT: "the line is indented with a tab; use spaces",

@@ -23,7 +23,7 @@ export function checkConfig(values: Values): CheckFailure[] {
   ];
 }
 
-/** What is secret beside what the engine has marked. */
+/** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
   ["apiKey"],
   ...(mayHoldQuery(baseUrl) ? [["baseUrl"]] : []),

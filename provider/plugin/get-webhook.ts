@@ -2,7 +2,7 @@ import { readRegistration } from "../webhook/observe.js";
 import { defaultApiKey, defaultBaseUrl } from "../webhook/run.js";
 import type { Values } from "./wire.js";
 
-/** The function `getApiChatWebhook`. What the API key opens is no secret. */
+/** The function `getApiChatWebhook`. The API key is secret, but the result is not. */
 export const getApiChatWebhook = (args: Values, signal: AbortSignal): Promise<object> =>
   readRegistration({
     baseUrl: textOf(args["baseUrl"]) ?? defaultBaseUrl(),

@@ -112,7 +112,7 @@ function checkForm(news: Values): CheckFailure[] {
 
 const checkWorkspaces = (workspaces: unknown): CheckFailure[] =>
   entriesOf(workspaces).flatMap(([name, workspace]) => {
-    // What is no name may be a key in the wrong place.
+    // Text that is not a name may be a key in the wrong place.
     const field = `workspaces.${WORKSPACE_NAME.test(name) ? name : "*"}`;
     const given = isObject(workspace) ? Object.keys(workspace) : [];
     return [...checkObject(field, workspace), ...refuseOthers(given, OF_WORKSPACE, `${field}: `)];

@@ -4,10 +4,12 @@ import { isMarked, markSecrets, type Path } from "../lib/secret-values.js";
 
 // How the engine writes property values: protobuf structs, in which a secret and an unknown value are marked.
 
-/** Property values in clear, as the lifecycles have them. An unknown value is {@link UNKNOWN}. */
+/** Unwrapped property values, as the lifecycles use them. An unknown value is {@link UNKNOWN}. */
 export type Values = Record<string, unknown>;
 
-/** What stands for an unknown value of each kind: text, boolean, number, list, asset, archive, object. */
+/**
+ * The engine's placeholders for an unknown value of each kind: string, boolean, number, list, asset, archive, object.
+ */
 const UNKNOWNS = new Set([
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",

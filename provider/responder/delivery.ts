@@ -2,9 +2,9 @@ import { outboundKindOf, reviveConversationId, type OutboundKind } from "../../s
 import type { KnownOutbound } from "../../schema/parse-outbound.js";
 
 /**
- * A message with its kind (section 2.4). The kind follows from `type` and `content_type` alone; the other fields are typed
- * as the specification has them and not checked: `parseOutbound` does that. A kind that is not in the specification is
- * "unknown", and so is JSON that is no message.
+ * A message with its kind (section 2.4). The kind follows from `type` and `content_type` alone; the other fields are
+ * typed as the specification has them and not checked: `parseOutbound` does that. A kind that is not in the
+ * specification is "unknown", and so is JSON that is not a message.
  */
 export type TaggedMessage = KnownOutbound | { kind: "unknown"; message: unknown };
 
@@ -26,7 +26,7 @@ export type Delivery = TaggedMessage & {
 /** An ID with this many digits may not fit in a number. Only then is the body parsed with a reviver. */
 const LONG_CONVERSATION_ID = /"conv_id"\s*:\s*-?\d{16}/;
 
-/** Parses a delivery's body and says of which kind it is. Gives undefined if it is not JSON. */
+/** Parses a delivery's body and determines its kind. Returns undefined if it is not JSON. */
 export function parseMessage(text: string): TaggedMessage | undefined {
   try {
     const message: unknown = LONG_CONVERSATION_ID.test(text)

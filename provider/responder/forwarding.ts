@@ -47,7 +47,7 @@ export type ForwardVerdict =
   | { kind: "done" }
   /** The target says that this delivery is wrong, and would say so again. */
   | { kind: "refused" }
-  /** Send it again, not before so many seconds have passed; 0 if the target names none. */
+  /** Send it again after at least this many seconds; 0 if the target does not say. */
   | { kind: "retry"; retryAfterSeconds: number };
 
 /**

@@ -33,9 +33,9 @@ const PARAMETERS = ["hub_mode", "hub_verify_token", "hub_challenge"];
 type ParameterReader = (name: string) => unknown;
 
 /**
- * Finds the handshake in a request: `hub_mode` with the value `subscribe`, `hub_verify_token` and `hub_challenge`,
- * all three in the body (a form, also a multipart one, or a JSON object) or all three in the query; other parameters are
- * ignored. The content type is not looked at, because section 6.1 does not name one. Anything else is no handshake.
+ * Finds the handshake in a request: `hub_mode` with the value `subscribe`, `hub_verify_token` and `hub_challenge`, all
+ * three in the body (a form, also a multipart one, or a JSON object) or all three in the query; other parameters are
+ * ignored. The content type is not checked, because section 6.1 does not name one. Anything else is not a handshake.
  */
 export function findHandshake(url: string, shortText: string): HandshakeRequest | undefined {
   return findInBody(shortText) ?? findInQuery(queryOf(url));

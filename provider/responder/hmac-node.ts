@@ -10,8 +10,8 @@ export function signHmac(key: KeyOrBody, body: KeyOrBody): string | Promise<stri
 const computedMac = Buffer.alloc(64);
 
 /**
- * Gives the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or -1.
- * Each comparison takes constant time.
+ * Returns the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or
+ * -1. Each comparison takes constant time.
  */
 export function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): number | Promise<number> {
   const mac = Buffer.from(macHex, "latin1");

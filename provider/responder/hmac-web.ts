@@ -16,8 +16,8 @@ export async function signHmac(key: KeyOrBody, body: KeyOrBody): Promise<string>
 }
 
 /**
- * Gives the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or -1. Each
- * comparison takes constant time.
+ * Returns the index of the first key under which `macHex`, 64 lower-case hex digits, is the HMAC-SHA-256 of a body, or
+ * -1. Each comparison takes constant time.
  */
 export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): Promise<number> {
   const mac = decodeHex(macHex);

@@ -21,14 +21,14 @@ export interface IncomingRequest extends RequestHead {
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
 }
 
-/** What is to be sent back; an empty body is no body. */
+/** The response to send; an empty body means no body. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** The path of a request's target, as it stands on the wire. */
+/** The path of a request's target, as sent. */
 export function pathOf(url: string): string {
   const path = withoutOrigin(url);
   const end = path.search(/[?#]/);
@@ -68,7 +68,7 @@ export function toResponse({ status, headers, body }: Answer): Response {
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-/** Finds `waitUntil` in what a runtime passes beside the request: Workers give it in the last argument. */
+/** Finds `waitUntil` in what a runtime passes in addition to the request: Workers give it in the last argument. */
 export function findWaitUntil(runtime: readonly unknown[]): WaitUntil | undefined {
   const context = runtime.findLast(
     (one): one is { waitUntil: WaitUntil } =>
@@ -85,7 +85,7 @@ async function readBody(request: Request, limitBytes: number): Promise<Uint8Arra
   try {
     return await readStream(request.body.getReader(), limitBytes);
   } catch {
-    // The sender is gone in the middle: nothing to learn from the error, and nobody to tell it to.
+    // The sender disconnected: the error says nothing useful, and there is no one to report it to.
     return "body_incomplete";
   }
 }

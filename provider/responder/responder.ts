@@ -34,7 +34,7 @@ import {
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
 import { createRedactor } from "../lib/redact.js";
 
-/** What a handler gets beside its delivery. */
+/** What a handler receives in addition to its delivery. */
 export interface DeliveryContext {
   /** The request that carried the delivery. */
   request: RequestHead;
@@ -55,7 +55,7 @@ export interface ResponderOptions {
    */
   verificationKeys: VerificationKeySource;
   onDelivery: DeliveryHandler;
-  /** Is told of each handshake that passes, before it is answered. When it throws, the answer is 500. */
+  /** Called for each handshake that passes, before it is answered. If it throws, the response is 500. */
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
   /** How large a body may be, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;
@@ -63,14 +63,14 @@ export interface ResponderOptions {
   path?: string;
 }
 
-/** What an adapter may give beside a request. */
+/** What an adapter may pass in addition to a request. */
 export interface AnswerContext {
   waitUntil?: WaitUntil | undefined;
 }
 
 /** Answers one request; it never rejects. As a function it takes and gives the web's Request and Response. */
 export interface Responder {
-  /** `runtime` is what Workers, Bun and Deno pass beside the request. */
+  /** `runtime` is what Workers, Bun and Deno pass in addition to the request. */
   (request: Request, ...runtime: unknown[]): Promise<Response>;
   /** For adapters: the same without the web's objects. */
   answer(request: IncomingRequest, context?: AnswerContext): Promise<Answer>;
@@ -113,7 +113,7 @@ interface Policy extends Pick<ResponderOptions, "path" | "onHandshake" | "onDeli
 /** The policy for one request. */
 interface Exchange extends Policy, AnswerContext {}
 
-/** Printable ASCII without "?" and "#", because it is compared with what stands on the wire. */
+/** Printable ASCII without "?" and "#", because it is compared with the request's path as sent. */
 const PATH_GRAMMAR = /^\/[!"$->@-~]*$/;
 
 function toPolicy(options: ResponderOptions): Policy {

@@ -46,7 +46,7 @@ export interface LoadedConfig {
   config: ServerConfig;
   /** SHA-256 in hex of the file's bytes. */
   digest: string;
-  /** What works, and should be fixed nevertheless: one line each. */
+  /** Things that work but should be fixed, one line each. */
   warnings: string[];
   /** Takes the keys of all workspaces out of a text. */
   redact: Redact;
@@ -181,7 +181,7 @@ async function readSources(
   };
 }
 
-/** Gives a key, or why there is none. */
+/** Returns a key, or why there is none. */
 async function readKey(source: KeySource, folder: string): Promise<{ key: string } | { problem: string }> {
   if (typeof source === "string") return { key: source };
   if ("env" in source) {
@@ -191,7 +191,7 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
   }
   const file = resolve(folder, source.file);
   try {
-    // Editors and `echo` end a file with a line break, which is no part of the key.
+    // Editors and `echo` end a file with a line break, which is not part of the key.
     return { key: (await readFile(file, "utf8")).replace(/\r?\n$/, "") };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -199,7 +199,7 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
   }
 }
 
-/** Files with keys that others can read: it works, and should be fixed nevertheless. */
+/** Warnings about files with keys that others can read. */
 function warnOfModes(file: string, { workspaces, derivedFrom = [] }: FileConfig, folder: string): string[] {
   const listed = Object.values(workspaces).flatMap(({ verificationKeys = [] }) => verificationKeys);
   const sources = [...listed, ...[derivedFrom].flat()];
@@ -217,7 +217,7 @@ function warnOfClearText({ workspaces }: ServerConfig): string[] {
   return Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
     forwardTo !== undefined && isClearText(forwardTo)
       ? [
-          `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} is not encrypted: messages travel in clear; use https`,
+          `workspaces.${name}.forwardTo: ${formatUrl(forwardTo)} uses http, so messages are sent unencrypted; use https`,
         ]
       : [],
   );

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 /**
  * The open connections of a server, at most this many. One more takes the place of the connection that has waited
  * longest for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
- * response, the new one is closed. So nobody keeps others out by holding connections open.
+ * response, the new one is closed. So no client can keep others out by holding connections open.
  */
 export class Connections {
   readonly #limit: number;

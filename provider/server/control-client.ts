@@ -51,7 +51,7 @@ export async function requestStatus(instance: Instance): Promise<ServerStatus | 
 }
 
 /**
- * Has a responder read its configuration file again, without a restart. Gives its status afterwards. Throws an
+ * Makes a responder read its configuration file again, without a restart. Returns its status afterwards. Throws an
  * ApiChatError: `invalid_config` if the file is wrong or names another address or folder (nothing has changed then),
  * `unavailable` if the responder is gone.
  */
@@ -110,7 +110,7 @@ async function ask(instance: Instance, method: "GET" | "POST", path: string): Pr
 
 interface ControlAnswer {
   status: number;
-  /** Which start has answered; undefined from a program that is no responder. */
+  /** The start that answered; undefined from a program that is not a responder. */
   instance: unknown;
   body: string;
 }

@@ -6,7 +6,7 @@ import { hasErrorCode, makeDataDir, writePrivateFile } from "../lib/files.js";
 import { lockFile } from "../lib/sqlite.js";
 
 const instanceShape = z.object({
-  /** Which start it is: given by whoever started it, else made at the start. */
+  /** Identifies this start: passed by the starter, or generated. */
   instance: z.string(),
   pid: z.int(),
   /** Where it listens for the service. */
@@ -33,7 +33,7 @@ export async function readInstance(dataDir: string): Promise<Instance | undefine
   try {
     return instanceShape.parse(JSON.parse(await readFile(join(dataDir, INSTANCE_FILE), "utf8")));
   } catch (error) {
-    // Written by nobody of ours: then it names no responder.
+    // Not written by us: then it names no responder.
     const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
     if (isForeign || hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
@@ -63,7 +63,7 @@ export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
   makeDataDir(dataDir);
   const lock = openLock(dataDir);
   if (lock === undefined) throw await inUse(dataDir);
-  // Whoever is announced there is dead.
+  // The process announced there is dead.
   await removeInstance(dataDir);
   return {
     release: async () => {

@@ -1,7 +1,7 @@
 import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "node:fs";
 import type { Redact } from "../lib/redact.js";
 
-/** What a line says beside its event. */
+/** The fields of a line, in addition to its event. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
 /** Writes one line for each event. It never throws: a full disk must not end the responder. */
@@ -85,7 +85,7 @@ export function openLogFile(file: string, fileBytes = FILE_BYTES): LogSink {
       appendFileSync(file, line, { mode: 0o600 });
       size += Buffer.byteLength(line);
     } catch (error) {
-      // There is no better place left for it, and deliveries continue.
+      // There is no better place to report it, and deliveries continue.
       process.stderr.write(`apichat responder: the log cannot be written: ${String(error)}\n`);
     }
   };

@@ -116,7 +116,7 @@ export class Routes implements Pick<Responder, "answer"> {
   }
 }
 
-/** A sender whose request is rejected holds no connection. One that is told to come again (503) keeps its own. */
+/** Whether to close the connection after a response. A sender that is asked to retry (503) keeps it. */
 const isRejection = ({ status }: Answer): boolean => status >= 400 && status < 500;
 
 /** How much of a `conv_id` is used. Longer IDs with the same beginning share one queue, which does no harm. */

@@ -89,7 +89,10 @@ export function toState(
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 
-/** Gives a stored state. Throws `invalid_config` for what is none of ours: a read by id gives the inputs alone. */
+/**
+ * Returns a stored state. Throws `invalid_config` for a state that is not ours, and for a read by ID, which has only
+ * the inputs.
+ */
 export function requireState(stored: Partial<VerificationKeyState>): VerificationKeyState {
   if (stored.stateVersion !== undefined) return stored as VerificationKeyState;
   throw new ApiChatError(

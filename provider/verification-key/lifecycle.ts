@@ -38,11 +38,14 @@ export const VerificationKey = {
   diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
     report(news.name, async () => diffKey(requireState(olds), news)),
 
-  /** Makes the first key, or takes over the live one in `initial`. */
+  /** Creates the first key, or adopts the live one in `initial`. */
   create: (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> =>
     report(inputs.name, async () => ({ id: randomUUID(), outs: toState(inputs, firstKeys(inputs)) })),
 
-  /** Gives the state back as it is: keys are nowhere else. Without inputs, so the engine keeps those that it has. */
+  /**
+   * Returns the state unchanged, because keys are stored nowhere else. Returns no inputs, so that the engine keeps its
+   * own.
+   */
   read: (
     id: string,
     props: Partial<VerificationKeyState> & { name: string },
@@ -68,7 +71,7 @@ const count = (least: number, most: number, usual: number): z.ZodType => {
   return orUnknown(z.int({ error }).min(least, { error }).max(most, { error }));
 };
 
-/** An input that has no place beside another one. */
+/** An input that cannot be combined with another one. */
 const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).optional();
 
 const rotationError = expected("a non-empty string", 'for example "2026-12"');

@@ -245,7 +245,9 @@ export function isLastApiKey(
   return digest(key, apiKey) === applied.apiKey;
 }
 
-/** Keyed with the verification key, which is secret in the state: nobody can try out values against the digest. */
+/**
+ * Keyed with the verification key, which is secret in the state, so that values cannot be tried out against the digest.
+ */
 function digest(verificationKey: string, value: string): string {
   return createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 }

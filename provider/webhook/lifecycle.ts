@@ -191,8 +191,8 @@ function withAttempt(state: WebhookState, { name, webhookUrl }: WebhookInputs): 
 }
 
 /**
- * Another URL with another key is somebody else's registration. Another URL with our key is ours, changed by hand: it is
- * repaired once a refresh has shown it, because then the preview named it.
+ * A different URL with a different key is someone else's registration. A different URL with our key is ours, changed by
+ * hand: it is repaired once a refresh has shown it, because then the preview named it.
  */
 function isForeign(seen: Registration, state: WebhookState, inputs: WebhookInputs): boolean {
   const isWanted = isSameUrl(seen.webhookUrl, inputs.webhookUrl);

@@ -150,7 +150,7 @@ export function refuseForeign(seen: Registration, inputs: WebhookInputs): void {
   });
 }
 
-/** How to remove somebody else's webhook. */
+/** The hint for removing someone else's webhook. */
 export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
   id: "remove_other",
   baseUrl: formatUrl(baseUrl),

@@ -22,7 +22,7 @@ import { deadlineOf, preflight, type PreflightOptions } from "./preflight.js";
 /** What was registered before, and what is needed to put it back. */
 export interface Before {
   url: string;
-  /** Undefined if nobody knows it: the service masks keys. */
+  /** Undefined if it is not known, because the service masks keys. */
   key: string | undefined;
 }
 
@@ -203,7 +203,7 @@ async function undo(
     const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
     const isIntact =
       now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.url);
-    // Another URL than ours is as it was before, or somebody else's.
+    // A URL that is not ours is the previous one, or someone else's.
     if (isIntact || (now && !isOurUrl)) return fail(`Registered now: ${describe(now)}`);
     if (before?.key !== undefined) {
       const pair = { webhookUrl: before.url, webhookVerificationKey: before.key };

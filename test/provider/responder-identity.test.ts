@@ -87,7 +87,7 @@ describe("a process whose folder was removed", () => {
     expect(await pidsOf()).toEqual([second.outs.pid]);
     expect(await read(second)).toEqual(second.outs);
     expect(run.lines.at(-1)).toMatch(
-      /warning: another responder runs on .* now \(pid \d+\); it is left alone$/,
+      /warning: another responder runs on .* now \(pid \d+\); it keeps running$/,
     );
   });
 });

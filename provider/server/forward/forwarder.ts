@@ -81,8 +81,8 @@ export class Forwarder {
   }
 
   /**
-   * Forwards by this plan from now on; attempts in progress end as they began. The age of what a workspace has kept counts
-   * from when it gets a target. A changed target is tried at once. Throws a TypeError for one that is no URL.
+   * Forwards by this plan from now on; attempts in progress end as they began. The age of what a workspace has kept
+   * counts from when it gets a target. A changed target is tried at once. Throws a TypeError for one that is not a URL.
    */
   follow({ targets, maxAgeMs }: ForwardPlan): void {
     const urls = new Map(Array.from(targets, ([workspace, url]) => [workspace, new URL(url)]));
@@ -126,7 +126,7 @@ export class Forwarder {
     this.#changing = this.#changing.then(work).then(() => this.#markAllDue());
   }
 
-  /** Gives the workspaces that had another target before. */
+  /** Returns the workspaces that had a different target before. */
   #redirect(urls: ReadonlyMap<string, URL>): string[] {
     const moved: string[] = [];
     for (const lane of this.#lanes.values()) {

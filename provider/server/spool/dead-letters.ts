@@ -48,7 +48,7 @@ export class DeadLetters {
     return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
   }
 
-  /** Gives 0 if another process was first. */
+  /** Returns 0 if another process was first. */
   #replayOne(position: number): number {
     this.#statements.yieldHead.run({ position });
     this.#statements.replay.run({ position, nowMs: this.#clock.nowMs() });

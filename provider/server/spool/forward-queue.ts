@@ -143,7 +143,7 @@ function prepareStatements(database: DatabaseSync) {
       `UPDATE deliveries SET due_ms = :nowMs, age_from_ms = :nowMs WHERE due_ms IS NULL AND position =
        (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
     ),
-    // A replay may have put another delivery before this one while it was under way: then that one is due, not this.
+    // A replay may have put another delivery before this one while it was in progress: then that one is due, not this.
     reschedule: database.prepare(
       `UPDATE deliveries SET attempts = attempts + 1, failure = ?, age_from_ms = ?, due_ms = iif(due_ms IS NULL, NULL, ?)
        WHERE position = ?`,

@@ -18,7 +18,7 @@ const FILE_PART = 1 / 4;
 
 const reservePathOf = (spoolPath: string): string => join(dirname(spoolPath), RESERVE_FILE);
 
-/** Removes the file that holds a part of the reserve. Gives false if there is none. */
+/** Removes the file that holds a part of the reserve. Returns false if there is none. */
 export function releaseReserve(spoolPath: string): boolean {
   try {
     rmSync(reservePathOf(spoolPath));

@@ -34,7 +34,7 @@ test("one that failed is shown with its reason, its rows, and one line on the hi
     else response.end(JSON.stringify(parametersOf(request)["hub_challenge"] ?? ""));
   });
   expect(lines[0]).toContain("\u001b[");
-  expect(lines[0]).toMatch(/failed.*: form: HTTP 200.*\(the challenge stands in quotes\)/);
+  expect(lines[0]).toMatch(/failed.*: form: HTTP 200.*\(the challenge is in quotes\)/);
   // Rows that say the same are one, and the others stay apart.
   expect(lines.slice(2, 4)).toEqual([
     expect.stringMatching(/^ {2}form, multipart, query {2}\d+, \d+, \d+ ms {2}HTTP 200.*\[redacted\]/),

@@ -121,7 +121,7 @@ test.each<[HandshakeCause, RegExp, Answer, Answer]>([
   ["token_refused", /^json: HTTP 401/, respond(401, "wrong token"), respond(401)],
   [
     "challenge_in_quotes",
-    /^json: HTTP 200, body ""\[redacted\]"" \(the challenge stands in quotes\)$/,
+    /^json: HTTP 200, body ""\[redacted\]"" \(the challenge is in quotes\)$/,
     make((c) => `"${c}"`),
     respond(200),
   ],

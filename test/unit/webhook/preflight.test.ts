@@ -256,7 +256,7 @@ describe("the message", () => {
     const [first, ...more] = message.split("\n");
     expect(first).toBe(
       `the handshake with ${url}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
-        "(the challenge stands inside JSON); set-webhook was not called. " +
+        "(the challenge is inside JSON); set-webhook was not called. " +
         transcript?.hint.replace(/^./, (letter) => letter.toUpperCase()),
     );
     expect(more.map((line) => line.trim().split(":")[0])).toEqual([
