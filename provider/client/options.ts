@@ -8,12 +8,12 @@ export const addressProblems = (option: string, address: string): FieldProblem[]
   isHttpUrl(address) ? [] : [{ field: option, text: "must be an absolute http or https URL" }];
 
 /** A timer of more milliseconds than a 32-bit number holds fires at once. */
-const MOST_SECONDS = 2_147_483;
+const MAX_SECONDS = 2_147_483;
 
 export const requestSecondsProblems = (requestSeconds = DEFAULT_REQUEST_SECONDS): FieldProblem[] =>
-  requestSeconds > 0 && requestSeconds <= MOST_SECONDS
+  requestSeconds > 0 && requestSeconds <= MAX_SECONDS
     ? []
-    : [{ field: "requestSeconds", text: `must be a number above 0, at most ${MOST_SECONDS}` }];
+    : [{ field: "requestSeconds", text: `must be a number above 0, at most ${MAX_SECONDS}` }];
 
 const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.parse(text) !== null;
 

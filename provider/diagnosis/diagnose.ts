@@ -18,7 +18,7 @@ import { type HandshakeRequest, performHandshake } from "./handshake.js";
 import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
 
 /** How long one handshake may take at most, in milliseconds. */
-export const LONGEST_ANSWER_MS = 10_000;
+export const MAX_ANSWER_MS = 10_000;
 
 export interface DiagnoseOptions {
   /** The webhook URL. */
@@ -112,7 +112,7 @@ async function send(request: HandshakeRequest): Promise<Sent> {
 }
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
-  const { url, verificationKey: token, limitMs = LONGEST_ANSWER_MS, signal } = options;
+  const { url, verificationKey: token, limitMs = MAX_ANSWER_MS, signal } = options;
   // Every step redacts the challenges of all steps: an endpoint with a cache may answer with another step's challenge.
   const secrets = [token, ...secretsOfUrl(url)];
   return ENCODINGS.map((encoding) => {

@@ -73,7 +73,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
     const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackOf(owner)}`;
     throw refuse(
       "conflict",
-      `and ${dataDir} belongs to ${whose}; name a new one, or remove that one if nothing needs it any more`,
+      `but ${dataDir} belongs to ${whose}; choose a new one, or remove that one if nothing needs it any more`,
     );
   }
   await chmod(dataDir, 0o700);

@@ -5,7 +5,7 @@ import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addresses.js";
 
-/** One workspace: what answers for it, and where its deliveries go. */
+/** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
   /**
    * The keys for handshakes and signatures (section 2.1): one, or a list of up to 32 in which all are accepted, such as
@@ -18,22 +18,22 @@ export interface ResponderWorkspaceArgs {
   /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name; in the short form "/". */
   path?: pulumi.Input<string | undefined>;
   /**
-   * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Kept secret if it has a query.
-   * Without it they are kept to be read, and forwarded once it is given.
+   * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Stored as a secret if it
+   * has a query. Without it, deliveries are kept to be read, and forwarded once it is set.
    */
   forwardTo?: pulumi.Input<string | undefined>;
 }
 
-/** What both forms have. */
+/** Arguments of both forms. */
 interface ProcessArgs {
   /**
-   * The seed from which the keys of all workspaces are derived, or a list of them, as `VerificationKey` has it. Needs `rotations`.
-   * It does not enter the state.
+   * The seed from which the keys of all workspaces are derived, or a list of seeds, as in `VerificationKey`. Requires
+   * `rotations`. It is never stored in the state.
    */
   derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
   /** With `derivedFrom`: the rotations whose keys are accepted, such as `["2026-12", "2026-09"]`. */
   rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
-  /** The port to listen on. Default: a free one, which is kept from then on. */
+  /** The port to listen on. Default: a free port, which is then kept. */
   port?: pulumi.Input<number | undefined>;
   /** The address to listen on. Default: "127.0.0.1", this machine only. */
   host?: pulumi.Input<string | undefined>;
@@ -43,8 +43,9 @@ interface ProcessArgs {
    */
   publicUrl?: pulumi.Input<string | undefined>;
   /**
-   * Where the process keeps deliveries, log and configuration: an absolute path outside the program's folder, of its own.
-   * Default: `pulumi-apichat/<project>/<stack>-<digest>/<name>` in `$XDG_STATE_HOME` or `~/.local/state`.
+   * Where the process keeps deliveries, log and configuration: an absolute path to a folder of its own, outside the
+   * program's folder. Default: `pulumi-apichat/<project>/<stack>-<digest>/<name>` in `$XDG_STATE_HOME` or
+   * `~/.local/state`.
    */
   dataDir?: pulumi.Input<string | undefined>;
 }
@@ -63,9 +64,10 @@ export type HandshakeResponderArgs<Name extends string = string> =
 
 /**
  * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
- * `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), keeps each on disk before it answers 200, and
- * forwards them. A change of its arguments is applied without a restart; only another port, host or folder needs one.
- * `destroy` ends it and keeps what was not forwarded. Fails with an `ApiChatError` that says what to do next.
+ * `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to disk before it
+ * answers 200, and forwards them. A change of its arguments is applied without a restart; only a different port, host
+ * or folder needs one. `destroy` stops it and keeps deliveries that were not forwarded. Fails with an `ApiChatError`
+ * that says what to do next.
  *
  * @example
  * ```ts
@@ -77,10 +79,10 @@ export type HandshakeResponderArgs<Name extends string = string> =
  * ```
  */
 export class HandshakeResponder<Name extends string = string> extends pulumi.ComponentResource {
-  /** What to give to each workspace's webhook, by the workspace's name. Known in the preview of an update. */
+  /** The URL for each workspace's webhook, by the workspace's name. Known in the preview of an update. */
   declare readonly urls: pulumi.Output<Record<Name, string>>;
   /**
-   * What to give to the webhook of the only workspace. Known in the preview of an update. Reading it throws
+   * The URL for the webhook of the only workspace. Known in the preview of an update. Reading it throws
    * `invalid_config` if there are several workspaces: see `urls`.
    */
   declare readonly url: pulumi.Output<string>;
@@ -88,7 +90,7 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
   declare readonly port: pulumi.Output<number>;
   /** The process, as the last `up` or `refresh` saw it. */
   declare readonly pid: pulumi.Output<number>;
-  /** The folder with deliveries and log, as `apichat responder deliveries --data-dir` takes it. */
+  /** The folder with deliveries and log, for `apichat responder deliveries --data-dir`. */
   declare readonly dataDir: pulumi.Output<string>;
   /**
    * The health check URL, which answers 200 while the process is healthy. It uses host and port even if `publicUrl` is

@@ -16,8 +16,8 @@ type Wire =
 const REPORT_VARIABLE = "APICHAT_REPORT";
 
 /**
- * Environment variables for programs that start the engine and read the provider process's reports; otherwise they are
- * plain text.
+ * Environment variables for programs that start the engine and read the provider process's reports. Without them,
+ * reports are plain text.
  */
 export const reportVariables = (): Record<string, string> => ({ [REPORT_VARIABLE]: markOf() });
 

@@ -9,16 +9,16 @@ export interface BackOffRange {
 const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
 
 /** No Retry-After is read as more: a larger one would overflow a timer, or a date. In milliseconds: a day. */
-export const LONGEST_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
+export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /** Minimum time for an attempt: with less, a timeout would only hide the reason for the previous failure. */
-const LEAST_ATTEMPT_MS = 50;
+const MIN_ATTEMPT_MS = 50;
 
-/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link LONGEST_RETRY_AFTER_MS}. */
+/** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */
 export function parseRetryAfter(value: string | null | undefined, now = Date.now()): number | undefined {
   const text = value?.trim() ?? "";
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), LONGEST_RETRY_AFTER_MS);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }
 
 /**
@@ -98,7 +98,7 @@ export async function withRetries<T>(
       const { retry, retryAfterMs = 0 } = judge(error);
       // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
       const delayMs = Math.max(retryAfterMs, backOffMs(number));
-      if (!retry || signal.aborted || delayMs + LEAST_ATTEMPT_MS > budget.leftMs) throw error;
+      if (!retry || signal.aborted || delayMs + MIN_ATTEMPT_MS > budget.leftMs) throw error;
       onRetry?.({ attempt: number, delayMs, error });
       await sleep(delayMs, signal);
     }

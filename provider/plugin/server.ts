@@ -48,11 +48,11 @@ type Service = Pick<
 >;
 
 /** The largest message, in bytes: as much as the engine takes. */
-const LARGEST_MESSAGE = 400 * 1024 * 1024;
+const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /** Serves an engine on a port of this machine. */
 export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
-  const server = new Server({ "grpc.max_receive_message_length": LARGEST_MESSAGE });
+  const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
   server.addService(services.ResourceProviderService, { ...createService(engine) });
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>

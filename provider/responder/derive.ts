@@ -12,14 +12,14 @@ export interface DerivationOptions {
  * Maximum numbers: every seed has a key for each rotation, and a delivery with an invalid signature is checked against
  * all of them.
  */
-export const MOST_SEEDS = 3;
-export const MOST_ROTATIONS = 10;
+export const MAX_SEEDS = 3;
+export const MAX_ROTATIONS = 10;
 
 /** Of a subject and of a rotation, in characters. */
-const LONGEST_LINE = 128;
+const MAX_LINE_CHARACTERS = 128;
 
-const LEAST_SEED_BYTES = 32;
-const LEAST_DISTINCT = 10;
+const MIN_SEED_BYTES = 32;
+const MIN_DISTINCT_CHARACTERS = 10;
 const DERIVED_BYTES = 32;
 
 /** The first line of the info string (RFC 5869, section 3.2). A change of the derivation needs another one. */
@@ -129,8 +129,8 @@ const RULES: Record<keyof DerivationInputs, (value: unknown) => string[]> = {
 
 function problemsOfSeeds(seeds: unknown): string[] {
   if (!Array.isArray(seeds)) return problemsOfSeed(seeds);
-  if (seeds.length === 0 || seeds.length > MOST_SEEDS) {
-    return [`must be a string or a list of 1 to ${MOST_SEEDS} strings, got a list of ${seeds.length}`];
+  if (seeds.length === 0 || seeds.length > MAX_SEEDS) {
+    return [`must be a string or a list of 1 to ${MAX_SEEDS} strings, got a list of ${seeds.length}`];
   }
   return problemsOfItems(seeds, problemsOfSeed);
 }
@@ -142,26 +142,26 @@ const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unkno
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")
-    return [`must be a string of at least ${LEAST_SEED_BYTES} random bytes; ${hint}`];
+    return [`must be a string of at least ${MIN_SEED_BYTES} random bytes; ${hint}`];
   if (CONTROL.test(seed) || seed.trim() !== seed) {
     return [`must have no surrounding whitespace and no control characters; ${hint}`];
   }
   const bytes = Math.floor(HEX.test(seed) ? seed.length / 2 : (seed.length * 3) / 4);
-  if (bytes < LEAST_SEED_BYTES) {
+  if (bytes < MIN_SEED_BYTES) {
     return [
-      `must contain at least ${LEAST_SEED_BYTES} random bytes, got a string for at most ${bytes}; ${hint}`,
+      `must contain at least ${MIN_SEED_BYTES} random bytes, got a string for at most ${bytes}; ${hint}`,
     ];
   }
-  if (new Set(seed).size >= LEAST_DISTINCT) return [];
+  if (new Set(seed).size >= MIN_DISTINCT_CHARACTERS) return [];
   return [`must be random, got a string of only ${new Set(seed).size} different characters; ${hint}`];
 }
 
 /** What is wrong with the list of rotations, one line each. */
 export function problemsOfRotations(rotations: unknown): string[] {
   const hint = 'for example ["2026-12"]';
-  if (!Array.isArray(rotations) || rotations.length === 0 || rotations.length > MOST_ROTATIONS) {
+  if (!Array.isArray(rotations) || rotations.length === 0 || rotations.length > MAX_ROTATIONS) {
     const got = Array.isArray(rotations) ? `${rotations.length}` : "none";
-    return [`must be a list of 1 to ${MOST_ROTATIONS} names, got ${got}; ${hint}`];
+    return [`must be a list of 1 to ${MAX_ROTATIONS} names, got ${got}; ${hint}`];
   }
   const repeated = rotations.filter((rotation, index) => rotations.indexOf(rotation) < index);
   return [
@@ -173,6 +173,6 @@ export function problemsOfRotations(rotations: unknown): string[] {
 /** What is wrong with a text that is to be one line of the info string. */
 function problemsOfLine(text: unknown): string[] {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
-  if (isLine && text.length <= LONGEST_LINE) return [];
-  return [`must be a string of 1 to ${LONGEST_LINE} characters without control characters`];
+  if (isLine && text.length <= MAX_LINE_CHARACTERS) return [];
+  return [`must be a string of 1 to ${MAX_LINE_CHARACTERS} characters without control characters`];
 }

@@ -19,9 +19,9 @@ import { printLine, printWarning, report, toFailures } from "../lib/provider-pro
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
-  LEAST_BYTES,
-  MOST_BYTES,
-  MOST_KEPT,
+  MIN_BYTES,
+  MAX_BYTES,
+  MAX_KEPT,
   derivedOf,
   requireState,
   toState,
@@ -76,12 +76,12 @@ const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).
 
 const rotationError = expected("a non-empty string", 'for example "2026-12"');
 
-const keep = count(0, MOST_KEPT, DEFAULT_KEEP);
+const keep = count(0, MAX_KEPT, DEFAULT_KEEP);
 
 const RANDOM = z.object({
   rotation: orUnknown(z.string({ error: rotationError }).min(1, { error: rotationError })),
   keep,
-  bytes: count(LEAST_BYTES, MOST_BYTES, DEFAULT_BYTES),
+  bytes: count(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES),
   initial: orUnknown(verificationKey()),
   subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),

@@ -15,26 +15,29 @@ export interface VerificationKeyArgs {
    * revoked at once.
    */
   keep?: pulumi.Input<number | undefined>;
-  /** The length of a new key in random bytes, from 16 to 64. Default 32. A change makes a new key. */
+  /** The length of a new key in random bytes, from 16 to 64. Default 32. A change generates a new key. */
   bytes?: pulumi.Input<number | undefined>;
   /**
-   * A key that is live already, to be the first one. Kept secret. Changed later to a key that is not in `keys`, it becomes
-   * the current one, in place of a new key. Taking it out does nothing.
+   * A key that is already live, to be the first one. Stored as a secret. If it is changed later to a key that is not in
+   * `keys`, that key becomes the current one, instead of a new key. Removing it has no effect.
    */
   initial?: pulumi.Input<string | undefined>;
   /**
    * A secret seed of at least 32 random bytes, such as `openssl rand -base64 32` prints, to derive the keys from
-   * (HKDF-SHA256): the same arguments give the same keys for ever, on every machine, and `deriveVerificationKeys` gives
-   * them to an endpoint. With a list, the first seed derives the current key, and the keys of the others are accepted
+   * (HKDF-SHA256): the same arguments always give the same keys, on every machine, and `deriveVerificationKeys` returns
+   * them for an endpoint. With a list, the first seed derives the current key, and the keys of the others are accepted
    * too. Requires `rotations`; cannot be combined with `rotation`, `bytes` or `initial`. It is never stored in the
    * state. Anyone who knows it knows all keys.
    */
   derivedFrom?: pulumi.Input<string | readonly pulumi.Input<string>[] | undefined>;
-  /** Whose key is derived. Default: the resource's name. Give it where the resource may be renamed: another subject has other keys. */
+  /**
+   * The owner of the derived keys, such as a workspace. Default: the resource's name. Set it if the resource may be
+   * renamed: a different subject has different keys.
+   */
   subject?: pulumi.Input<string | undefined>;
   /**
-   * With `derivedFrom`: names of 1 to 10 rotations, the current one first, such as `["2026-12", "2026-09"]`. To rotate, put
-   * a new name in front. To drop an earlier key, remove its name. Random keys of before stay in `keys`, as many as `keep`.
+   * With `derivedFrom`: names of 1 to 10 rotations, the current one first, such as `["2026-12", "2026-09"]`. To rotate,
+   * put a new name in front. To drop an earlier key, remove its name. Earlier random keys stay in `keys`, up to `keep`.
    */
   rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
 }
@@ -42,11 +45,11 @@ export interface VerificationKeyArgs {
 const PROVIDER_SOURCE = providerSource("VerificationKey");
 
 /**
- * Makes the shared key of handshake and signature (section 2.1), keeps it in the stack's state, encrypted, and rotates it in
- * place. Give `current` to the webhook and `keys` to the responder: then a rotation loses no delivery. A random key
- * exists nowhere else, so set `protect: true`, and `aliases` when the resource is renamed: under a new name it is a new key.
- * For many workspaces derive the keys from one seed: see `derivedFrom`.
- * Throws `invalid_config` for an argument that it does not know.
+ * Creates the shared key for handshakes and signatures (section 2.1), keeps it encrypted in the stack's state, and
+ * rotates it in place. Pass `current` to the webhook and `keys` to the responder, so that a rotation loses no delivery.
+ * A random key exists nowhere else, so set `protect: true`, and `aliases` when the resource is renamed: under a new
+ * name it is a new key. For many workspaces, derive the keys from one seed: see `derivedFrom`. Throws `invalid_config`
+ * for an unknown argument.
  *
  * @example
  * ```ts
@@ -61,13 +64,13 @@ const PROVIDER_SOURCE = providerSource("VerificationKey");
  */
 export class VerificationKey extends pulumi.CustomResource {
   /**
-   * The key to register: base64url without padding, unless it came as `initial`. Secret. Unknown in the preview of a change of
-   * `keys`, unless it is derived.
+   * The key to register: base64url without padding, unless it was passed as `initial`. Secret. Unknown in the preview
+   * of a change to `keys`, unless it is derived.
    */
   declare readonly current: pulumi.Output<string>;
   /**
-   * The keys to accept: the current one, then the earlier ones, youngest first, as many as `keep`. Derived: those of the first
-   * seed in the order of `rotations`, then those of the others. Secret.
+   * The keys to accept: the current one, then the earlier ones, newest first, up to `keep`. If derived: the keys of the
+   * first seed in the order of `rotations`, then those of the other seeds. Secret.
    */
   declare readonly keys: pulumi.Output<string[]>;
 
@@ -93,7 +96,7 @@ const toProperties = (
   ...args,
   initial: initial === undefined ? undefined : pulumi.secret(initial),
   derivedFrom: derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom),
-  // Named, so that the SDK makes outputs of them; check and create give the values.
+  // Listed so that the SDK creates outputs for them; check and create provide the values.
   current: undefined,
   keys: undefined,
 });

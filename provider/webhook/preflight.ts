@@ -3,7 +3,7 @@ import {
   diagnoseHandshake,
   type FailedHandshake,
   type HandshakeDiagnosis,
-  LONGEST_ANSWER_MS,
+  MAX_ANSWER_MS,
 } from "../diagnosis/diagnose.js";
 import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
 import { ApiChatError, type HandshakeTranscript } from "../errors/index.js";
@@ -28,7 +28,7 @@ export interface PreflightOptions {
 const MAX_REFUSED_ROUNDS = 6;
 
 /** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
-const LEAST_ANSWER_MS = 1_000;
+const MIN_ANSWER_MS = 1_000;
 
 /**
  * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
@@ -63,7 +63,7 @@ async function waitForHandshake(
   const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = inputs;
   const isOneRound = inputs.preflight === "warn";
   const begun = performance.now();
-  const latest = isOneRound ? Math.min(deadline, begun + LONGEST_ANSWER_MS) : deadline;
+  const latest = isOneRound ? Math.min(deadline, begun + MAX_ANSWER_MS) : deadline;
   const countRefusals = createRefusalCount();
   let end = latest;
   let rounds = 1;
@@ -72,8 +72,8 @@ async function waitForHandshake(
     `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsUntil(end)} s left`;
   return printIfSlow(name, describe, async () => {
     for (; ; rounds += 1) {
-      const longestMs = Math.max(LEAST_ANSWER_MS, deadline - performance.now());
-      const limitMs = Math.min(LONGEST_ANSWER_MS, longestMs);
+      const longestMs = Math.max(MIN_ANSWER_MS, deadline - performance.now());
+      const limitMs = Math.min(MAX_ANSWER_MS, longestMs);
       const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
       if (diagnosis.passed) return diagnosis;
       const { transcript } = diagnosis;

@@ -6,8 +6,8 @@ import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 
 export interface ApiChatWebhookArgs {
   /**
-   * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Kept secret if it has a
-   * query. A change is an update.
+   * Where the service sends handshakes and deliveries (section 4.3): an absolute http or https URL. Stored as a secret
+   * if it has a query. A change is applied in place.
    */
   webhookUrl: pulumi.Input<string>;
   /**
@@ -21,8 +21,8 @@ export interface ApiChatWebhookArgs {
    */
   baseUrl?: pulumi.Input<string | undefined>;
   /**
-   * The API key (section 5). Kept secret. Default: the environment variable `APICHAT_API_KEY`, then the configuration
-   * `apichat:apiKey`; such a key does not enter the state.
+   * The API key (section 5). Stored as a secret. Default: the environment variable `APICHAT_API_KEY`, then the
+   * configuration `apichat:apiKey`; a default key is never stored in the state.
    */
   apiKey?: pulumi.Input<string | undefined>;
   /** What to do when another webhook is already registered: "fail" (default) reports it, "replace" overwrites it. */

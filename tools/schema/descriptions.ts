@@ -1,13 +1,13 @@
-/** Words of the doc comments, each with what it is for people of every language. */
+/** Phrases of the doc comments, each with its wording for every language. */
 export type Wording = readonly (readonly [from: string, to: string])[];
 
 /** Doc comments of TypeScript as the descriptions of a schema. */
 export interface Reworded {
-  /** In the words of every language. */
+  /** Rewords a text for every language. */
   reword: (text: string) => string;
-  /** The same, with each paragraph in one line and the specification named. */
+  /** The same, after each paragraph is joined into one line; names the specification. */
   describe: (comment: string) => string;
-  /** Throws if there are words that no text had: the comment has changed, and what it says now is not reworded. */
+  /** Throws if a phrase was not found: its comment has changed, so it is no longer reworded. */
   finish: () => void;
 }
 
@@ -20,14 +20,14 @@ export function createRewording(wording: Wording): Reworded {
     }, text);
   return {
     reword,
-    describe: (comment) => nameSpecification(reword(comment).replaceAll(/(?<!\n)\n(?!\n)/g, " ")),
+    describe: (comment) => nameSpecification(reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " "))),
     finish: () => {
       if (unused.size > 0) throw new Error(`no doc comment has these words: ${[...unused].join("; ")}`);
     },
   };
 }
 
-/** Completes "(section 4.1)": whoever reads the help of an SDK does not know which document is meant. */
+/** Completes "(section 4.1)", because the help of an SDK does not say which document is meant. */
 const nameSpecification = (text: string): string =>
   text.replaceAll(/\((section [\d.]+)\)/g, "($1 of the API Channel specification)");
 

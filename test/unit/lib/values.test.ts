@@ -1,7 +1,7 @@
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { describe, expect, test } from "vitest";
 import { didYouMean } from "../../../provider/lib/checks.js";
-import { backOffMs, LONGEST_RETRY_AFTER_MS, parseRetryAfter } from "../../../provider/lib/retry.js";
+import { backOffMs, MAX_RETRY_AFTER_MS, parseRetryAfter } from "../../../provider/lib/retry.js";
 import {
   appendQuery,
   botCodeOf,
@@ -136,8 +136,8 @@ test.each([
   [" 7 ", 7000],
   ["Thu, 01 Jan 2026 00:00:09 GMT", 9000],
   ["Wed, 31 Dec 2025 00:00:00 GMT", 0],
-  ["9".repeat(400), LONGEST_RETRY_AFTER_MS],
-  ["Fri, 01 Jan 2100 00:00:00 GMT", LONGEST_RETRY_AFTER_MS],
+  ["9".repeat(400), MAX_RETRY_AFTER_MS],
+  ["Fri, 01 Jan 2100 00:00:00 GMT", MAX_RETRY_AFTER_MS],
   ["soon", undefined],
   ["", undefined],
   [undefined, undefined],

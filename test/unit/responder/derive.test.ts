@@ -2,8 +2,8 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import {
   deriveVerificationKeys,
   hkdf,
-  MOST_ROTATIONS,
-  MOST_SEEDS,
+  MAX_ROTATIONS,
+  MAX_SEEDS,
 } from "../../../provider/responder/derive.js";
 import { DERIVED, RFC_5869, SEED } from "../../support/derived-keys.ts";
 
@@ -46,7 +46,7 @@ it("keeps the keys of the subjects that are busy, and not of all", async () => {
 });
 
 const LINE = "must be a string of 1 to 128 characters without control characters";
-const many = Array.from({ length: MOST_ROTATIONS + 1 }, (_, index) => `${index}`);
+const many = Array.from({ length: MAX_ROTATIONS + 1 }, (_, index) => `${index}`);
 
 it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotations: string[] }>]>([
   ["seed: must hold at least 32 random bytes, got a text for at most 14", { seed: "Zt0pQ3vK8mW1xR5yB7n" }],
@@ -57,11 +57,11 @@ it.each<[problem: string, given: Partial<{ seed: unknown; subject: string; rotat
   ["seed: must be random, got a string of only 7 different characters", { seed: "password".repeat(10) }],
   ["seed: must have no white space", { seed: `${SEED}\n` }],
   ["seed: must be a string", { seed: 256_256 }],
-  [`seed: must be a string or a list of 1 to ${MOST_SEEDS} strings, got a list of 0`, { seed: [] }],
-  [`got a list of ${MOST_SEEDS + 1}`, { seed: Array<string>(MOST_SEEDS + 1).fill(SEED) }],
+  [`seed: must be a string or a list of 1 to ${MAX_SEEDS} strings, got a list of 0`, { seed: [] }],
+  [`got a list of ${MAX_SEEDS + 1}`, { seed: Array<string>(MAX_SEEDS + 1).fill(SEED) }],
   ["seed: [1] must hold", { seed: [SEED, "short"] }],
-  [`rotations: must be a list of 1 to ${MOST_ROTATIONS} names, got 0`, { rotations: [] }],
-  [`got ${MOST_ROTATIONS + 1}`, { rotations: many }],
+  [`rotations: must be a list of 1 to ${MAX_ROTATIONS} names, got 0`, { rotations: [] }],
+  [`got ${MAX_ROTATIONS + 1}`, { rotations: many }],
   ["rotations: must name each rotation once", { rotations: ["1", "1"] }],
   ["rotations: [1] must be a string of 1 to 128", { rotations: ["1", ""] }],
   [`subject: ${LINE}`, { subject: "" }],
