@@ -125,7 +125,7 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
 const mayHaveBeenAccepted = (status: number | undefined): boolean => !NOT_TAKEN_STATUS.has(status ?? 0);
 
-/** Only for an answer that fails: no other needs the quote. */
+/** Computed only for a response that fails, because no other needs the quote. */
 const quoteIfAny = (text: string, redact: Redact): string =>
   text.trim() === "" ? "" : `: ${quoteBody(text, redact)}`;
 

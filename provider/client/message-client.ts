@@ -103,7 +103,7 @@ export class MessageClient {
     return this.#sendKind({ ...options, kind: "file" }, options.signal);
   }
 
-  /** Sends a message in its shape on the wire, exactly as it is given. */
+  /** Sends a message in wire format, exactly as given. */
   async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
     return this.#send(checkMessage(message), anySignal(signal, this.#options.signal));
   }

@@ -17,7 +17,7 @@ export interface MessageAddress {
 }
 
 export interface SendTextOptions extends MessageAddress {
-  /** Not empty. */
+  /** Must not be empty. */
   text: string;
 }
 

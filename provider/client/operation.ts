@@ -146,7 +146,10 @@ class OriginGate {
     this.#semaphore = new Semaphore(callsAtOnce);
   }
 
-  /** Waits for a permit, and for the end of a pause; gives what releases it. Rejects with the signal's reason if that fires first. */
+  /**
+   * Waits for a permit and for the end of a pause, and returns the function that releases the permit. Rejects with the
+   * signal's reason if that fires first.
+   */
   async acquire(signal: AbortSignal = NEVER): Promise<() => void> {
     const release = await this.#semaphore.acquire(signal);
     try {

@@ -83,7 +83,7 @@ const headerProblems = (option: string, key: string): FieldProblem[] =>
         },
       ];
 
-/** Of the connection, of the body, or sent by us. */
+/** Headers of the connection or the body, or set by us. */
 const RESERVED_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
 

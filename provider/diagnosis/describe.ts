@@ -27,7 +27,7 @@ export function explainStep(step: HandshakeStep): string {
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
 }
 
-/** Steps of which the same is to be said. */
+/** Steps with the same description. */
 export interface StepRow {
   /** "form, json, query". */
   encodings: string;

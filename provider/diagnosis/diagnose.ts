@@ -84,7 +84,7 @@ export async function diagnoseHandshake(options: DiagnoseOptions): Promise<Hands
   return judge(await sendInEveryEncoding(options), { options, addresses, isPrivate });
 }
 
-/** One handshake and what came of it. */
+/** One handshake and its outcome. */
 interface Sent {
   request: HandshakeRequest;
   step: HandshakeStep;

@@ -27,7 +27,7 @@ export interface HandshakeRequest {
   limitMs: number;
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
-  /** What the step must not show, as it is and in the usual encodings. */
+  /** Secrets that the step must not show, verbatim or in the usual encodings. */
   secrets: readonly string[];
 }
 
@@ -203,7 +203,7 @@ function readJson(core: string): unknown {
   try {
     return JSON.parse(core);
   } catch {
-    // Not JSON: then it is none of JSON's mistakes.
+    // Not JSON, so none of the mistakes in JSON apply.
     return undefined;
   }
 }

@@ -45,7 +45,7 @@ export type Hint =
   | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
   | { id: "refresh_first" } // our webhook was changed by hand
   | { id: "other_workspace" } // the address and the API key reach another workspace than before
-  | { id: "set_api_key_or_forget" } // the same, where a webhook is to be deleted
+  | { id: "set_api_key_or_forget" } // the same, for the deletion of a webhook
   | { id: "separate_workspaces" } // two resources of one program reach one workspace
   | { id: "name_workspace" } // the command line names another workspace than its bot URL
   | { id: "delete_again" } // the service shows a webhook after delete-webhook
@@ -58,7 +58,7 @@ export type Hint =
   | { id: "end_process"; pid: number } // the process of a responder hangs, or is someone else's
   | { id: "warn_only"; unless: "private_address" | "unreachable" }; // this machine may see less of the endpoint than the service does
 
-/** What another part of a program must know of a failure. No secret is in it. */
+/** Facts about a failure for other parts of a program. It contains no secrets. */
 export interface Facts {
   /** The address that was called: origin and path, query values hidden. */
   at?: string;
@@ -71,9 +71,9 @@ export interface Facts {
   connection?: string;
 }
 
-/** One thing that is wrong with what was given. No value of a secret is in it. */
+/** One problem with an input. It contains no secret values. */
 export interface FieldProblem {
-  /** The name in a program, such as `webhookUrl`; empty where the whole is wrong. */
+  /** The field's name in a program, such as `webhookUrl`; empty if the problem concerns the whole input. */
   field: string;
   text: string;
 }
@@ -86,7 +86,7 @@ export interface Failure {
   subject?: string;
   /** What is wrong, in one line. */
   summary: string;
-  /** Of `invalid_config`: what is wrong with each field. */
+  /** For `invalid_config`: what is wrong with each field. */
   problems?: readonly FieldProblem[];
   /** Lines below the text. */
   details?: readonly string[];
@@ -96,9 +96,9 @@ export interface Failure {
   attempts: number;
   /** An attempt before the last one may have taken effect, although its response does not say so. */
   mayBeTaken?: boolean;
-  /** The HTTP status of the last answer, where there was one. */
+  /** The HTTP status of the last response, if there was one. */
   httpStatus?: number;
-  /** What was seen, of a failed handshake. */
+  /** The transcript of a failed handshake. */
   transcript?: HandshakeTranscript;
 }
 
@@ -158,7 +158,7 @@ export type HandshakeCause =
   | "challenge_in_quotes"
   | "challenge_padded";
 
-/** One handshake, sent in one encoding, and what came of it. No secret is in it. */
+/** One handshake, sent in one encoding, and its outcome. It contains no secrets. */
 export interface HandshakeStep {
   encoding: HandshakeEncoding;
   /** How long it took, in milliseconds. */

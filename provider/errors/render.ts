@@ -143,7 +143,7 @@ export function renderFailure(failure: Failure, audience: Audience = "program"):
   return [joinSentences([what, ...next]), ...details.map((line) => `  ${toPlainText(line)}`)].join("\n");
 }
 
-/** One problem, with its field in front. */
+/** One problem, preceded by its field. */
 export const renderProblem = ({ field, text }: FieldProblem, audience: Audience = "program"): string =>
   field === "" ? text : `${fieldName(field, audience)}: ${text}`;
 

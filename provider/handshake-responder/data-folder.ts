@@ -93,7 +93,7 @@ export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<vo
 const readOwner = (dataDir: string): string | undefined =>
   readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
-/** The stack of an instance key, as it is known in every backend. */
+/** The stack of an instance key, as every backend knows it. */
 const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
 /** The resource that a folder belongs to now, unless it is the one of the state: another resource has taken its process over. */
@@ -110,7 +110,7 @@ export async function siblingsOf({
   const folders = await readdir(folder).catch(() => []);
   return folders.map((part) => {
     const dataDir = join(folder, part);
-    // One that was renamed with an alias has kept its folder.
+    // A resource that was renamed with an alias has kept its folder.
     const name = readOwner(dataDir)?.split("/")[2] ?? part;
     return { name: unescape(name), dataDir };
   });
@@ -119,7 +119,7 @@ export async function siblingsOf({
 /** The file that the process reads; it holds the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
-/** The configuration of the process, as its file has it. */
+/** The configuration of the process, as stored in its file. */
 export function formatConfig({ host, dataDir, ...inputs }: ProcessInputs, port: number): string {
   const workspaces: FileConfig["workspaces"] = {};
   for (const [name, workspace] of Object.entries(inputs.workspaces))

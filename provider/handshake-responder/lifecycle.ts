@@ -61,7 +61,7 @@ export const ResponderProcess = {
  */
 async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
   const { name, dataDir } = inputs;
-  // Of a process that a refresh has found gone, or that this run has stopped.
+  // The state of a process that a refresh found gone, or that this run stopped.
   const former = configuredPort(dataDir) || rememberedPort(dataDir) || 0;
   const { status, wasRunning } = await applyInputs(
     inputs,
@@ -272,7 +272,7 @@ async function startAgain(
   failure: unknown,
 ): Promise<unknown> {
   try {
-    // One that could not be stopped still runs.
+    // A process that could not be stopped is still running.
     if (await findRunning(dataDir)) return failure;
     await startProcess({ dataDir, instance, verificationKeys });
     return failure;

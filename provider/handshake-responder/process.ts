@@ -182,7 +182,7 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   const { pid, instance } = announced;
   const isOurs = (): Promise<boolean> => isAlive(announced);
   const isTracked = await isOurs();
-  // One that was started by hand carries no instance: it takes its announcement away when it has ended.
+  // A responder that was started by hand has no instance ID; it removes its announcement when it exits.
   const isAlive = async (): Promise<boolean> =>
     isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
   const answer = await askToStop(announced);

@@ -25,7 +25,10 @@ export const withoutNulls = <T extends object>(values: T): T =>
 const isMap = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** One failure of check. `property` stays empty for keys and URLs: the engine prints the value of a named one. */
+/**
+ * One failure of check. `property` stays empty for keys and URLs, because the engine prints the value of a named
+ * property.
+ */
 export interface CheckFailure {
   property: string;
   reason: string;

@@ -61,11 +61,11 @@ export const hasErrorCode = (error: unknown, ...codes: string[]): boolean =>
   codes.includes((error as NodeJS.ErrnoException).code ?? "");
 
 /**
- * Makes a folder (0700) and those above it that are missing; one that is there stays as it is. Throws an error of the
- * file system with its `code`: ENOTDIR where something else than a folder is in the way.
+ * Creates a folder (0700) and its missing parents; an existing folder is not changed. Throws an error of the file
+ * system with its `code`: ENOTDIR where something else than a folder is in the way.
  */
 export function makeFolders(folder: string): void {
-  // One by one: Node's own recursive mkdir never ends where a mkdir is answered with ENOENT, as in /proc.
+  // One by one: Node's own recursive mkdir never returns if a mkdir fails with ENOENT, as in /proc.
   const missing: string[] = [];
   for (let path = folder; !isFolder(path); path = dirname(path)) missing.push(path);
   for (const path of missing.toReversed()) {
@@ -103,8 +103,8 @@ export const SPOOL_FILE = "spool.sqlite";
 export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 /**
- * Makes the data folder of a responder, and those above it, for its owner only. A folder that is there stays as it is.
- * Throws `invalid_config` with how to fix it if that cannot be done.
+ * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
+ * `invalid_config` with how to fix it if that cannot be done.
  */
 export function makeDataDir(dataDir: string): void {
   try {

@@ -19,5 +19,5 @@ export function toShortText(text: string, characters: number): string {
   return start.join("").length < text.length ? `${shown}…` : shown;
 }
 
-/** One line of NDJSON that is fit for a terminal too: JSON itself leaves C1 controls as they are. */
+/** Formats one line of NDJSON that is safe for a terminal: JSON itself does not escape C1 controls. */
 export const toJsonLine = (value: unknown): string => `${toPlainText(JSON.stringify(value))}\n`;

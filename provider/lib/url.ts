@@ -58,8 +58,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * One spelling for every way to write a URL that reaches the same resource: host and scheme in lower case, no default
- * port, unreserved characters not percent-encoded, no slash at the end. For comparing only.
+ * Returns one spelling for all URLs that reach the same resource: host and scheme in lower case, no default port,
+ * unreserved characters not percent-encoded, no slash at the end. For comparing only.
  */
 export function canonicalUrl(url: string): string {
   const parsed = URL.parse(url);

@@ -11,12 +11,12 @@ import {
 
 type Issue = z.core.$ZodIssue;
 
-/** One thing that is wrong. No value is in it. */
+/** One problem. It contains no values. */
 export interface Problem {
   path: PropertyKey[];
   /** The path as people read it, such as `workspaces[1].baseUrl`; empty at the top. */
   field: string;
-  /** The name is wrong, not the value. */
+  /** Whether the name is wrong, not the value. */
   isKey: boolean;
   text: string;
 }

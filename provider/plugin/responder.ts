@@ -19,7 +19,7 @@ import { refuseOthers } from "../lib/validate.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
-/** `Responder`: the process of a responder. The npm package has it as the component `HandshakeResponder`. */
+/** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
 export const responder: PluginResource = {
   check: async (call, olds, news) => {
     const failures = checkForm(news);

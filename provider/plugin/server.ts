@@ -65,7 +65,7 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
 function createService(engine: Engine): Service {
   const run = new AbortController();
 
-  /** A method that concerns a resource. A failure names the resource, and holds what is left of it. */
+  /** A method that concerns a resource. A failure names the resource and includes its remaining state. */
   const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,

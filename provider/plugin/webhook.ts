@@ -79,7 +79,10 @@ export const webhook: PluginResource = {
 const WRITE_KEY =
   "webhookVerificationKey is not known, because an import never copies a key from the service: set it to the registered key before you change anything else";
 
-/** An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook stays as it is, because nothing is set then. */
+/**
+ * An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook does not change, because nothing is
+ * set then.
+ */
 const isAsImported = (olds: Values, news: Values): boolean =>
   ["webhookVerificationKey", "webhookUrl"].every((name) => olds[name] === news[name]);
 

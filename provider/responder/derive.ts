@@ -2,7 +2,7 @@ import type { FieldProblem } from "../errors/index.js";
 
 /** What a derived key depends on besides the seed: the seed is the secret, these make each key different. */
 export interface DerivationOptions {
-  /** Whose key it is, such as the workspace's name: text without control characters. */
+  /** The owner of the key, such as the workspace's name: text without control characters. */
   subject: string;
   /** Names of rotations, the current one first, such as `["2026-12", "2026-09"]`. At least one, none twice. */
   rotations: readonly string[];
@@ -15,7 +15,7 @@ export interface DerivationOptions {
 export const MAX_SEEDS = 3;
 export const MAX_ROTATIONS = 10;
 
-/** Of a subject and of a rotation, in characters. */
+/** The maximum length of a subject or a rotation, in characters. */
 const MAX_LINE_CHARACTERS = 128;
 
 const MIN_SEED_BYTES = 32;
@@ -170,7 +170,7 @@ export function problemsOfRotations(rotations: unknown): string[] {
   ];
 }
 
-/** What is wrong with a text that is to be one line of the info string. */
+/** What is wrong with one line of the info string. */
 function problemsOfLine(text: unknown): string[] {
   const isLine = typeof text === "string" && text !== "" && !CONTROL.test(text) && text.isWellFormed();
   if (isLine && text.length <= MAX_LINE_CHARACTERS) return [];

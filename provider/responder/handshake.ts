@@ -109,7 +109,7 @@ function readJson(text: string): ParameterReader {
     const parameters = new Map(Object.entries<unknown>(JSON.parse(text)));
     return (name) => parameters.get(name);
   } catch {
-    // Not JSON after all: then it holds no parameters, and the signature decides.
+    // Not JSON after all: then it contains no parameters, and the signature decides.
     return () => undefined;
   }
 }

@@ -88,9 +88,9 @@ function readBody(
 ): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure> {
   const kept = keptBytes(req);
   if (kept !== undefined) return kept.byteLength > limitBytes ? "body_too_large" : kept;
-  // One that is being decoded does not give its bytes any more.
+  // A stream with a text encoding no longer returns bytes.
   if (req.readableDidRead || req.readableEncoding !== null) return "body_consumed";
-  // It would not say again that it is closed.
+  // It would not emit "close" again.
   if (req.destroyed) return "body_incomplete";
   if (Number(req.headers["content-length"]) > limitBytes) return "body_too_large";
   return readStream(req, limitBytes);
@@ -115,7 +115,7 @@ function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Arra
     const end = (): void => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     // After the end it changes nothing any more.
     const abort = (): void => resolve("body_incomplete");
-    // Not "close", which comes after every request: a listener to it is a tenth of what a request costs.
+    // Not "close", which is emitted after every request: a listener for it costs a tenth of a request.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
   });
 }

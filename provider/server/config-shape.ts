@@ -76,7 +76,7 @@ export const fileShape = z.strictObject({
 /** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
 export type KeySource = z.infer<typeof keySource>;
 
-/** A configuration as its file has it: keys may be references, paths may be left out. */
+/** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
 const partialWorkspace = z

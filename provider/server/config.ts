@@ -11,11 +11,11 @@ import { problemOfKeyCount } from "../responder/keys.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
 import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
 
-/** One workspace: what its path answers, and where its deliveries go. */
+/** One workspace: its keys and path, and where its deliveries go. */
 interface WorkspaceConfig {
   /** The first is the current one; all answer handshakes and verify deliveries. */
   verificationKeys: string[];
-  /** Such as "/acme"; no two workspaces have the same. */
+  /** The path, such as "/acme", unique among the workspaces. */
   path: string;
   /** Where deliveries are forwarded; without it they are kept to be read. */
   forwardTo?: string;
@@ -121,7 +121,7 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    // Of the message only the place: the rest quotes the file, and with it a key.
+    // Use only the position from the message: the rest quotes the file, which may contain a key.
     const [place] = /line \d+ column \d+/.exec(String(error)) ?? [];
     const text = `must be JSON in UTF-8${place === undefined ? "" : `; error at ${place}`}`;
     throw invalid(file, [{ field: "", text }]);

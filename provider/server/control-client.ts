@@ -9,7 +9,7 @@ export { readInstance, type Instance } from "./data-dir.js";
 /** The control interface is for this machine only. */
 export const CONTROL_HOST = "127.0.0.1";
 
-/** In each answer of the control interface, also in a refused one: which start it is. */
+/** Identifies the start, in every response of the control interface, including refusals. */
 export const INSTANCE_HEADER = "x-apichat-instance";
 
 /** How long things may take, in milliseconds. */
@@ -91,7 +91,10 @@ export async function countKept(dataDir: string): Promise<number> {
   }
 }
 
-/** One request; gives what it is answered. undefined: that responder is not there. Throws for a refusal. */
+/**
+ * Sends one request and returns the response. Returns undefined if that responder is gone. Throws if the request is
+ * refused.
+ */
 async function ask(instance: Instance, method: "GET" | "POST", path: string): Promise<unknown> {
   const answer = await send(instance, method, path);
   // Without its name the answer is another program's, which has the port now.

@@ -56,7 +56,7 @@ export interface TakenDataDir {
 }
 
 /**
- * Takes a data folder for this process alone, and makes it if it is missing. Throws `conflict` if another process has it,
+ * Locks a data folder for this process, and creates it if it is missing. Throws `conflict` if another process holds it,
  * `invalid_config` if it cannot be made, or no file in it.
  */
 export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {

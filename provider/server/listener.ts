@@ -106,7 +106,7 @@ async function bind(server: Server, { host, port }: Address): Promise<void> {
 }
 
 async function drain(server: Server, { lingerMs, drainMs }: ListenerLimits): Promise<void> {
-  // Not the HTTP server's own close, which at once closes idle connections on which a request may be on its way.
+  // Not the HTTP server's own close, which immediately closes idle connections, even if a request is on its way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const idleFromMs = performance.now() + lingerMs;
   const idle = setInterval(() => {

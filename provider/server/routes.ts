@@ -16,7 +16,7 @@ export interface DeliveryStore {
   check(): Promise<void>;
 }
 
-/** Who answers for the path of a workspace. */
+/** The responder for the path of a workspace. */
 interface Place {
   workspace: string;
   responder: Pick<Responder, "answer">;

@@ -21,7 +21,7 @@ export async function serveUntilSignal({ configFile, instance }: ServeOptions): 
   obeySignals(started);
   const server = await started;
   process.on("uncaughtException", (error) => {
-    // Node itself would print the error as it is, and with it a key that it may hold.
+    // Node would print the error unredacted, and it may contain a key.
     server.log.error("crashed", { error: error.stack ?? error.message });
     process.exit(1);
   });

@@ -246,7 +246,7 @@ export class RunningServer implements ControlActions {
     );
   }
 
-  /** The folder may be a volume that something else has made, so it is left as it is. */
+  /** The folder may be a volume that something else created, so it is not changed. */
   #warnOfMode(): void {
     const warning = warningOfMode(this.#loaded.config.dataDir, "messages");
     if (warning !== undefined) this.log.warn("configuration", { warning });

@@ -21,7 +21,7 @@ export interface VerificationKeyInputs {
   /** With a seed: whose keys they are, and the rotations that they are derived for. */
   subject?: string;
   rotations?: string[];
-  /** Only of derived keys, and in the inputs of a create that has `initial`: what check foresees, see lifecycle.ts. */
+  /** Only for derived keys, and in the inputs of a create that has `initial`: see `addKnownKeys` in lifecycle.ts. */
   current?: string;
   /** The same. */
   keys?: string[];
@@ -59,7 +59,7 @@ export const DYNAMIC_KEY: DynamicResource = {
 /** How many bytes a new key has. One that is unknown yet equals none that was used before. */
 export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;
 
-/** How many earlier keys stay. While that is unknown, all may go. */
+/** How many earlier keys stay. While this is unknown, all may be removed. */
 export const keepOf = ({ keep = DEFAULT_KEEP }: VerificationKeyInputs): number =>
   (keep as unknown) === UNKNOWN ? 0 : keep;
 

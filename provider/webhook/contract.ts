@@ -80,13 +80,13 @@ export interface WebhookInputs {
   baseUrl: string;
   webhookUrl: string;
   webhookVerificationKey: string;
-  /** Only if the program gave it: a key from the environment or the configuration stays out of the state. */
+  /** Only if the program sets it: a key from the environment or the configuration is never stored in the state. */
   apiKey?: string;
   onExisting?: OnExisting;
   preflight?: Preflight;
   timeouts?: Timeouts;
   status: string;
-  /** Of the dynamic provider: the URLs that the program marks as secret. The provider gets plain values. */
+  /** Set by the dynamic provider: the URLs that the program marks as secret. The provider receives plain values. */
   secretUrls?: ("baseUrl" | "webhookUrl")[];
   __provider?: string;
 }
@@ -112,7 +112,7 @@ export interface Applied {
   claimId: string;
 }
 
-/** One difference between the service and what was last applied. No secret is in it. */
+/** A difference between the service and what was last applied. It contains no secrets. */
 export interface DriftedProperty {
   property: "webhookUrl" | "webhookVerificationKey" | "status" | "botUrl";
   /** Values of a key are never shown: both are "[secret]". Values of a query are hidden. */
@@ -252,7 +252,7 @@ function digest(verificationKey: string, value: string): string {
   return createHmac("sha256", verificationKey).update(value).digest("base64url").slice(0, 12);
 }
 
-/** A state as it is stored: what `applied` repeats of the outputs is left out. */
+/** A state as stored: without the values of `applied` that repeat the outputs. */
 export interface StoredState extends Omit<WebhookState, "applied"> {
   applied: Omit<Applied, "url" | "botUrl"> & { url?: string; botUrl?: string };
 }

@@ -56,7 +56,7 @@ export function createClient(
 class AnnouncedClient extends RegistrationClient {
   readonly #name: string;
   readonly #at: string;
-  /** Of the call in progress. */
+  /** The attempt of the call in progress. */
   #attempt = 1;
 
   constructor(name: string, options: RegistrationClientOptions) {

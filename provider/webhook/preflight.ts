@@ -77,7 +77,7 @@ async function waitForHandshake(
       const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
       if (diagnosis.passed) return diagnosis;
       const { transcript } = diagnosis;
-      // None if nothing was sent.
+      // `rounds` stays 0 if nothing was sent.
       transcript.rounds = transcript.rounds && rounds;
       end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
       const leftMs = end - performance.now();

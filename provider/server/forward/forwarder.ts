@@ -37,7 +37,7 @@ export interface ForwardPlan {
 /** A timer may not be set farther ahead; looking again in between costs nothing. */
 const MAX_TIMER_MS = 60 * 60 * 1000;
 
-/** One workspace that forwards, or has forwarded. */
+/** A workspace that forwards, or has forwarded. */
 interface Lane {
   workspace: string;
   /** undefined: its deliveries are kept; what is in progress ends. */

@@ -108,7 +108,7 @@ export interface AcceptedDelivery {
 export interface KeptDelivery extends AcceptedDelivery {
   /** Its place in the order of acceptance. */
   position: number;
-  /** In milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   acceptedMs: number;
   /** How many attempts to forward it have failed. */
   attempts: number;
@@ -131,7 +131,7 @@ export interface ListOptions {
   workspace?: string | undefined;
   /** The most rows to give. */
   limit: number;
-  /** Only rows behind this position: to read on where the last list ended. */
+  /** Only rows after this position, to continue where the last list ended. */
   after?: number | undefined;
 }
 

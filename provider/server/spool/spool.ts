@@ -123,7 +123,7 @@ export class Spool {
 
   /**
    * Makes waiting deliveries due now, of one workspace or of all. Resolves with the number of conversations affected.
-   * In another process than the forwarder's, that one must be asked to look: see `requestRetry`.
+   * If the forwarder runs in another process, notify it with `requestRetry`.
    */
   async retry(workspace?: string): Promise<number> {
     const workspaces = workspace === undefined ? [...this.counts().keys()] : [workspace];
