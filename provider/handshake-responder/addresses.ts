@@ -7,24 +7,24 @@ const EVERY_INTERFACE = new Map([
   ["::", "::1"],
 ]);
 
-/** Host and port as they stand in a URL; also the id of the process. */
+/** Host and port as written in a URL; also the ID of the process. */
 export const authorityOf = (host: string, port: number): string =>
   `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
-/** The port of an id that {@link authorityOf} made; 0 for any other id, such as one of a user's mocks. */
+/** The port of an ID from {@link authorityOf}; 0 for any other ID, such as one from a user's mocks. */
 export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf(":") + 1)) || 0;
 
-/** The origin under which a process on this machine is reached. */
+/** The origin at which a process on this machine can be reached. */
 export const originOf = (host: string, port: number): string =>
   `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;
 
-/** Puts a path behind a base, which may have a path of its own. */
+/** Appends a path to a base, which may have its own path. */
 export const joinUrl = (base: string, path: string): string => base.replace(/\/+$/, "") + path;
 
-/** The port to listen on: the one that the program names, else the one that was had so far. */
+/** The port to listen on: the program's, or else the previous one. */
 export const choosePort = (given: number | undefined, former: number): number => given || former;
 
-/** Project, stack and name of a resource as the parts of a path, whatever is in them. */
+/** The project, stack and name of a resource as path segments, whatever characters they contain. */
 export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
   parts
     .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))

@@ -111,7 +111,7 @@ function checkAsConfig({ host, port, workspaces }: RawInputs): CheckFailure[] {
 const toFailure = (problem: FieldProblem): CheckFailure =>
   fail(renderProblem(problem), ["host", "port"].includes(problem.field) ? problem.field : "");
 
-/** Inputs that check puts keys in the place of: none of them enters the state. */
+/** Inputs that check replaces with keys; none of them is stored in the state. */
 interface Derivation {
   derivedFrom: unknown;
   rotations: unknown;
@@ -131,7 +131,7 @@ function checkDerivation({ derivedFrom, rotations, subjects }: Derivation): Chec
   return [...problemsOfDerivation(onlyKnown({ derivedFrom, rotations })), ...ofSubjects].map(toFailure);
 }
 
-/** The keys of each workspace: the derived ones, then those that it lists. */
+/** The keys of each workspace: the derived ones, then the listed ones. */
 async function addDerived(
   { workspaces, verificationKeys }: RawInputs,
   { derivedFrom, rotations, subjects }: Derivation,
@@ -182,7 +182,7 @@ function checkPublicUrl(value: unknown): CheckFailure[] {
   ];
 }
 
-/** A CI machine ends with its job, and the process with it: the service would be given an address that is dead. */
+/** A CI machine is removed after its job, and the process with it, so the service would get a dead address. */
 function checkOnCi(): CheckFailure[] {
   const value = process.env["CI"] ?? "";
   if (["", "0", "false"].includes(value.toLowerCase())) return [];

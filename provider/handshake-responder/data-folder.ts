@@ -17,16 +17,16 @@ import { fileShape, type FileConfig } from "../server/config-shape.js";
 import { countKept } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
-/** Holds the instance key of the resource that a folder belongs to; an earlier version wrote its stack alone. */
+/** Contains the instance key of the resource that owns the folder; an earlier version wrote only its stack. */
 const OWNER_FILE = "owner.txt";
 
-/** What the process and this resource write into the folder. */
+/** The files that the process and this resource write to the folder. */
 const OUR_FILE =
   /^(owner\.txt|config\.json|instance\.json|start\.log|responder\.log|lock\.sqlite|spool\.sqlite)/;
 
 const isOfSpool = (file: string): boolean => file.startsWith(SPOOL_FILE);
 
-/** Deliveries that stay, and whose they are. */
+/** The files that stay: the deliveries and the owner. */
 const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file) && file !== RESERVE_FILE);
 
 /** The user's folder for all responders. */
@@ -86,7 +86,7 @@ const refuse = (code: "invalid_config" | "conflict", but: string): ApiChatError 
     problems: [{ field: "dataDir", text: `must be a folder of its own, ${but}` }],
   });
 
-/** Writes into a folder that it belongs to this resource. */
+/** Records in a folder that it belongs to this resource. */
 export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<void> =>
   writePrivateFile(join(dataDir, OWNER_FILE), `${instanceKey}\n`);
 
@@ -96,7 +96,7 @@ const readOwner = (dataDir: string): string | undefined =>
 /** The stack of an instance key, as every backend knows it. */
 const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
-/** The resource that a folder belongs to now, unless it is the one of the state: another resource has taken its process over. */
+/** The resource that owns a folder now, unless it is the state's own: another resource has taken over its process. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
   return owner === instanceKey || owner === stackOf(instanceKey) ? undefined : owner;
@@ -116,7 +116,7 @@ export async function siblingsOf({
   });
 }
 
-/** The file that the process reads; it holds the keys. */
+/** The file that the process reads; it contains the keys. */
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
 /** The configuration of the process, as stored in its file. */
@@ -128,19 +128,19 @@ export function formatConfig({ host, dataDir, ...inputs }: ProcessInputs, port: 
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** The configuration that a folder holds; undefined if none. */
+/** The configuration in a folder, if any. */
 export const readConfig = (dataDir: string): string | undefined => readFileIfExists(configPathOf(dataDir));
 
-/** Writes a configuration, or removes it: what {@link readConfig} gave can be put back. */
+/** Writes or removes a configuration, so that the result of {@link readConfig} can be restored. */
 export async function writeConfig(dataDir: string, config: string | undefined): Promise<void> {
   if (config === undefined) await rm(configPathOf(dataDir), { force: true });
   else await writePrivateFile(configPathOf(dataDir), config);
 }
 
-/** As the process states which configuration it has applied. */
+/** The digest by which the process reports the configuration that it applied. */
 export const digestOf = (config: string): string => createHash("sha256").update(config).digest("hex");
 
-/** The port that a folder's configuration names: kept there when a refresh has found the process gone. */
+/** The port in a folder's configuration, which stays there when a refresh finds the process gone. */
 export function configuredPort(dataDir: string): number | undefined {
   try {
     return fileShape.shape.port.parse((JSON.parse(readConfig(dataDir) ?? "") as Partial<FileConfig>).port);

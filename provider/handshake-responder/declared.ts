@@ -18,14 +18,14 @@ export function declareDataDir(dataDir: string, name: string): string | undefine
 export const otherNameOf = (dataDir: string, name: string): string | undefined =>
   [...(namesByDataDir.get(dataDir) ?? [])].find((other) => other !== name);
 
-/** Notes the port of a process that is stopped: one that replaces it in the same run takes it again. */
+/** Remembers the port of a stopped process, so that its replacement in the same run uses it again. */
 export function rememberPort(dataDir: string, port: number): void {
   portsByDataDir.set(dataDir, port);
 }
 
 export const rememberedPort = (dataDir: string): number | undefined => portsByDataDir.get(dataDir);
 
-/** Forgets everything. For tests, which run many programs in one process. */
+/** Clears everything. For tests, which run many programs in one process. */
 export function forgetDeclared(): void {
   namesByDataDir.clear();
   portsByDataDir.clear();

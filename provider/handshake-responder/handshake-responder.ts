@@ -149,7 +149,10 @@ interface ResolvedWorkspace extends ResponderWorkspaceArgs {
 /** The workspace of the short form. */
 const DEFAULT_WORKSPACE = "default";
 
-/** Both forms as one, with the default paths. Throws `invalid_config` for a misspelt argument, and for a mix of both. */
+/**
+ * Converts both forms to one, with the default paths. Throws `invalid_config` for an unknown argument, and for a mix of
+ * both forms.
+ */
 function resolveWorkspaces(name: string, args: HandshakeResponderArgs): Record<string, ResolvedWorkspace> {
   if (!("workspaces" in args)) {
     refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, ...KNOWN_WORKSPACE_ARGS });
@@ -180,7 +183,7 @@ function withPath({ path, ...rest }: ResponderWorkspaceArgs, fallback: string): 
   };
 }
 
-/** Names and fields of workspaces are known while the program runs: only the values may come later. */
+/** Names and fields of workspaces are known while the program runs; only the values may resolve later. */
 function requireObject<T extends object>(name: string, property: string, value: T): T {
   const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
   if (isPlain && !pulumi.Output.isInstance(value)) return value;
@@ -241,7 +244,7 @@ function toProcessArgs(
 const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 
-/** The SDK throws where the mocks of a user's test name none. */
+/** The SDK throws if the mocks of a user's test set none. */
 function organizationName(): string {
   try {
     return pulumi.getOrganization();
@@ -268,7 +271,7 @@ function addressOf(child: ResponderProcess, { host, port: givenPort, publicUrl }
   return { origin, base, port };
 }
 
-/** What the component passes on, keys as secrets. */
+/** The arguments that the component passes on, with keys as secrets. */
 interface ResponderProcessArgs extends ProcessArgs {
   /** Project, stack and name. */
   instanceKey: string;

@@ -5,7 +5,7 @@ import type { FileConfig } from "../server/config-shape.js";
 
 type Workspace = FileConfig["workspaces"][string];
 
-/** One workspace as the process's own configuration has it; its keys stand apart, see {@link ProcessInputs}. */
+/** One workspace in the process's own configuration, without its keys: see {@link ProcessInputs}. */
 type WorkspaceInputs = Required<Pick<Workspace, "path">> & Pick<Workspace, "forwardTo">;
 
 /** The inputs as check leaves them. */
@@ -18,13 +18,13 @@ export interface ProcessInputs {
   dataDir: string;
   /** The address to listen on. */
   host: string;
-  /** The port to listen on. Absent or 0: the one that the process has had so far, or any. */
+  /** The port to listen on. If absent or 0: the previous port of the process, or any. */
   port?: number;
-  /** Base of the URLs that the service is given. */
+  /** The base of the URLs to register. */
   publicUrl?: string;
   /** By name. */
   workspaces: Record<string, WorkspaceInputs>;
-  /** The keys by the workspace's name: apart from the rest, so that they alone are secret. */
+  /** The keys by the workspace's name, separate from the rest, so that only they are secret. */
   verificationKeys: Record<string, string[]>;
   __provider?: string;
 }
@@ -33,7 +33,7 @@ export interface ProcessInputs {
 export interface ProcessState extends ProcessInputs {
   port: number;
   pid: number;
-  /** Which start of the process is ours. */
+  /** Identifies our start of the process. */
   instance: string;
   /** The machine on which it runs, see origin.ts. */
   machine: string;
@@ -42,7 +42,7 @@ export interface ProcessState extends ProcessInputs {
   stateVersion: 1;
 }
 
-/** The process as the dynamic provider's. */
+/** The process as a resource of the dynamic provider. */
 export const DYNAMIC_PROCESS: DynamicResource = {
   args: [
     "workspaces",

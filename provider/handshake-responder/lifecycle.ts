@@ -73,7 +73,10 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
 }
 
-/** The failure of a create whose address a responder of this stack has: most likely the same resource under its former name. */
+/**
+ * The error of a create whose address is used by a responder of this stack, most likely the same resource under its
+ * former name.
+ */
 async function findAddressConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
   const { host, port = 0 } = inputs;
   const siblings = await siblingsOf(inputs);
@@ -149,7 +152,7 @@ async function updateProcess(
   return { outs: toState(inputs, status) };
 }
 
-/** Ends our process if its folder no longer announces it. Returns whether there was one. */
+/** Stops our process if its folder no longer announces it. Returns whether there was one. */
 async function endIfLost(state: ProcessState): Promise<boolean> {
   const announced = await readInstance(state.dataDir);
   return announced?.instance !== state.instance && endLostProcess(state);
@@ -208,7 +211,7 @@ const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerSta
   stateVersion: 1,
 });
 
-/** The process after it was brought to its configuration. */
+/** The process after its configuration was applied. */
 interface Applied {
   status: ServerStatus;
   /** Whether it ran before. */

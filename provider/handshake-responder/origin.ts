@@ -55,13 +55,13 @@ async function backendOfLogin(): Promise<string> {
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** undefined: there is none that can be read. The engine has read those that count. */
+/** Returns undefined if none can be read. The engine has already read those that count. */
 const read = (file: string): Promise<string | undefined> => readFile(file, "utf8").catch(() => undefined);
 
-/** Where systemd and D-Bus keep what tells machines apart; containers may lack it. */
+/** Where systemd and D-Bus keep the machine ID; containers may lack it. */
 const MACHINE_ID_FILES = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
 
-/** Tells this machine apart from another one that has the same state: a digest, because the id itself is private. */
+/** Distinguishes this machine from others that use the same state. A digest, because the ID itself is private. */
 export function thisMachine(): string {
   const parts = [readMachineId(), hostname()];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 16);

@@ -44,7 +44,10 @@ export function setResponderCommand(words: readonly string[]): void {
   programWords = () => words;
 }
 
-/** What the process may know of the provider's environment, which holds the config passphrase and cloud credentials. */
+/**
+ * The variables that the process inherits: the provider's environment also contains the config passphrase and cloud
+ * credentials.
+ */
 const ENVIRONMENT = [
   "PATH",
   "HOME",
@@ -57,14 +60,14 @@ const ENVIRONMENT = [
   "SSL_CERT_DIR",
 ];
 
-/** A failure of the process's own lifecycle. */
+/** An error of the process's lifecycle. */
 export const processError = (
   code: ApiChatErrorCode,
   summary: string,
   more: { cause?: unknown; hints?: Hint[] } = {},
 ): ApiChatError => new ApiChatError(code, summary, { operation: "responder", ...more });
 
-/** A process that has answered to the token of its folder. */
+/** A process that answered a request with its folder's token. */
 export interface Running {
   dataDir: string;
   instance: Instance;
@@ -98,9 +101,9 @@ const isSilence = (error: unknown): error is ApiChatError =>
 
 interface StartOptions {
   dataDir: string;
-  /** Taken out of what it prints. */
+  /** Redacted from its output. */
   verificationKeys: Record<string, string[]>;
-  /** Which start it is. Default: a new one. */
+  /** Identifies this start. Default: a new UUID. */
   instance?: string;
 }
 
@@ -163,7 +166,7 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
   throw processError("timeout", printed ? `${late}; it printed: ${printed}` : late);
 }
 
-/** What it writes on stderr: a file, because a pipe would end with the provider. */
+/** The file for its stderr, because a pipe would close with the provider. */
 const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
 
 const QUOTED_CHARACTERS = 1_000;
@@ -183,13 +186,13 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   const isOurs = (): Promise<boolean> => isAlive(announced);
   const isTracked = await isOurs();
   // A responder that was started by hand has no instance ID; it removes its announcement when it exits.
-  const isAlive = async (): Promise<boolean> =>
+  const isRunning = async (): Promise<boolean> =>
     isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
   const answer = await askToStop(announced);
   if (answer === "gone" && !isTracked) return;
-  if (await waitUntilGone(isAlive, answer === "stops" ? LIMITS.stopMs : 0)) return;
+  if (await waitUntilGone(isRunning, answer === "stops" ? LIMITS.stopMs : 0)) return;
   if (isTracked) kill(pid);
-  if (await waitUntilGone(isAlive, LIMITS.killMs)) return;
+  if (await waitUntilGone(isRunning, LIMITS.killMs)) return;
   throw notEnded(pid);
 }
 
@@ -198,10 +201,10 @@ const notEnded = (pid: number): ApiChatError =>
     hints: [{ id: "end_process", pid }],
   });
 
-/** A start of a responder, as a state or an announcement names it. */
+/** A start of a responder, as recorded in a state or an announcement. */
 type Start = Pick<Instance, "pid" | "instance">;
 
-/** Whether the process of a start runs. A pid alone says nothing, because the system gives it to another process later. */
+/** Whether the process of a start is running. A pid alone is not enough, because the system reuses pids. */
 export const isAlive = async ({ pid, instance }: Start): Promise<boolean> =>
   (await commandLineOf(pid)).includes(instance);
 
@@ -233,10 +236,10 @@ async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silen
   }
 }
 
-/** Whether it ceased in time. */
-async function waitUntilGone(isAlive: () => Promise<boolean>, limitMs: number): Promise<boolean> {
+/** Waits until the process is gone. Returns false if it is not gone in time. */
+async function waitUntilGone(isRunning: () => Promise<boolean>, limitMs: number): Promise<boolean> {
   const deadline = Date.now() + limitMs;
-  while (await isAlive()) {
+  while (await isRunning()) {
     if (Date.now() >= deadline) return false;
     await sleep(INSPECT_EVERY_MS);
   }
@@ -248,7 +251,7 @@ const isResponder = async (pid: number): Promise<boolean> => (await commandLineO
 
 const run = promisify(execFile);
 
-/** The words with which a process was started; none if it has ended. */
+/** The command line of a process; empty if it has ended. */
 async function commandLineOf(pid: number): Promise<string[]> {
   if (process.platform === "linux") {
     const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");

@@ -18,7 +18,7 @@ export interface VerificationKeyInputs {
   keep?: number;
   bytes?: number;
   initial?: string;
-  /** With a seed: whose keys they are, and the rotations that they are derived for. */
+  /** With a seed: the owner of the keys, and the rotations for which they are derived. */
   subject?: string;
   rotations?: string[];
   /** Only for derived keys, and in the inputs of a create that has `initial`: see `addKnownKeys` in lifecycle.ts. */
@@ -28,27 +28,27 @@ export interface VerificationKeyInputs {
   __provider?: string;
 }
 
-/** The outputs in the state: the keys, and the inputs that the last create or update went by. */
+/** The outputs in the state: the keys, and the inputs of the last create or update. */
 export interface VerificationKeyState {
   name: string;
-  /** The last one that was set: taking it out of the program does not forget it. */
+  /** The last value that was set; removing it from the program does not clear it. */
   rotation?: string;
   keep: number;
   bytes: number;
-  /** The last one that was set, as with `rotation`. */
+  /** The last value that was set, as with `rotation`. */
   initial?: string;
   subject?: string;
   rotations?: string[];
-  /** How many of the first keys are derived. Absent: none is. */
+  /** How many of the first keys are derived. Absent if none are. */
   derived?: number;
   current: string;
-  /** The current one first, then the earlier ones, youngest first. Never empty. */
+  /** The current key first, then the earlier ones, newest first. Never empty. */
   keys: string[];
   stateVersion: 1;
   __provider?: string;
 }
 
-/** `VerificationKey` as the dynamic provider's. */
+/** `VerificationKey` as a resource of the dynamic provider. */
 export const DYNAMIC_KEY: DynamicResource = {
   args: ["rotation", "keep", "bytes", "initial", "derivedFrom", "subject", "rotations"],
   // What check puts in comes back under `ignoreChanges`.
@@ -56,7 +56,7 @@ export const DYNAMIC_KEY: DynamicResource = {
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
 };
 
-/** How many bytes a new key has. One that is unknown yet equals none that was used before. */
+/** The length of a new key in bytes. A value that is still unknown differs from every previous one. */
 export const bytesOf = ({ bytes = DEFAULT_BYTES }: VerificationKeyInputs): number => bytes;
 
 /** How many earlier keys stay. While this is unknown, all may be removed. */
@@ -85,7 +85,7 @@ export function toState(
   };
 }
 
-/** The keys that check has derived, the current one first; undefined where they are random. */
+/** The keys that check derived, the current one first; undefined if the keys are random. */
 export const derivedOf = ({ rotations, keys = [] }: VerificationKeyInputs): string[] | undefined =>
   rotations === undefined ? undefined : keys;
 

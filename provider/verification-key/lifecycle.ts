@@ -30,7 +30,10 @@ import {
 } from "./contract.js";
 import { countDropped, decideNextKeys, firstKeys, nextKeys } from "./next-keys.js";
 
-/** The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. Nothing is remote, nothing to delete. */
+/**
+ * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
+ * nothing to delete.
+ */
 export const VerificationKey = {
   check: (olds: Record<string, unknown>, news: RawInputs): Promise<CheckResult<VerificationKeyInputs>> =>
     report(news.name, () => checkKey(olds, news)),
@@ -52,7 +55,7 @@ export const VerificationKey = {
   ): Promise<{ id: string; props: VerificationKeyState }> =>
     report(props.name, async () => ({ id, props: requireState(props) })),
 
-  /** Makes a new key or takes one over, if the inputs ask for it, and drops the earlier ones beyond `keep`. */
+  /** Creates or adopts a key if the inputs require it, and drops the earlier ones beyond `keep`. */
   update: (
     _id: string,
     olds: VerificationKeyState,
@@ -87,7 +90,7 @@ const RANDOM = z.object({
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
 });
 
-/** Beside the rules of a derivation. */
+/** In addition to the rules of a derivation. */
 const DERIVED = z.object({
   keep,
   rotation: refused('is for random keys; write rotations: ["2026-12"]'),
@@ -97,7 +100,7 @@ const DERIVED = z.object({
   ),
 });
 
-/** Finds everything that is wrong at once. No I/O. Values that a preview does not know pass. */
+/** Returns all problems at once, without I/O. Values that are unknown in a preview pass. */
 async function checkKey(
   olds: Record<string, unknown>,
   news: RawInputs,
@@ -131,7 +134,7 @@ function addKnownKeys(inputs: VerificationKeyInputs): VerificationKeyInputs {
   return { ...inputs, current: initial, keys: [initial] };
 }
 
-/** Puts the keys in the seed's place: the seed itself does not enter the state. */
+/** Replaces the seed with the keys; the seed itself is never stored in the state. */
 async function derive(
   inputs: VerificationKeyInputs,
   seed: string | string[],
@@ -157,7 +160,7 @@ function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): Di
   return toDiff([...changed, ...missingSource(state, inputs)], { deleteBeforeReplace: false });
 }
 
-/** What an update records in another way than before. */
+/** The recorded properties that an update changes. */
 function changedNames(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
   const { current = UNKNOWN, others } = decideNextKeys(state, inputs);
   const next = toState(inputs, { current, keys: [current, ...others] }, state);
@@ -166,7 +169,7 @@ function changedNames(state: VerificationKeyState, inputs: VerificationKeyInputs
 
 const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "current", "keys"] as const;
 
-/** The service signs with the replaced key until set-webhook has handed it the new one. */
+/** The service signs with the replaced key until set-webhook has given it the new one. */
 const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
 const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep its subject, and list its seed and rotation after the new ones`;

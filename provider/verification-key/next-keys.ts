@@ -7,13 +7,13 @@ import {
   type VerificationKeyState,
 } from "./contract.js";
 
-/** The keys that a resource holds: the current one is also the first of the list. */
+/** The keys of a resource: the current one is also the first of the list. */
 type Keys = Pick<VerificationKeyState, "current" | "keys">;
 
-/** What a create or an update does: where the current key comes from, and which others stay. */
+/** The plan of a create or an update: the source of the current key, and which others stay. */
 interface NextKeys {
   from: "state" | "initial" | "derived" | "random";
-  /** Absent if it is still to be made. */
+  /** Absent if it has yet to be generated. */
   current?: string;
   others: string[];
 }
@@ -51,7 +51,7 @@ function followDerived(state: VerificationKeyState, derived: string[], keep: num
   };
 }
 
-/** How many of the keys that a resource holds an update drops. */
+/** How many keys of a resource an update drops. */
 export function countDropped(state: VerificationKeyState, inputs: VerificationKeyInputs): number {
   const { current, others } = decideNextKeys(state, inputs);
   return state.keys.filter((key) => key !== current && !others.includes(key)).length;

@@ -58,7 +58,7 @@ export const settingMissing = (name: keyof typeof SETTINGS, what = ""): ApiChatE
     problems: [{ field: name, text: SETTINGS[name].missing }],
   });
 
-/** The only `webhook_status` of the specification that says that all is well (section 3). */
+/** The only `webhook_status` of the specification that means success (section 3). */
 export const VERIFIED = "verified";
 
 /**
@@ -67,10 +67,13 @@ export const VERIFIED = "verified";
  */
 export const KEY_DRIFTED = "(the service holds another key)";
 
-/** Stands for the key after an import: a key is never taken from an answer. It looks like a mask, so it is never set. */
+/**
+ * Placeholder for the key after an import: a key is never copied from a response. It looks like a mask, so it is never
+ * set.
+ */
 export const IMPORTED_KEY = "*** write the registered key here ***";
 
-/** Secrets, and URLs that may hold one: the engine prints the value of a named property that check refuses. */
+/** Secrets, and URLs that may contain one: the engine prints the value of a named property that check rejects. */
 export const SECRET_INPUTS = ["baseUrl", "webhookUrl", "webhookVerificationKey", "apiKey"];
 
 /** The inputs after check: the program's inputs with defaults, and the `status` that every resource should reach. */
@@ -132,7 +135,7 @@ export interface WebhookState extends WebhookInputs {
   drift?: DriftedProperty[];
 }
 
-/** Whether the last refresh saw another key; what was ours is kept in webhookVerificationKey. */
+/** Whether the last refresh found a different key; ours is kept in webhookVerificationKey. */
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");
 
@@ -177,7 +180,7 @@ export const secretPathsOf = (
     : []),
 ];
 
-/** `ApiChatWebhook` as the dynamic provider's. */
+/** `ApiChatWebhook` as a resource of the dynamic provider. */
 export const DYNAMIC_WEBHOOK: DynamicResource = {
   args: COMPARED_INPUT_NAMES.filter((name) => name !== "name"),
   added: INPUT_NAMES,
@@ -284,7 +287,7 @@ export function expandState(stored: StoredState): WebhookState {
   throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
 }
 
-/** Tells the state of a create or an import apart from every other one. */
+/** Distinguishes the state of a create or an import from all others. */
 export const createClaimId = (): string => randomBytes(6).toString("base64url");
 
 /** How a drift shows a key. */
@@ -294,7 +297,7 @@ export const DRIFTED_KEY: DriftedProperty = {
   actual: "[secret]",
 };
 
-/** The outputs after a registration was set or adopted: what the program said, and what is registered. */
+/** The outputs after a registration was set or adopted: the program's inputs, and what is registered. */
 export function toState(
   inputs: WebhookInputs,
   seen: Registration,

@@ -74,7 +74,7 @@ async function createInTurn(
   const toOuts = (seen: Registration): WebhookState => toState(inputs, seen, { apiKey, ...claim });
   const { state: former, isHandedOver } = replacedBy(workspace, claim.resource);
   let seen: Registration | undefined;
-  /** What the engine keeps if this fails. */
+  /** The state for the engine to keep if this fails. */
   let left = isHandedOver && former ? { ...former, name } : undefined;
   try {
     seen = await getWebhookBeforeSet(client, inputs);
@@ -112,7 +112,7 @@ async function createInTurn(
   }
 }
 
-/** The engine prints "created" for what was adopted or replaced too. */
+/** Prints what was adopted or replaced, because the engine prints "created" in both cases. */
 function printAdoptedOrReplaced(
   seen: Registration | undefined,
   { name, webhookUrl }: WebhookInputs,
@@ -270,7 +270,9 @@ async function deleteInTurn(
   );
 }
 
-/** Whether what a resource declares is the workspace of a bot: another address or API key may reach the same one. */
+/**
+ * Whether a declared resource leads to the workspace of a bot: a different address or API key may reach the same one.
+ */
 async function reachesBot(
   { inputs, apiKey }: Declared,
   botUrl: string,
@@ -283,7 +285,10 @@ async function reachesBot(
 const printStays = (state: WebhookState, manager: string): void =>
   printLine(currentNameOf(state), `the webhook stays: it is still managed by this program, as "${manager}"`);
 
-/** Performs its handshake, unless it depends on something that is replaced too and is not known yet. */
+/**
+ * Performs the handshake of the declared webhook, unless it depends on something that is also replaced and not known
+ * yet.
+ */
 async function tryReplacement(inputs: WebhookInputs, { signal }: OperationContext): Promise<void> {
   const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
   if (isKnown) await preflight(inputs, { signal });
@@ -351,7 +356,7 @@ export async function removeRegistration(
   );
 }
 
-/** After a delete-webhook whose answer is lost: if nothing is registered now, it took effect. */
+/** After delete-webhook lost its response: if nothing is registered now, it took effect. */
 async function observeEffect(client: RegistrationClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !mayHaveTakenEffect(lost)) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {
@@ -360,7 +365,10 @@ async function observeEffect(client: RegistrationClient, lost: unknown): Promise
   if (now !== undefined) throw lost;
 }
 
-/** Tells the engine to keep a state that is only partly done; the next `up` calls update. It prints only `reasons`. */
+/**
+ * Tells the engine to keep the state of an unfinished operation; the next `up` calls update. The engine prints only
+ * `reasons`.
+ */
 export class UnfinishedError extends Error {
   readonly id: string;
   readonly properties: StoredState;

@@ -36,7 +36,7 @@ const MIN_ANSWER_MS = 1_000;
  */
 const LOCAL_PORT_WAIT_MS = 10_000;
 
-/** When waiting for the endpoint and for the service ends, in milliseconds of `performance.now()`. */
+/** When to stop waiting for the endpoint and the service, as a `performance.now()` timestamp. */
 export const deadlineOf = (inputs: WebhookInputs): number =>
   performance.now() + readySecondsOf(inputs) * 1000;
 

@@ -19,7 +19,7 @@ import { deadlineOf, preflight, type PreflightOptions } from "./preflight.js";
 
 // Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it.
 
-/** What was registered before, and what is needed to put it back. */
+/** The previous registration, with what is needed to restore it. */
 export interface Before {
   url: string;
   /** Undefined if it is not known, because the service masks keys. */
@@ -221,7 +221,7 @@ async function undo(
 const describe = (seen: Registration | undefined): string =>
   seen ? `${formatUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
 
-/** Reads the registration until its status is `verified`. Each answer must show our URL and a bot URL. */
+/** Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. */
 async function confirmUntilVerified(
   options: RegisterOptions,
   answer: Registration | undefined,

@@ -118,7 +118,10 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
   return isSecret ? pulumi.secret(url) : undefined;
 }
 
-/** The URLs that the program marks as secret. The provider gets plain values, and repeats them in what it adds to the state. */
+/**
+ * The URLs that the program marks as secret. The provider receives plain values, and repeats them in what it adds to
+ * the state.
+ */
 function secretUrlsOf(
   urls: Record<string, pulumi.Input<string | undefined>>,
 ): Promise<string[] | undefined> | undefined {
@@ -150,7 +153,7 @@ export interface GetApiChatWebhookArgs {
   apiKey?: pulumi.Input<string | undefined>;
 }
 
-/** A registration as the service shows it, less the key and the values of a query. All empty strings if nothing is registered. */
+/** A registration without the key and with query values hidden. All strings are empty if nothing is registered. */
 export interface GetApiChatWebhookResult {
   /** The registered webhook URL. */
   webhookUrl: string;
@@ -163,7 +166,7 @@ export interface GetApiChatWebhookResult {
 /** The name of {@link getApiChatWebhook} in a user's mocks: the same as on the resource plugin. */
 const FUNCTION_TOKEN = "apichat:index:getApiChatWebhook";
 
-/** Whether the program runs on `pulumi.runtime.setMocks`. The SDK does not say so itself. */
+/** Whether the program runs on `pulumi.runtime.setMocks`. The SDK has no function for this. */
 const hasMocks = (): boolean => "mocks" in (pulumi.runtime.getMonitor() ?? {});
 
 /**
