@@ -26,8 +26,6 @@ export {
 export {
   HandshakeResponder,
   type HandshakeResponderArgs,
-  type HandshakeResponderWorkspaceArgs,
-  type HandshakeResponderWorkspacesArgs,
   type ResponderWorkspaceArgs,
 } from "./handshake-responder/handshake-responder.js";
 export { VerificationKey, type VerificationKeyArgs } from "./verification-key/verification-key.js";

@@ -11,8 +11,7 @@ const key = new VerificationKey("rotation", {
 
 // Accepts the key of every rotation.
 const responder = new HandshakeResponder("rotation", {
-  verificationKeys: key.keys,
-  forwardTo: config.get("forwardTo"),
+  workspaces: { acme: { verificationKeys: key.keys, forwardTo: config.get("forwardTo") } },
   // Fixed, so that a tunnel or reverse proxy can lead to it. Without it, any free port, which is kept.
   port: config.getNumber("port"),
   publicUrl: config.get("publicUrl"),
@@ -21,11 +20,11 @@ const responder = new HandshakeResponder("rotation", {
 // Takes its URL from the responder, so it is updated after it: the service gets a key that is accepted already. The
 // workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
 const webhook = new ApiChatWebhook("rotation", {
-  webhookUrl: responder.url,
+  webhookUrl: responder.urls.acme,
   webhookVerificationKey: key.current,
 });
 
 export const bot_url = webhook.botUrl;
 export const status = webhook.status;
-export const webhook_url = responder.url;
+export const webhook_url = responder.urls.acme;
 export const data_dir = responder.dataDir;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { checkSecret, checkUrl } from "../lib/checks.js";
+import { problemOfSecret, problemOfUrl } from "../lib/checks.js";
 import { warningOfMode } from "../lib/files.js";
 import { botCodeOf, isSameUrl, formatUrl } from "../lib/url.js";
 import {
@@ -106,8 +106,8 @@ async function ask(source: SecretSource, onInterrupt: () => void): Promise<strin
 }
 
 function requireSound<T extends string | undefined>({ hint }: SecretSource, secret: T, name: string): T {
-  const [failure] = secret === undefined ? [] : checkSecret(name, secret, hint);
-  if (failure !== undefined) throw new UsageError(failure.reason);
+  const problem = secret === undefined ? undefined : problemOfSecret(secret, hint);
+  if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   return secret;
 }
 
@@ -117,8 +117,8 @@ function findGivenAddress(kind: AddressKind, options: CredentialOptions): string
 
 function requireUrl<T extends string | undefined>(kind: AddressKind, url: T): T {
   const { label, example } = ADDRESSES[kind];
-  const [failure] = url === undefined ? [] : checkUrl(`the ${label}`, url, example);
-  if (failure !== undefined) throw new UsageError(failure.reason);
+  const problem = url === undefined ? undefined : problemOfUrl(url, example);
+  if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
   return url;
 }
 

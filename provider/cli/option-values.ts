@@ -1,12 +1,23 @@
 import { InvalidArgumentError } from "commander";
+import { MAX_TIMER_MS } from "../lib/abort.js";
 import { problemOfUrl } from "../lib/checks.js";
 
-/** A port to listen on. For commander, as the others here. */
-export function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It must be a whole number from 0 to 65535; 0 is any that is free.");
-}
+/** Returns a parser of whole numbers, for commander. */
+const wholeNumber =
+  (min: number, max: number, accepted: string) =>
+  (text: string): number => {
+    const number = Number(text);
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number ${accepted}.`);
+  };
+
+/** A port to listen on. */
+export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 is any that is free");
+
+/** How many of something. */
+export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "above 0");
+
+export const parseMs = wholeNumber(0, MAX_TIMER_MS, `of milliseconds, at most ${MAX_TIMER_MS}`);
 
 /** An absolute http or https URL. */
 export function parseUrl(text: string): string {
@@ -24,13 +35,6 @@ export const HEADER_WAY = "header:NAME";
 /** The header of `header:NAME`; undefined for any other text. */
 export const parseHeaderWay = (text: string): { header: string } | undefined =>
   text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
-
-/** How many of something. */
-export function parseCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count;
-  throw new InvalidArgumentError("It must be a whole number above 0.");
-}
 
 const MOST_SECONDS = 3_600;
 

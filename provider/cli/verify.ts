@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { styleText } from "node:util";
 import type { HandshakeDiagnosis, HandshakeRecord } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
-import { checkUrl } from "../lib/checks.js";
+import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, type CredentialOptions, CREDENTIALS_HELP } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
@@ -68,8 +68,8 @@ async function diagnose(
   options: VerifyOptions,
   { signal, interrupt }: Interruption,
 ): Promise<HandshakeDiagnosis> {
-  const [failure] = checkUrl("url", url, "https://chat.example/webhooks/apichat");
-  if (failure !== undefined) throw new UsageError(failure.reason);
+  const problem = problemOfUrl(url, "https://chat.example/webhooks/apichat");
+  if (problem !== undefined) throw new UsageError(`url: ${problem}`);
   const verificationKey = await openCredentials(options, interrupt).secret("verificationKey");
   const { diagnoseHandshake } = await loadDiagnosis();
   const limitMs = options.timeout * 1000;

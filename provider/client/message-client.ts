@@ -17,14 +17,13 @@ import {
   type SendTextOptions,
 } from "./messages.js";
 import { runOperation } from "./operation.js";
+import { problemsOf } from "../lib/validate.js";
 import {
-  addressProblems,
   DEFAULT_REQUEST_SECONDS,
   type FlowApiKeyAs,
-  flowKeyProblems,
   invalidOptions,
+  messageOptions,
   presentFlowKey,
-  requestSecondsProblems,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
 import { createRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
@@ -196,26 +195,10 @@ const refused = ({ status, text }: { status: number; text: string }, redact: Red
   );
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions({
-  botUrl,
-  flowApiKey,
-  flowApiKeyAs = "bearer",
-  requestSeconds,
-  retry = "unsent",
-}: MessageClientOptions): void {
-  const problems = [
-    ...addressProblems("botUrl", botUrl),
-    ...flowKeyProblems(flowApiKey, flowApiKeyAs),
-    ...requestSecondsProblems(requestSeconds),
-    ...(retry === "unsent" || retry === "any" ? [] : [{ field: "retry", text: 'must be "unsent" or "any"' }]),
-  ];
-  if (problems.length > 0)
-    throw invalidOptions(
-      "MessageClient",
-      problems,
-      "check",
-      flowApiKey ? [] : [{ id: "check_flow_api_key" }],
-    );
+function requireOptions(options: MessageClientOptions): void {
+  const problems = problemsOf(messageOptions, options);
+  const hints: Hint[] = options.flowApiKey ? [] : [{ id: "check_flow_api_key" }];
+  if (problems.length > 0) throw invalidOptions("MessageClient", problems, "check", hints);
 }
 
 /**

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { INBOUND_KINDS, inboundKindOf, type MediaKind } from "../../schema/message-kind.js";
 import { inboundShapes, type InboundMessage, type Sender } from "../../schema/inbound.js";
 import { renderProblem } from "../errors/index.js";
-import { errorMap, problemsOfIssues } from "../lib/validate.js";
+import { parse } from "../lib/validate.js";
 import { invalidOptions } from "./options.js";
 
 /** Who sends a message, and in which conversation. */
@@ -113,14 +113,11 @@ interface MessageLike {
  * that the caller knows, and none of their values.
  */
 export function checkMessage(message: unknown, nameOf = (field: string): string => field): InboundMessage {
-  const parsed = shapeOf(message).safeParse(message, { error: errorMap });
-  if (parsed.success) return parsed.data;
-  const problems = problemsOfIssues(parsed.error.issues).map(({ field, text }) => ({
-    field: nameOf(field),
-    text,
-  }));
+  const { data, problems } = parse(shapeOf(message), message);
+  if (problems === undefined) return data;
+  const named = problems.map(({ field, text }) => ({ field: nameOf(field), text }));
   // A button's title is two fields on the wire.
-  const distinct = new Map(problems.map((problem) => [renderProblem(problem), problem]));
+  const distinct = new Map(named.map((problem) => [renderProblem(problem), problem]));
   throw invalidOptions("message", [...distinct.values()], "message");
 }
 

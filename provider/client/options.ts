@@ -1,21 +1,9 @@
+import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
+import { MAX_TIMER_MS } from "../lib/abort.js";
 
 /** The time that one operation may take, in seconds, with all its retries. */
 export const DEFAULT_REQUEST_SECONDS = 30;
-
-/** What is wrong with an address, as a list of at most one; the address itself is not shown. */
-export const addressProblems = (option: string, address: string): FieldProblem[] =>
-  isHttpUrl(address) ? [] : [{ field: option, text: "must be an absolute http or https URL" }];
-
-/** A timer of more milliseconds than a 32-bit number holds fires at once. */
-const MAX_SECONDS = 2_147_483;
-
-export const requestSecondsProblems = (requestSeconds = DEFAULT_REQUEST_SECONDS): FieldProblem[] =>
-  requestSeconds > 0 && requestSeconds <= MAX_SECONDS
-    ? []
-    : [{ field: "requestSeconds", text: `must be a number above 0, at most ${MAX_SECONDS}` }];
-
-const isHttpUrl = (text: string): boolean => /^https?:\/\//i.test(text) && URL.parse(text) !== null;
 
 /** `invalid_config`, for problems that show no value. */
 export const invalidOptions = (
@@ -53,36 +41,6 @@ export function presentFlowKey(
   return { headers: { [as === "raw" ? "authorization" : as.header]: key }, fields: {} };
 }
 
-/** What is wrong with a flow API key and how it is presented. */
-export function flowKeyProblems(flowApiKey: string, as: FlowApiKeyAs): FieldProblem[] {
-  const problems = isFlowApiKeyAs(as)
-    ? []
-    : [
-        {
-          field: "flowApiKeyAs",
-          text: 'must be "bearer", "raw", "body" or { header }, with a header that requests do not already use',
-        },
-      ];
-  if (!flowApiKey) return [...problems, { field: "flowApiKey", text: "is missing" }];
-  return as === "body" ? problems : [...problems, ...headerProblems("flowApiKey", flowApiKey)];
-}
-
-export function apiKeyAsProblems(apiKey: string, as: ApiKeyAs): FieldProblem[] {
-  if (as === "body") return [];
-  if (as === "body-and-bearer") return headerProblems("apiKey", apiKey);
-  return [{ field: "apiKeyAs", text: 'must be "body" or "body-and-bearer"' }];
-}
-
-const headerProblems = (option: string, key: string): FieldProblem[] =>
-  /^[\x21-\x7e]*$/.test(key)
-    ? []
-    : [
-        {
-          field: option,
-          text: "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again",
-        },
-      ];
-
 /** Headers of the connection or the body, or set by us. */
 const RESERVED_HEADER =
   /^(content-.*|transfer-encoding|te|trailer|host|connection|keep-alive|upgrade|expect|accept|user-agent)$/i;
@@ -93,3 +51,48 @@ export function isFlowApiKeyAs(as: unknown): boolean {
   const header = typeof as === "object" && as !== null && "header" in as ? as.header : undefined;
   return typeof header === "string" && /^[!#$%&'*+.^_`|~\w-]+$/.test(header) && !RESERVED_HEADER.test(header);
 }
+
+/** The address itself is not shown: its query may hold a token. */
+const address = z.custom<string>(
+  (value) => typeof value === "string" && /^https?:\/\//i.test(value) && URL.parse(value) !== null,
+  { error: "must be an absolute http or https URL" },
+);
+
+const MAX_SECONDS = Math.floor(MAX_TIMER_MS / 1000);
+const secondsError = `must be a number above 0, at most ${MAX_SECONDS}`;
+const requestSeconds = z
+  .number({ error: secondsError })
+  .positive({ error: secondsError })
+  .max(MAX_SECONDS, { error: secondsError })
+  .optional();
+
+const keyShape = z.string({ error: "is missing" }).min(1, { error: "is missing" });
+
+const apiKeyAs = z
+  .enum(["body", "body-and-bearer"], { error: 'must be "body" or "body-and-bearer"' })
+  .default("body");
+
+const flowApiKeyAs = z
+  .custom<FlowApiKeyAs>(isFlowApiKeyAs, {
+    error: 'must be "bearer", "raw", "body" or { header }, with a header that requests do not already use',
+  })
+  .default("bearer");
+
+const inHeader = (key: string, as: ApiKeyAs | FlowApiKeyAs): boolean =>
+  as === "body" || /^[\x21-\x7e]*$/.test(key);
+
+const headerError =
+  "contains a character that is not allowed in a header, such as whitespace or a line break; copy it again";
+
+export const registrationOptions = z
+  .object({ baseUrl: address, apiKey: keyShape, apiKeyAs, requestSeconds })
+  .refine((given) => inHeader(given.apiKey, given.apiKeyAs), { error: headerError, path: ["apiKey"] });
+
+const retry = z.enum(["unsent", "any"], { error: 'must be "unsent" or "any"' }).default("unsent");
+
+export const messageOptions = z
+  .object({ botUrl: address, flowApiKey: keyShape, flowApiKeyAs, requestSeconds, retry })
+  .refine((given) => inHeader(given.flowApiKey, given.flowApiKeyAs), {
+    error: headerError,
+    path: ["flowApiKey"],
+  });

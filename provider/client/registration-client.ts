@@ -12,17 +12,15 @@ import {
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, formatUrl, secretsOfUrl } from "../lib/url.js";
-import { errorMap, problemsOfIssues } from "../lib/validate.js";
+import { parse, problemsOf } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
 import type { Retry, RetryVerdict } from "../lib/retry.js";
 import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
 import {
-  addressProblems,
-  apiKeyAsProblems,
   bearerHeaders,
   DEFAULT_REQUEST_SECONDS,
   invalidOptions,
-  requestSecondsProblems,
+  registrationOptions,
   type ApiKeyAs,
 } from "./options.js";
 import { runOperation } from "./operation.js";
@@ -112,9 +110,9 @@ export class RegistrationClient {
    * Builds and validates a request body. Throws `invalid_config` with the names of invalid fields, never their values.
    */
   #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
-    const parsed = schema.safeParse(fields, { error: errorMap });
-    if (parsed.success) return parsed.data;
-    throw invalidOptions(operation, problemsOfIssues(parsed.error.issues), operation);
+    const { data, problems } = parse(schema, fields);
+    if (problems === undefined) return data;
+    throw invalidOptions(operation, problems, operation);
   }
 
   async #call(
@@ -171,19 +169,9 @@ export class RegistrationClient {
 }
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions({
-  baseUrl,
-  apiKey,
-  apiKeyAs = "body",
-  requestSeconds,
-}: RegistrationClientOptions): void {
-  const problems = [
-    ...addressProblems("baseUrl", baseUrl),
-    ...(apiKey ? [] : [{ field: "apiKey", text: "is missing" }]),
-    ...apiKeyAsProblems(apiKey, apiKeyAs),
-    ...requestSecondsProblems(requestSeconds),
-  ];
-  const hints: Hint[] = apiKey ? [] : [{ id: "give_api_key" }];
+function requireOptions(options: RegistrationClientOptions): void {
+  const problems = problemsOf(registrationOptions, options);
+  const hints: Hint[] = options.apiKey ? [] : [{ id: "give_api_key" }];
   if (problems.length > 0) throw invalidOptions("RegistrationClient", problems, "check", hints);
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createControl } from "./control/app.js";
 import { assertFromHere } from "./control/guard.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
 import { isLoopback } from "../lib/url.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
@@ -128,6 +129,7 @@ function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorS
     directory: new Map(),
     faults: new FaultList(() => changes.publish({ kind: "faults" })),
     requests: [],
+    calls: new KeyedQueue(),
     flows,
     changes,
     lastOrder: 0,

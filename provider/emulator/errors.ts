@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { describeIssues, errorMap } from "../lib/validate.js";
+import { describeProblems, parse } from "../lib/validate.js";
 
 /** What is wrong with each field of a body: texts without values, by the path of the field. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
@@ -39,7 +39,7 @@ export function invalidOption(message: string, cause?: unknown): ApiChatError {
 
 /** Checks options that a caller gave to `method`. The message names each field and holds none of the values. */
 export function parseOptions<T>(method: string, schema: z.ZodType<T>, options: unknown): T {
-  const parsed = schema.safeParse(options, { error: errorMap });
-  if (parsed.success) return parsed.data;
-  throw invalidOption(`${method}: ${describeIssues(parsed.error.issues).join("; ")}`);
+  const { data, problems } = parse(schema, options);
+  if (problems === undefined) return data;
+  throw invalidOption(`${method}: ${describeProblems(problems).join("; ")}`);
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { MAX_TIMER_MS } from "../lib/abort.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
@@ -15,7 +16,7 @@ const statusFault = z.strictObject({
   body: z.string().optional(),
   afterChange,
 });
-const delayFault = z.strictObject({ delayMs: z.number().min(0).max(2_147_483_647), afterChange });
+const delayFault = z.strictObject({ delayMs: z.number().min(0).max(MAX_TIMER_MS), afterChange });
 
 const answerFault = z.union([
   statusFault,

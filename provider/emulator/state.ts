@@ -1,6 +1,7 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
+import type { KeyedQueue } from "../lib/keyed-queue.js";
 import type { Turns } from "./deliveries/turns.js";
 import type { FaultList } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
@@ -179,8 +180,6 @@ export interface WorkspaceState extends WorkspaceRecord {
   conversations: Map<string, Conversation>;
   /** When the calls and messages of the last second came, as `performance.now()`; kept only where they are limited. */
   requestTimes: number[];
-  /** Settles when the last call that was accepted is done. */
-  lastCall: Promise<unknown>;
 }
 
 /** The registration as it is now: the status that time has brought is written down first. */
@@ -253,6 +252,8 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
+  /** The calls of each workspace to the registration interface. */
+  readonly calls: KeyedQueue<WorkspaceState>;
   /** What can reply, by the name that a workspace chooses. */
   readonly flows: Map<string, Flow>;
   readonly changes: ChangeHub;

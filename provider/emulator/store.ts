@@ -215,14 +215,7 @@ function* listsOf(state: EmulatorState): Generator<[Kind, string, readonly { ord
 }
 
 function withoutRecords(workspace: WorkspaceState): WorkspaceRecord {
-  const {
-    handshakes: _h,
-    deliveries: _d,
-    conversations: _c,
-    requestTimes: _r,
-    lastCall: _l,
-    ...kept
-  } = workspace;
+  const { handshakes: _h, deliveries: _d, conversations: _c, requestTimes: _r, ...kept } = workspace;
   return kept;
 }
 

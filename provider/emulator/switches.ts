@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { isFlowApiKeyAs } from "../client/options.js";
+import { MAX_TIMER_MS } from "../lib/abort.js";
 
-const durationMs = z.number().min(0).max(2_147_483_647);
+const durationMs = z.number().min(0).max(MAX_TIMER_MS);
 const limitMs = durationMs.min(1);
 
 const flowKeyError =

@@ -65,7 +65,6 @@ export function newWorkspace(
     deliveries: [],
     conversations: new Map(),
     requestTimes: [],
-    lastCall: Promise.resolve(),
   };
 }
 

@@ -6,7 +6,7 @@ import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { kindOf } from "../lib/checks.js";
 import { invalidConfig } from "../lib/files.js";
-import { describeIssues, expected, errorMap } from "../lib/validate.js";
+import { describeProblems, expected, refineWith, parse } from "../lib/validate.js";
 import { problemsOfRotations } from "../responder/derive.js";
 import type { VerificationKeyArgs } from "../verification-key/verification-key.js";
 import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
@@ -137,12 +137,7 @@ const definitionShape = z.strictObject({
     .regex(/^[\w.-]{1,100}$/, { error: project })
     .default(DEFAULT_PROJECT),
   secretsProvider: text("a string", 'for example "awskms://alias/fleet", or leave it out').optional(),
-  rotations: z
-    .array(z.string())
-    .superRefine((value, context) => {
-      for (const message of problemsOfRotations(value)) context.addIssue({ code: "custom", message });
-    })
-    .default([]),
+  rotations: z.array(z.string()).superRefine(refineWith(problemsOfRotations)).default([]),
 });
 
 /** A path is taken from the current folder. Gives undefined for what is no file's address at all. */
@@ -178,9 +173,9 @@ export interface ResolvedFleet {
 
 /** Checks a definition and reads the list. Throws `invalid_config` with everything that is wrong. */
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
-  const { data, error } = definitionShape.safeParse(definition, { error: errorMap });
+  const { data, problems: wrong = [] } = parse(definitionShape, definition);
   const { workspaces, problems } = await openWorkspaces(definition);
-  const all = [...describeIssues(error?.issues ?? []), ...(await problemsOfProgram(definition)), ...problems];
+  const all = [...describeProblems(wrong), ...(await problemsOfProgram(definition)), ...problems];
   if (data === undefined || all.length > 0) throw invalidConfig(all);
   const { stacks, secretsProvider, ...rest } = data;
   return {

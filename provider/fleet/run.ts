@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { invalidOptions } from "../client/options.js";
 import { invalidConfig } from "../lib/files.js";
-import { errorMap, problemsOfIssues } from "../lib/validate.js";
+import { problemsOf } from "../lib/validate.js";
 import type { ResolvedFleet } from "./definition.js";
 import type { Engine, StackTask } from "./engine.js";
 import type { StackEvent } from "./events.js";
@@ -276,6 +276,6 @@ const SHAPES = {
 
 /** Throws `invalid_config` with everything that is wrong with the options of a run. */
 export function requireRunOptions(action: FleetAction, options: object): void {
-  const parsed = SHAPES[action].safeParse(options, { error: errorMap });
-  if (!parsed.success) throw invalidOptions(action, problemsOfIssues(parsed.error.issues), "check");
+  const problems = problemsOf(SHAPES[action], options);
+  if (problems.length > 0) throw invalidOptions(action, problems, "check");
 }

@@ -1,5 +1,4 @@
-/** Where the process listens by default. */
-export const DEFAULT_HOST = "127.0.0.1";
+import { defaultPath, toWirePath } from "../lib/url.js";
 
 /** Addresses that mean every interface. They cannot be called, so URLs name this machine instead. */
 const EVERY_INTERFACE = new Map([
@@ -17,6 +16,10 @@ export const portOfId = (id: string): number => Number(id.slice(id.lastIndexOf("
 /** The origin at which a process on this machine can be reached. */
 export const originOf = (host: string, port: number): string =>
   `http://${authorityOf(EVERY_INTERFACE.get(host) ?? host, port)}`;
+
+/** Returns the URL that the service is given for a workspace. */
+export const webhookUrlOf = (base: string, workspace: string, path = defaultPath(workspace)): string =>
+  joinUrl(base, toWirePath(path));
 
 /** Appends a path to a base, which may have its own path. */
 export const joinUrl = (base: string, path: string): string => base.replace(/\/+$/, "") + path;

@@ -120,10 +120,7 @@ export async function siblingsOf({
 export const configPathOf = (dataDir: string): string => join(dataDir, "config.json");
 
 /** The configuration of the process, as stored in its file. */
-export function formatConfig({ host, dataDir, ...inputs }: ProcessInputs, port: number): string {
-  const workspaces: FileConfig["workspaces"] = {};
-  for (const [name, workspace] of Object.entries(inputs.workspaces))
-    workspaces[name] = { verificationKeys: inputs.verificationKeys[name] ?? [], ...workspace };
+export function formatConfig({ host, dataDir, workspaces }: ProcessInputs, port: number): string {
   const config: FileConfig = { host, port, dataDir, workspaces };
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }

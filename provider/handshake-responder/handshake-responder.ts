@@ -1,9 +1,9 @@
 import * as pulumi from "../lib/pulumi.js";
 import { ApiChatError } from "../errors/index.js";
 import { keepQuerySecret, providerSource, refuseUnknownArgs } from "../lib/resource-class.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
-import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
-import { DEFAULT_HOST, instanceKeyOf, joinUrl, originOf, portOfId } from "./addresses.js";
+import { DEFAULT_HOST, HEALTH_PATH } from "../lib/url.js";
+import { RESPONDER_ARGS } from "./inputs.js";
+import { instanceKeyOf, joinUrl, originOf, portOfId, webhookUrlOf } from "./addresses.js";
 
 /** One workspace: its keys and path, and where its deliveries go. */
 export interface ResponderWorkspaceArgs {
@@ -15,7 +15,7 @@ export interface ResponderWorkspaceArgs {
   verificationKeys?: pulumi.Input<string | readonly pulumi.Input<string>[]>;
   /** With `derivedFrom`: the subject of this workspace's `VerificationKey`. Default: the workspace's name. */
   subject?: pulumi.Input<string | undefined>;
-  /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name; in the short form "/". */
+  /** Where the service posts: begins with "/", without a query. Default: "/" and the workspace's name. */
   path?: pulumi.Input<string | undefined>;
   /**
    * Where verified deliveries are forwarded: body byte for byte, end-to-end headers unchanged. Stored as a secret if it
@@ -24,8 +24,10 @@ export interface ResponderWorkspaceArgs {
   forwardTo?: pulumi.Input<string | undefined>;
 }
 
-/** Arguments of both forms. */
-interface ProcessArgs {
+/** The arguments of a `HandshakeResponder`. */
+export interface HandshakeResponderArgs<Name extends string = string> {
+  /** By name: 1 to 64 letters, digits, ".", "_" and "-". One process serves all of them; the path selects the keys. */
+  workspaces: Record<Name, ResponderWorkspaceArgs>;
   /**
    * The seed from which the keys of all workspaces are derived, or a list of seeds, as in `VerificationKey`. Requires
    * `rotations`. It is never stored in the state.
@@ -50,18 +52,6 @@ interface ProcessArgs {
   dataDir?: pulumi.Input<string | undefined>;
 }
 
-/** The form for any number of workspaces: one process for all, the path selects the keys. */
-export interface HandshakeResponderWorkspacesArgs<Name extends string = string> extends ProcessArgs {
-  /** By name: 1 to 64 letters, digits, ".", "_" and "-". */
-  workspaces: Record<Name, ResponderWorkspaceArgs>;
-}
-
-/** The short form, for one workspace. It is named "default". */
-export interface HandshakeResponderWorkspaceArgs extends ProcessArgs, ResponderWorkspaceArgs {}
-
-export type HandshakeResponderArgs<Name extends string = string> =
-  HandshakeResponderWorkspacesArgs<Name> | HandshakeResponderWorkspaceArgs;
-
 /**
  * Runs a responder on the machine that runs Pulumi, for development and for one fixed host: a process that outlives
  * `pulumi up`, answers handshakes (section 6.1), verifies deliveries (section 6.2), writes each to disk before it
@@ -71,21 +61,20 @@ export type HandshakeResponderArgs<Name extends string = string> =
  *
  * @example
  * ```ts
- * const responder = new HandshakeResponder("acme", {
- *   verificationKeys: config.requireSecret("verificationKey"),
- *   forwardTo: "http://127.0.0.1:3000/apichat",
+ * const responder = new HandshakeResponder("chat", {
+ *   workspaces: {
+ *     acme: {
+ *       verificationKeys: config.requireSecret("verificationKey"),
+ *       forwardTo: "http://127.0.0.1:3000/apichat",
+ *     },
+ *   },
  * });
- * export const webhook_url = responder.url;
+ * export const webhook_url = responder.urls.acme;
  * ```
  */
 export class HandshakeResponder<Name extends string = string> extends pulumi.ComponentResource {
   /** The URL for each workspace's webhook, by the workspace's name. Known in the preview of an update. */
   declare readonly urls: pulumi.Output<Record<Name, string>>;
-  /**
-   * The URL for the webhook of the only workspace. Known in the preview of an update. Reading it throws
-   * `invalid_config` if there are several workspaces: see `urls`.
-   */
-  declare readonly url: pulumi.Output<string>;
   /** Where the process listens. Known in the preview of an update. */
   declare readonly port: pulumi.Output<number>;
   /** The process, as the last `up` or `refresh` saw it. */
@@ -99,29 +88,29 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
   declare readonly healthUrl: pulumi.Output<string>;
 
   constructor(name: string, args: HandshakeResponderArgs<Name>, opts: pulumi.ComponentResourceOptions = {}) {
-    const workspaces = resolveWorkspaces(name, args);
+    refuseWrongArgs(name, args);
     // Without the arguments: the SDK would write them into the component's own state, including the unencrypted keys.
     super("apichat:index:HandshakeResponder", name, {}, opts);
-    const child = new ResponderProcess(name, toProcessArgs(name, args, workspaces), {
+    const child = new ResponderProcess(name, args, {
       parent: this,
       aliases: opts.aliases?.map(toFormerName) ?? [],
     });
     const { origin, base, port } = addressOf(child, args);
-    const paths = Object.entries(workspaces).map(([workspace, { path }]) => [workspace, path] as const);
-    const urls = pulumi
-      .all([base, pulumi.output(Object.fromEntries(paths))])
-      .apply(([root, known]) => mapValues(known, (path) => joinUrl(root, toWirePath(path))));
-    const [only, ...others] = Object.keys(workspaces);
+    const paths = pulumi.output(mapValues(args.workspaces, ({ path }) => path));
     const outputs = {
-      urls,
-      ...(only !== undefined && others.length === 0 && { url: urls.apply((known) => known[only] ?? "") }),
+      urls: pulumi
+        .all([base, paths])
+        .apply(([root, known]) =>
+          mapValues(args.workspaces, (_, workspace) =>
+            webhookUrlOf(root, workspace, known[workspace] ?? undefined),
+          ),
+        ),
       port,
       pid: child.pid,
       dataDir: child.dataDir,
       healthUrl: origin.apply((known) => joinUrl(known, HEALTH_PATH)),
     };
     Object.assign(this, outputs);
-    if (!("url" in outputs)) Object.defineProperty(this, "url", { get: refuseUrl });
     this.registerOutputs(outputs);
   }
 }
@@ -136,57 +125,18 @@ const toFormerName = (alias: pulumi.Input<pulumi.URN | pulumi.Alias>): pulumi.In
     return name === undefined ? {} : { name };
   });
 
-function refuseUrl(): never {
-  const text = "exists only for a responder with a single workspace; use urls.acme for the workspace acme";
-  throw new ApiChatError("invalid_config", "", { operation: "check", problems: [{ field: "url", text }] });
-}
-
-/** A workspace with its path. */
-interface ResolvedWorkspace extends ResponderWorkspaceArgs {
-  path: pulumi.Input<string>;
-}
-
-/** The workspace of the short form. */
-const DEFAULT_WORKSPACE = "default";
-
-/**
- * Converts both forms to one, with the default paths. Throws `invalid_config` for an unknown argument, and for a mix of
- * both forms.
- */
-function resolveWorkspaces(name: string, args: HandshakeResponderArgs): Record<string, ResolvedWorkspace> {
-  if (!("workspaces" in args)) {
-    refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, ...KNOWN_WORKSPACE_ARGS });
-    const { verificationKeys, subject, path, forwardTo } = args;
-    return {
-      [DEFAULT_WORKSPACE]: withPath(
-        { ...(verificationKeys !== undefined && { verificationKeys }), subject, path, forwardTo },
-        "/",
-      ),
-    };
-  }
-  refuseUnknownArgs(name, args, { ...KNOWN_PROCESS_ARGS, workspaces: true });
-  const entries = Object.entries(requireObject(name, "workspaces", args.workspaces));
-  return Object.fromEntries(
-    entries.map(([workspace, given]) => {
-      const known = requireObject(name, `workspaces.${workspace}`, given);
-      refuseUnknownArgs(`${name}: workspaces.${workspace}`, known, KNOWN_WORKSPACE_ARGS);
-      return [workspace, withPath(known, defaultPath(workspace))];
-    }),
-  );
-}
-
-function withPath({ path, ...rest }: ResponderWorkspaceArgs, fallback: string): ResolvedWorkspace {
-  const isPlain = path === undefined || typeof path === "string";
-  return {
-    ...rest,
-    path: isPlain ? (path ?? fallback) : pulumi.output(path).apply((own) => own ?? fallback),
-  };
+/** Throws `invalid_config` for a misspelt argument, and for workspaces that are not known yet. */
+function refuseWrongArgs(name: string, args: HandshakeResponderArgs): void {
+  refuseUnknownArgs(name, args, RESPONDER_ARGS);
+  requireObject(name, "workspaces", args.workspaces);
+  for (const [workspace, given] of Object.entries(args.workspaces))
+    requireObject(name, `workspaces.${workspace}`, given);
 }
 
 /** Names and fields of workspaces are known while the program runs; only the values may resolve later. */
-function requireObject<T extends object>(name: string, property: string, value: T): T {
+function requireObject(name: string, property: string, value: unknown): void {
   const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isPlain && !pulumi.Output.isInstance(value)) return value;
+  if (isPlain && !pulumi.Output.isInstance(value)) return;
   const text =
     "must be an object, not a list, an Output or a promise; write { acme: { verificationKeys } }, where verificationKeys may be an Output";
   throw new ApiChatError("invalid_config", "", {
@@ -196,53 +146,11 @@ function requireObject<T extends object>(name: string, property: string, value: 
   });
 }
 
-const KNOWN_PROCESS_ARGS: Record<keyof ProcessArgs, true> = {
-  derivedFrom: true,
-  rotations: true,
-  port: true,
-  host: true,
-  publicUrl: true,
-  dataDir: true,
-};
-
-const KNOWN_WORKSPACE_ARGS: Record<keyof ResponderWorkspaceArgs, true> = {
-  verificationKeys: true,
-  subject: true,
-  path: true,
-  forwardTo: true,
-};
-
-function toProcessArgs(
-  name: string,
-  { derivedFrom, rotations, host, port, publicUrl, dataDir }: ProcessArgs,
-  workspaces: Record<string, ResolvedWorkspace>,
-): ResponderProcessArgs {
-  const seed = derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom);
-  return {
-    instanceKey: instanceKeyOf([pulumi.getProject(), pulumi.getStack(), name]),
-    organization: organizationName(),
-    workspaces: mapValues(workspaces, ({ path, forwardTo }) => ({
-      path,
-      forwardTo: keepQuerySecret(forwardTo),
-    })),
-    // As unknown as the seed, where check puts derived keys in.
-    verificationKeys: mapValues(workspaces, ({ verificationKeys }) =>
-      pulumi
-        .all([pulumi.secret(verificationKeys), seed])
-        .apply(([known]): unknown => (typeof known === "string" ? [known] : known)),
-    ),
-    subjects: mapValues(workspaces, ({ subject }) => subject),
-    derivedFrom: seed,
-    rotations,
-    host,
-    port,
-    publicUrl,
-    dataDir,
-  };
-}
-
-const mapValues = <From, To>(values: Record<string, From>, map: (value: From) => To): Record<string, To> =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+const mapValues = <From, To>(
+  values: Record<string, From>,
+  map: (value: From, name: string) => To,
+): Record<string, To> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value, name)]));
 
 /** The SDK throws if the mocks of a user's test set none. */
 function organizationName(): string {
@@ -262,23 +170,16 @@ interface Addresses {
 }
 
 /** The program's value, or else the one in the ID, which the preview of an update knows. */
-function addressOf(child: ResponderProcess, { host, port: givenPort, publicUrl }: ProcessArgs): Addresses {
+function addressOf(
+  child: ResponderProcess,
+  { host, port: givenPort, publicUrl }: HandshakeResponderArgs,
+): Addresses {
   // With the process as a dependency, so that a webhook is updated only once the process has applied its change.
   const given = pulumi.all([host, givenPort, publicUrl, child.urn]);
   const port = given.apply(([, known]) => (known ? pulumi.output(known) : child.id.apply(portOfId)));
   const origin = given.apply(([named = DEFAULT_HOST]) => port.apply((known) => originOf(named, known)));
   const base = given.apply(([, , known]) => (known === undefined ? origin : pulumi.output(known)));
   return { origin, base, port };
-}
-
-/** The arguments that the component passes on, with keys as secrets. */
-interface ResponderProcessArgs extends ProcessArgs {
-  /** Project, stack and name. */
-  instanceKey: string;
-  organization: string;
-  workspaces: pulumi.Inputs;
-  verificationKeys: pulumi.Inputs;
-  subjects: pulumi.Inputs;
 }
 
 const PROVIDER_SOURCE = providerSource("ResponderProcess");
@@ -288,19 +189,29 @@ class ResponderProcess extends pulumi.CustomResource {
   declare readonly pid: pulumi.Output<number>;
   declare readonly dataDir: pulumi.Output<string>;
 
-  constructor(name: string, args: ResponderProcessArgs, opts: pulumi.CustomResourceOptions) {
+  constructor(name: string, args: HandshakeResponderArgs, opts: pulumi.CustomResourceOptions) {
+    const seed = args.derivedFrom === undefined ? undefined : pulumi.secret(args.derivedFrom);
     const properties = {
       __provider: PROVIDER_SOURCE,
       name,
+      instanceKey: instanceKeyOf([pulumi.getProject(), pulumi.getStack(), name]),
+      organization: organizationName(),
       ...args,
-      // Named, so that the SDK makes outputs of them; create gives the values.
+      derivedFrom: seed,
+      workspaces: mapValues(args.workspaces, ({ verificationKeys, forwardTo, ...rest }) => ({
+        ...rest,
+        forwardTo: keepQuerySecret(forwardTo),
+        // As unknown as the seed, because check adds derived keys.
+        verificationKeys: pulumi.all([pulumi.secret(verificationKeys), seed]).apply(([keys]) => keys),
+      })),
+      // Named, so that the SDK makes outputs of them; check and create give the values.
+      dataDir: args.dataDir,
       pid: undefined,
       instance: undefined,
       machine: undefined,
     };
     super("pulumi-nodejs:dynamic/apichat:ResponderProcess", name, properties, {
       ...opts,
-      additionalSecretOutputs: [...SECRET_PROPERTIES.HandshakeResponder],
       deleteBeforeReplace: true,
     });
   }

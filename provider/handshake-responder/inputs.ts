@@ -1,12 +1,15 @@
 import type { DynamicResource } from "../lib/dynamic-resource.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import type { Path } from "../lib/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { FileConfig } from "../server/config-shape.js";
 
 type Workspace = FileConfig["workspaces"][string];
 
-/** One workspace in the process's own configuration, without its keys: see {@link ProcessInputs}. */
-type WorkspaceInputs = Required<Pick<Workspace, "path">> & Pick<Workspace, "forwardTo">;
+/** One workspace as check leaves it, and as the configuration of the process has it. */
+interface WorkspaceInputs extends Pick<Workspace, "forwardTo"> {
+  verificationKeys: string[];
+  path: string;
+}
 
 /** The inputs as check leaves them. */
 export interface ProcessInputs {
@@ -24,8 +27,6 @@ export interface ProcessInputs {
   publicUrl?: string;
   /** By name. */
   workspaces: Record<string, WorkspaceInputs>;
-  /** The keys by the workspace's name, separate from the rest, so that only they are secret. */
-  verificationKeys: Record<string, string[]>;
   __provider?: string;
 }
 
@@ -42,24 +43,34 @@ export interface ProcessState extends ProcessInputs {
   stateVersion: 1;
 }
 
+/** Returns all verification keys of a process. */
+export const keysOf = ({ workspaces }: Pick<ProcessInputs, "workspaces">): string[] =>
+  Object.values(workspaces).flatMap(({ verificationKeys }) => verificationKeys);
+
+/** Returns the paths of the targets that are secret, because their query may hold a token. */
+export const secretTargets = (workspaces: unknown): Path[] =>
+  Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
+    .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
+    .map(([name]) => ["workspaces", name, "forwardTo"]);
+
+/** The arguments of the class. */
+export const RESPONDER_ARGS = {
+  workspaces: true,
+  derivedFrom: true,
+  rotations: true,
+  port: true,
+  host: true,
+  publicUrl: true,
+  dataDir: true,
+} as const;
+
 /** The process as a resource of the dynamic provider. */
 export const DYNAMIC_PROCESS: DynamicResource = {
-  args: [
-    "workspaces",
-    "verificationKeys",
-    "derivedFrom",
-    "rotations",
-    "host",
-    "port",
-    "publicUrl",
-    "dataDir",
-  ],
-  added: ["name", "instanceKey", "organization", "subjects", "__provider"],
+  args: Object.keys(RESPONDER_ARGS),
+  added: ["name", "instanceKey", "organization", "__provider"],
   secretsIn: ({ workspaces }) => [
-    ...SECRET_PROPERTIES.HandshakeResponder.map((name) => [name]),
-    // A query may hold a token.
-    ...Object.entries((workspaces ?? {}) as Record<string, { forwardTo?: unknown } | null>)
-      .filter(([, workspace]) => mayHoldQuery(workspace?.forwardTo ?? ""))
-      .map(([name]) => ["workspaces", name, "forwardTo"]),
+    ["derivedFrom"],
+    ["workspaces", "*", "verificationKeys"],
+    ...secretTargets(workspaces),
   ],
 };

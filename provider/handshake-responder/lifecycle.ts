@@ -270,14 +270,14 @@ async function moveProcess(
 
 /** Starts the process that ran before a failure. Returns the failure to throw, which says so if that fails, too. */
 async function startAgain(
-  { dataDir, verificationKeys }: ProcessInputs,
+  { dataDir, workspaces }: ProcessInputs,
   instance: string,
   failure: unknown,
 ): Promise<unknown> {
   try {
     // A process that could not be stopped is still running.
     if (await findRunning(dataDir)) return failure;
-    await startProcess({ dataDir, instance, verificationKeys });
+    await startProcess({ dataDir, instance, workspaces });
     return failure;
   } catch (error) {
     if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;

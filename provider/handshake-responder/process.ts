@@ -16,6 +16,7 @@ import {
   type ServerStatus,
 } from "../server/control-client.js";
 import { configPathOf } from "./data-folder.js";
+import { keysOf, type ProcessInputs } from "./inputs.js";
 
 /** How long things may take, in milliseconds. */
 export const LIMITS = {
@@ -99,10 +100,8 @@ async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
 const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
-interface StartOptions {
-  dataDir: string;
-  /** Redacted from its output. */
-  verificationKeys: Record<string, string[]>;
+/** The keys of the workspaces are removed from what it prints. */
+interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
   /** Identifies this start. Default: a new UUID. */
   instance?: string;
 }
@@ -171,9 +170,9 @@ const errorsPathOf = (dataDir: string): string => join(dataDir, "start.log");
 
 const QUOTED_CHARACTERS = 1_000;
 
-async function readPrinted({ dataDir, verificationKeys }: StartOptions): Promise<string> {
+async function readPrinted({ dataDir, workspaces }: StartOptions): Promise<string> {
   const text = await readFile(errorsPathOf(dataDir), "utf8");
-  return quote(text.replace(/^error: /, ""), Object.values(verificationKeys).flat(), QUOTED_CHARACTERS);
+  return quote(text.replace(/^error: /, ""), keysOf({ workspaces }), QUOTED_CHARACTERS);
 }
 
 /**

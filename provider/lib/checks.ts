@@ -144,21 +144,6 @@ export function isClearText(url: string): boolean {
   return protocol === "http:" && !isLoopback(hostname);
 }
 
-/** Returns the result of {@link problemOfUrl} as a check failure. */
-export const checkUrl = (name: string, value: unknown, example: string): CheckFailure[] =>
-  toFailures(name, problemOfUrl(value, example));
-
-/** Returns the result of {@link problemOfSecret} as a check failure. */
-export const checkSecret = (name: string, value: unknown, hint: string): CheckFailure[] =>
-  toFailures(name, problemOfSecret(value, hint));
-
-/** Returns the results of {@link problemsOfKey} as check failures. */
-export const checkVerificationKey = (name: string, value: unknown): CheckFailure[] =>
-  problemsOfKey(value).flatMap((problem) => toFailures(name, problem));
-
-const toFailures = (name: string, problem: string | undefined): CheckFailure[] =>
-  problem === undefined ? [] : [fail(`${name}: ${problem}`)];
-
 /** One failure. */
 export const fail = (reason: string, property = ""): CheckFailure => ({
   property,

@@ -85,6 +85,9 @@ export const isSameUrl = (a: string, b: string): boolean => canonicalUrl(a) === 
 
 export const isSameBot = (a: string, b: string): boolean => botCodeOf(a) === botCodeOf(b);
 
+/** Where a responder listens by default: this machine only. */
+export const DEFAULT_HOST = "127.0.0.1";
+
 /** The default health check path. It answers 200, or 503 while deliveries cannot be stored. */
 export const HEALTH_PATH = "/healthz";
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { renderProblem } from "../errors/index.js";
 import {
   didYouMean,
   fail,
@@ -6,6 +7,7 @@ import {
   problemOfUrl,
   problemsOfKey,
   UNKNOWN,
+  WORKSPACE_NAME,
   type CheckFailure,
 } from "./checks.js";
 
@@ -50,7 +52,12 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   }
   if (issue.code === "too_small") return wordLimit("at least", issue.origin, issue.minimum);
   if (issue.code === "too_big") return wordLimit("at most", issue.origin, issue.maximum);
-  if (issue.code === "unrecognized_keys") return "is not a known field; check the spelling, or remove it";
+  if (issue.code === "unrecognized_keys") {
+    const [name = "", ...others] = issue.keys;
+    const known = issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape) : [];
+    const hint = others.length === 0 ? didYouMean(name, known) : "";
+    return `is not a known field${hint}; check the spelling, or remove it`;
+  }
   return undefined;
 };
 
@@ -74,43 +81,61 @@ function wordLimit(bound: string, origin: string, limit: number | bigint): strin
 }
 
 /** Returns what is wrong with a value, one text for each problem. */
-type DescribeProblems = (value: unknown) => string | undefined | readonly string[];
+type DescribeProblems<T> = (value: T) => string | undefined | readonly string[];
 
 /** A schema that gets its error messages from a function. */
-export const validatedBy = (describeProblems: DescribeProblems): z.ZodType =>
-  z.unknown().superRefine(refineWith(describeProblems));
+export const validatedBy = (describe: DescribeProblems<unknown>): z.ZodType =>
+  z.unknown().superRefine(refineWith(describe));
 
 /** The same for `superRefine` of a schema that checks the type itself. */
 export const refineWith =
-  (describeProblems: DescribeProblems) =>
-  (value: unknown, context: z.RefinementCtx): void => {
-    for (const message of [describeProblems(value) ?? []].flat())
-      context.addIssue({ code: "custom", message });
+  <T>(describe: DescribeProblems<T>) =>
+  (value: T, context: z.RefinementCtx): void => {
+    for (const message of [describe(value) ?? []].flat()) context.addIssue({ code: "custom", message });
   };
 
 /** A URL that may be called, or the unknown value of a preview. */
-export const httpUrl = (example: string): z.ZodType => validatedBy((value) => problemOfUrl(value, example));
+export const httpUrl = (example: string): z.ZodType<string> =>
+  validatedBy((value) => problemOfUrl(value, example)) as z.ZodType<string>;
 
 /** A verification key, or the unknown value of a preview. Nothing of it is shown. */
 export const verificationKey = (): z.ZodType => validatedBy(problemsOfKey);
 
 /** Makes a schema optional. A value that is unknown in a preview counts as missing. */
-export const orUnknown = (schema: z.ZodType): z.ZodType =>
-  z.preprocess((value) => (value === UNKNOWN ? undefined : value), schema.optional());
+export const orUnknown = (schema: z.ZodType): z.ZodType => unlessUnknown(schema).optional();
 
-/** Everything that is wrong with a value of a schema. */
-export function problemsOf(schema: z.ZodType, value: unknown): Problem[] {
-  const { error } = schema.safeParse(value, { error: errorMap });
-  return problemsOfIssues(error?.issues ?? []);
+/** A value that a preview may not know. */
+export const unlessUnknown = (schema: z.ZodType): z.ZodType =>
+  z.unknown().superRefine((value, context) => {
+    if (value === UNKNOWN) return;
+    const { error } = schema.safeParse(value, { error: errorMap });
+    for (const issue of error?.issues ?? [])
+      context.addIssue({ ...issue, input: value } as z.core.$ZodRawIssue);
+  });
+
+/** Runs a check of a whole object even if some of its fields are invalid, so that all problems are reported at once. */
+export const onAnyObject = {
+  when: ({ value }: { value: unknown }): boolean => typeof value === "object" && value !== null,
+};
+
+/** A parsed value, or everything that is wrong with it. */
+export type Parsed<T> = { data: T; problems?: never } | { data?: never; problems: Problem[] };
+
+/** Parses a value, with problems in the words of this file. */
+export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap): Parsed<T> {
+  const { data, error } = schema.safeParse(value, { error: words });
+  return error === undefined
+    ? { data }
+    : { problems: error.issues.flatMap((issue) => problemsOfIssue(issue, [])) };
 }
 
-/** Everything that is wrong, each with its field in front. */
-export const describeIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): string[] =>
-  problemsOfIssues(issues, above).map(({ field, text }) => (field === "" ? text : `${field}: ${text}`));
+/** Writes each problem on a line, its field in front. */
+export const describeProblems = (problems: readonly Problem[]): string[] =>
+  problems.map((problem) => renderProblem(problem));
 
-/** Everything that is wrong, one problem for each field. */
-export const problemsOfIssues = (issues: readonly Issue[], above: readonly PropertyKey[] = []): Problem[] =>
-  issues.flatMap((issue) => problemsOfIssue(issue, above));
+/** Returns everything that is wrong with a value. */
+export const problemsOf = (schema: z.ZodType, value: unknown): Problem[] =>
+  parse(schema, value).problems ?? [];
 
 function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[] {
   const path = [...above, ...issue.path];
@@ -118,15 +143,9 @@ function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[]
     return issue.keys.map((key) => toUnknownField([...path, key], issue.message));
   }
   const branch = issue.code === "invalid_union" ? findNearest(issue.errors) : undefined;
-  if (branch !== undefined) return problemsOfIssues(branch, path);
-  return [
-    {
-      path,
-      field: z.core.toDotPath(path),
-      isKey: false,
-      text: issue.message.replace(/^expected /, "must be "),
-    },
-  ];
+  if (branch !== undefined) return branch.flatMap((inner) => problemsOfIssue(inner, path));
+  const text = issue.message.replace(/^expected /, "must be ");
+  return [{ path, field: toField(path), isKey: false, text }];
 }
 
 /** The union member that matched best, if any: the issues of the others are no help. */
@@ -135,25 +154,33 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
   return deep.toSorted((a, b) => a.length - b.length)[0];
 }
 
+/** Writes a path as people read it. */
+const toField = (path: readonly PropertyKey[]): string =>
+  z.core.toDotPath(path.map((part) => (typeof part === "string" && !mayShow(part) ? "*" : part)));
+
+/** Whether a name that the user chose may be shown: a key in the wrong place is too long, or has digits and other signs. */
+const mayShow = (name: string): boolean =>
+  WORKSPACE_NAME.test(name) || (name !== "" && name.length < 32 && !/\d/.test(name));
+
+/** Shows a name that the user chose, unless it may be a key in the wrong place. */
+export const showName = (name: string): string =>
+  name === "" || mayShow(name) ? JSON.stringify(name) : "one that may be a key, and is not shown";
+
 /** Whether a name looks like one. Otherwise it may be a value in the wrong place, and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
 /** Rejects names that are not accepted. One that is not a plain name may be a value in the wrong place, and is not shown. */
-export const refuseOthers = (
-  given: readonly string[],
-  accepted: readonly string[],
-  where = "",
-): CheckFailure[] =>
+export const refuseOthers = (given: readonly string[], accepted: readonly string[]): CheckFailure[] =>
   given
     .filter((name) => !accepted.includes(name))
     .map((name) => {
       const shown = isPlainName(name) ? `: ${name}${didYouMean(name, accepted)}` : "";
-      return fail(`${where}no such input${shown}; the inputs are ${accepted.join(", ")}`);
+      return fail(`no such input${shown}; the inputs are ${accepted.join(", ")}`);
     });
 
 /** A value whose colon was forgotten is taken for a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {
   const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);
-  return { path, field: z.core.toDotPath(shown), isKey: true, text: isPlain ? text : `a name here ${text}` };
+  return { path, field: toField(shown), isKey: true, text: isPlain ? text : `a name here ${text}` };
 }

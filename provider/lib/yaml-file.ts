@@ -12,7 +12,7 @@ import {
 } from "yaml";
 import type * as z from "zod";
 import { invalidConfig, readTextFile } from "./files.js";
-import { errorMap, problemsOfIssues } from "./validate.js";
+import { parse } from "./validate.js";
 
 /**
  * Reads a file of YAML or JSON that has the shape of a schema. Throws `invalid_config` with everything that is wrong: line,
@@ -29,14 +29,11 @@ export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: strin
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const parsed: ParsedText = { document, lines, fileName };
   refuseSyntax(parsed);
-  const { data, error } = schema.safeParse(toValue(parsed), { error: errorMap });
-  if (error === undefined) return data;
-  const problems = problemsOfIssues(error.issues).map((problem) => ({
-    ...problem,
-    offset: findPlace(document, problem.path, problem),
-  }));
+  const { data, problems } = parse(schema, toValue(parsed));
+  if (problems === undefined) return data;
   throw invalidConfig(
     problems
+      .map((problem) => ({ ...problem, offset: findPlace(document, problem.path, problem) }))
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ offset, field, text: problem }) =>
         [placeOf(parsed, offset), ...(field === "" ? [] : [field]), problem].join(": "),

@@ -1,5 +1,8 @@
-import { checkSecret, checkUrl, type CheckFailure } from "../lib/checks.js";
+import * as z from "zod";
+import { problemOfSecret, type CheckFailure } from "../lib/checks.js";
+import { toFailures } from "../lib/provider-process.js";
 import { mayHoldQuery } from "../lib/url.js";
+import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
 import { configure } from "../webhook/run.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Received, Values } from "./wire.js";
@@ -12,16 +15,17 @@ const NAMES = ["baseUrl", "apiKey"];
 const givenOf = (values: Values): Values =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : values[name]]));
 
-/** Finds everything that is wrong. What is not given, a resource may give. */
-export function checkConfig(values: Values): CheckFailure[] {
-  const { baseUrl, apiKey } = givenOf(values);
-  return [
-    ...(baseUrl === undefined ? [] : checkUrl("baseUrl", baseUrl, "https://platform.example/acme/apichat")),
-    ...(apiKey === undefined
-      ? []
-      : checkSecret("apiKey", apiKey, "copy it again from the platform's support")),
-  ];
-}
+/** A resource may give what is missing. */
+const SHAPE = z.object({
+  baseUrl: httpUrl("https://platform.example/acme/apichat").optional(),
+  apiKey: validatedBy((value) =>
+    problemOfSecret(value, "copy it again from the platform's support"),
+  ).optional(),
+});
+
+/** Returns everything that is wrong. */
+export const checkConfig = (values: Values): CheckFailure[] =>
+  toFailures(problemsOf(SHAPE, givenOf(values)), NAMES);
 
 /** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [

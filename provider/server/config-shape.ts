@@ -1,14 +1,18 @@
 import { isIP } from "node:net";
 import * as z from "zod";
-import type { FieldProblem } from "../errors/index.js";
-import { expected, refineWith, problemsOf } from "../lib/validate.js";
-import { kindOf, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
+import { expected, httpUrl, refineWith, onAnyObject, showName, validatedBy } from "../lib/validate.js";
+import { isUnknown, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { problemsOfDerivation, type DerivationInputs } from "../responder/derive.js";
+import { problemOfKeyCount } from "../responder/keys.js";
 import { problemsOfLoops } from "./forward/loops.js";
-import { defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
 const keySource = z.union(
-  [z.string(), z.strictObject({ file: z.string().min(1) }), z.strictObject({ env: z.string().min(1) })],
+  [
+    z.string().superRefine(refineWith(problemsOfKey)),
+    z.strictObject({ file: z.string().min(1) }),
+    z.strictObject({ env: z.string().min(1) }),
+  ],
   {
     // Nothing of what was given is shown: it may be a key in the wrong place.
     error: ({ input }) =>
@@ -21,29 +25,34 @@ const keysError: z.core.$ZodErrorMap = ({ input }) =>
 
 const PATH_EXAMPLE = 'for example "/acme"';
 
-const path = z
+const pathShape = z
   .string({ error: expected("a path", PATH_EXAMPLE) })
   .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
   // What is behind "?" is not shown: it may be a secret.
   .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
   .regex(/^\S*$/, { error: expected("a path without whitespace", PATH_EXAMPLE) });
 
-function count(example: number): z.ZodInt {
+function positive(example: number): z.ZodInt {
   const error = expected("a whole number of at least 1", `for example ${example}`);
   return z.int({ error }).min(1, { error });
 }
 
-const keys = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
+const keysShape = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
 
-const asInDerivation = (field: keyof DerivationInputs): ReturnType<typeof refineWith> =>
-  refineWith((value) => problemsOfDerivation({ [field]: value }).map(({ text }) => text));
+/** An input of the derivation. One that a preview does not know, or of which it does not know a part, passes. */
+export const ofDerivation = <T>(field: keyof DerivationInputs): z.ZodType<T> =>
+  validatedBy((value) =>
+    isUnknown(value) ? [] : problemsOfDerivation({ [field]: value }).map(({ text }) => text),
+  ) as z.ZodType<T>;
 
-const workspaceShape = z.strictObject({
-  verificationKeys: keys.optional(),
-  subject: z.string().superRefine(asInDerivation("subject")).optional(),
-  path: path.optional(),
-  forwardTo: z.string({ error: expected("a URL", 'for example "http://127.0.0.1:3000/"') }).optional(),
-});
+/** What a workspace has in a configuration file and among the arguments of a `HandshakeResponder`. */
+export const workspaceFields = {
+  subject: ofDerivation<string>("subject").optional(),
+  path: pathShape.optional(),
+  forwardTo: httpUrl("http://127.0.0.1:3000/").optional(),
+};
+
+const workspaceShape = z.strictObject({ verificationKeys: keysShape.optional(), ...workspaceFields });
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i;
 const hostError = expected(
@@ -55,23 +64,37 @@ const portError = expected("a whole number from 0 to 65535", "for example 8080, 
 
 const folderError = expected("a folder", 'for example "/var/lib/apichat"');
 
-/** The schema of the file. Rules across fields are checked by {@link checkConfig}. */
-export const fileShape = z.strictObject({
-  host: z
-    .string({ error: hostError })
-    .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
-    .default("127.0.0.1"),
-  port: z.int({ error: portError }).min(0, { error: portError }).max(65_535, { error: portError }),
-  dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
-  workspaces: z.record(z.string(), workspaceShape, {
-    error: expected("an object of workspaces by name", 'for example { "acme": { "verificationKeys": … } }'),
-  }),
-  derivedFrom: keys.optional(),
-  rotations: z.array(z.string()).superRefine(asInDerivation("rotations")).optional(),
-  forwardWithinSeconds: count(86_400).optional(),
-  bodyLimitBytes: count(1_048_576).optional(),
-  healthPath: path.optional(),
-});
+export const hostShape = z
+  .string({ error: hostError })
+  .refine((text) => isIP(text) > 0 || HOST_NAME.test(text), { error: hostError })
+  .default(DEFAULT_HOST);
+
+export const portShape = z
+  .int({ error: portError })
+  .min(0, { error: portError })
+  .max(65_535, { error: portError });
+
+/** Workspaces by name, each of this shape. */
+export const workspacesOf = <Shape extends z.ZodType>(shape: Shape): z.ZodRecord<z.ZodString, Shape> =>
+  z.record(z.string(), shape, {
+    error: ({ input }) =>
+      `must be an object of workspaces by name, got ${kindOf(input)}; for example { acme: { verificationKeys: … } }`,
+  });
+
+/** The shape of the configuration file. */
+export const fileShape = z
+  .strictObject({
+    host: hostShape,
+    port: portShape,
+    dataDir: z.string({ error: folderError }).min(1, { error: folderError }),
+    workspaces: workspacesOf(workspaceShape),
+    derivedFrom: keysShape.optional(),
+    rotations: ofDerivation<string[]>("rotations").optional(),
+    forwardWithinSeconds: positive(86_400).optional(),
+    bodyLimitBytes: positive(1_048_576).optional(),
+    healthPath: pathShape.optional(),
+  })
+  .superRefine(refuseTogether, onAnyObject);
 
 /** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
 export type KeySource = z.infer<typeof keySource>;
@@ -79,105 +102,68 @@ export type KeySource = z.infer<typeof keySource>;
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
-const partialWorkspace = z
-  .object({
-    verificationKeys: workspaceShape.shape.verificationKeys.catch(undefined),
-    subject: workspaceShape.shape.subject.catch(undefined),
-    path: workspaceShape.shape.path.catch(undefined),
-    forwardTo: workspaceShape.shape.forwardTo.catch(undefined),
-  })
-  .catch({});
-
-/** Takes out of anything the fields of a configuration that have their shape, so that they can be checked further. */
-const soundParts = z
-  .object({
-    host: fileShape.shape.host.catch("127.0.0.1"),
-    port: fileShape.shape.port.optional().catch(undefined),
-    workspaces: z.record(z.string(), partialWorkspace).optional().catch(undefined),
-    healthPath: fileShape.shape.healthPath.catch(undefined),
-  })
-  .catch({ host: "127.0.0.1" });
-
-interface SoundParts extends z.infer<typeof soundParts> {}
-type Workspaces = NonNullable<SoundParts["workspaces"]>;
-
-/** What a configuration gives, and everything that is wrong with it, but the keys that it only names. */
-export interface CheckedConfig {
-  /** undefined: its shape is wrong. */
-  given: FileConfig | undefined;
-  /** The workspaces that can be checked further. */
-  workspaces: Workspaces;
-  problems: FieldProblem[];
-}
-
-/** Checks a configuration. No key, and no query of a URL, is in what it finds. */
-export function checkConfig(value: unknown): CheckedConfig {
-  const given = fileShape.safeParse(value).data;
-  const parts = soundParts.parse(value);
-  const ofShape = given === undefined ? problemsOf(fileShape, value) : problemsOfKeys(given);
-  return { given, workspaces: parts.workspaces ?? {}, problems: [...ofShape, ...problemsOfParts(parts)] };
-}
-
-/** Each workspace has keys of its own, or derived ones, or both. */
-function problemsOfKeys({ derivedFrom, rotations, workspaces }: FileConfig): FieldProblem[] {
-  const both = 'give derivedFrom and rotations, such as { "env": "KEY_SEED" } and ["2026-12"]';
+/** Rejects what no single field shows: missing keys, names, equal paths, targets that are the responder itself. */
+export function refuseTogether(
+  { host, port, healthPath, derivedFrom, rotations, workspaces }: Record<string, unknown>,
+  context: z.RefinementCtx,
+): void {
+  const report = (path: string[], message: string): void =>
+    context.addIssue({ code: "custom", path, message });
   if ((derivedFrom === undefined) !== (rotations === undefined)) {
-    return [{ field: derivedFrom === undefined ? "derivedFrom" : "rotations", text: `is missing; ${both}` }];
+    const missing = derivedFrom === undefined ? "derivedFrom" : "rotations";
+    report([missing], "is missing; give both derivedFrom and rotations, or neither");
   }
-  const withoutKeys = Object.entries(workspaces).filter(
-    ([, { verificationKeys }]) => verificationKeys === undefined && derivedFrom === undefined,
-  );
-  return withoutKeys.map(([name]) => ({
-    field: `workspaces.${name}.verificationKeys`,
-    text: `must be a key or a list of at least one, got nothing; each is a string, { "file": "/run/secrets/key" } or { "env": "NAME" }; or ${both}`,
-  }));
+  if (typeof workspaces !== "object" || workspaces === null) return;
+  const derived = count(derivedFrom) * Math.max(1, count(rotations));
+  const places = Object.entries(workspaces).map(([name, one]) => placeOf(name, one));
+  const owners = new Map([[toWirePath(validOf(pathShape, healthPath) ?? HEALTH_PATH), "healthPath"]]);
+  if (places.length === 0)
+    report(["workspaces"], "must have at least one; for example { acme: { verificationKeys: … } }");
+  for (const { name, path, keys } of places) {
+    const keysText = derived + keys === 0 ? NO_KEY : problemOfKeyCount(derived + keys);
+    if (keysText !== undefined) report(["workspaces", name, "verificationKeys"], keysText);
+    if (!WORKSPACE_NAME.test(name))
+      report(
+        ["workspaces"],
+        `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${showName(name)}`,
+      );
+    const owner = owners.get(path);
+    const clash = `must be unique, got ${path}, which ${owner} already uses; choose another`;
+    if (owner !== undefined) report(["workspaces", name, "path"], clash);
+    if (path !== "") owners.set(path, `workspaces.${name}`);
+  }
+  const address = { host: validOf(hostShape, host) ?? DEFAULT_HOST, port: validOf(portShape, port) };
+  for (const { name, text } of problemsOfLoops(places, address))
+    report(["workspaces", name, "forwardTo"], text);
 }
 
-/**
- * Rules that the schema cannot express: names, URLs, paths that must differ, and targets that are this responder
- * itself.
- */
-function problemsOfParts({ host, port, workspaces, healthPath }: SoundParts): FieldProblem[] {
-  if (workspaces === undefined) return [];
-  const places = Object.entries(workspaces).map(([name, { path: given, forwardTo }]) => ({
+const NO_KEY =
+  "must be a key or a list of at least one, got nothing; give one, or derivedFrom and rotations for all workspaces";
+
+const validOf = <T>(shape: z.ZodType<T>, value: unknown): T | undefined => shape.safeParse(value).data;
+
+const count = (values: unknown): number => [values ?? []].flat().length;
+
+interface Place {
+  name: string;
+  /** Empty if it is invalid, or not known in a preview. */
+  path: string;
+  forwardTo?: string | undefined;
+  keys: number;
+}
+
+function placeOf(name: string, workspace: unknown): Place {
+  // What is no workspace is reported as such, and not as one without keys.
+  if (typeof workspace !== "object" || workspace === null || Array.isArray(workspace))
+    return { name, path: "", keys: 1 };
+  const given = workspace as { [Field in keyof FileConfig["workspaces"][string]]: unknown };
+  const path = validOf(workspaceFields.path.default(defaultPath(name)), given.path);
+  return {
     name,
-    path: toWirePath(given ?? defaultPath(name)),
-    forwardTo,
-  }));
-  return [
-    ...problemsOfNames(Object.keys(workspaces)),
-    ...places.flatMap(({ name, forwardTo }) => {
-      const text = forwardTo === undefined ? undefined : problemOfUrl(forwardTo, "http://127.0.0.1:3000/");
-      return text === undefined ? [] : [{ field: `workspaces.${name}.forwardTo`, text }];
-    }),
-    ...problemsOfPaths(places, toWirePath(healthPath ?? HEALTH_PATH)),
-    ...(port === undefined ? [] : problemsOfLoops(places, { host, port })),
-  ];
-}
-
-function problemsOfNames(names: readonly string[]): FieldProblem[] {
-  const wrong = names
-    .filter((name) => !WORKSPACE_NAME.test(name))
-    .map(
-      (name) =>
-        `a name must be 1 to 64 characters of A-Z, a-z, 0-9, ".", "_", "-", got ${JSON.stringify(name)}`,
-    );
-  const none = "must have at least one; for example { acme: { verificationKeys: … } }";
-  return (names.length === 0 ? [none] : wrong).map((text) => ({ field: "workspaces", text }));
-}
-
-function problemsOfPaths(
-  places: readonly { name: string; path: string }[],
-  healthPath: string,
-): FieldProblem[] {
-  const owners = new Map([[healthPath, "healthPath"]]);
-  return places.flatMap(({ name, path: own }) => {
-    const owner = owners.get(own);
-    owners.set(own, `workspaces.${name}`);
-    if (owner === undefined) return [];
-    const text = `must be unique, got ${own}, which ${owner} already uses; choose another`;
-    return [{ field: `workspaces.${name}.path`, text }];
-  });
+    path: path === undefined ? "" : toWirePath(path),
+    forwardTo: validOf(workspaceFields.forwardTo, given.forwardTo),
+    keys: count(given.verificationKeys),
+  };
 }
 
 const describeList = (list: readonly unknown[]): string =>

@@ -4,12 +4,12 @@ import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
 import { warningOfMode } from "../lib/files.js";
+import { parse } from "../lib/validate.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, problemsOfKey } from "../lib/checks.js";
-import { problemOfKeyCount } from "../responder/keys.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { checkConfig, type CheckedConfig, type FileConfig, type KeySource } from "./config-shape.js";
+import { fileShape, type FileConfig, type KeySource } from "./config-shape.js";
 
 /** One workspace: its keys and path, and where its deliveries go. */
 interface WorkspaceConfig {
@@ -60,9 +60,9 @@ export interface LoadedConfig {
 export async function loadConfig(file: string, makeRedactor = createRedactor): Promise<LoadedConfig> {
   const bytes = await readBytes(file);
   const folder = dirname(resolve(file));
-  const checked = checkConfig(parseJson(file, bytes));
-  const keys = await readKeys(checked, folder);
-  const given = requireValid(file, { ...checked, problems: [...checked.problems, ...keys.problems] });
+  const given = requireConfig(file, bytes);
+  const keys = await readKeys(given, folder);
+  if (keys.problems.length > 0) throw invalid(file, keys.problems);
   const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => [
     name,
     {
@@ -104,7 +104,7 @@ export interface ConfiguredPlace {
 
 /** Reads this much of a configuration, without its keys. Throws `invalid_config`. */
 export async function readPlace(file: string): Promise<ConfiguredPlace> {
-  const { dataDir, workspaces } = requireValid(file, checkConfig(parseJson(file, await readBytes(file))));
+  const { dataDir, workspaces } = requireConfig(file, await readBytes(file));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }
 
@@ -128,9 +128,10 @@ function parseJson(file: string, bytes: Uint8Array): unknown {
   }
 }
 
-function requireValid(file: string, { given, problems }: CheckedConfig): FileConfig {
-  if (given === undefined || problems.length > 0) throw invalid(file, problems);
-  return given;
+function requireConfig(file: string, bytes: Uint8Array): FileConfig {
+  const { data, problems } = parse(fileShape, parseJson(file, bytes));
+  if (problems !== undefined) throw invalid(file, problems);
+  return data;
 }
 
 function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {
@@ -148,23 +149,22 @@ interface ReadKeys {
 }
 
 /** Reads the keys of all workspaces: the derived ones first, then those that a workspace lists. */
-async function readKeys({ given, workspaces }: CheckedConfig, folder: string): Promise<ReadKeys> {
-  const { derivedFrom, rotations } = given ?? {};
+async function readKeys(
+  { derivedFrom, rotations = [], workspaces }: FileConfig,
+  folder: string,
+): Promise<ReadKeys> {
   const { texts: seeds, problems } = await readSources("derivedFrom", derivedFrom, folder);
   if (derivedFrom !== undefined && problems.length === 0) {
     problems.push(...problemsOfDerivation({ derivedFrom: seeds }));
   }
-  const canDerive = problems.length === 0 && derivedFrom !== undefined && rotations !== undefined;
+  const canDerive = problems.length === 0 && derivedFrom !== undefined;
   const byWorkspace = new Map<string, string[]>();
   for (const [name, { verificationKeys, subject = name }] of Object.entries(workspaces)) {
     const field = `workspaces.${name}.verificationKeys`;
     const own = await readSources(field, verificationKeys, folder);
     problems.push(...own.problems, ...own.texts.flatMap(problemsOfKey).map((text) => ({ field, text })));
     const derived = canDerive ? await deriveVerificationKeys(seeds, { subject, rotations }) : [];
-    const keys = [...derived, ...own.texts];
-    const text = problemOfKeyCount(keys.length);
-    if (text !== undefined) problems.push({ field, text });
-    byWorkspace.set(name, keys);
+    byWorkspace.set(name, [...derived, ...own.texts]);
   }
   return { seeds, byWorkspace, problems };
 }

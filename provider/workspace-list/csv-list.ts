@@ -1,7 +1,6 @@
-import type * as z from "zod";
 import { type CsvError, parse } from "csv-parse/sync";
 import { invalidConfig } from "../lib/files.js";
-import { errorMap, isPlainName, problemsOfIssues } from "../lib/validate.js";
+import { isPlainName, parse as parseShape, type Problem } from "../lib/validate.js";
 import { ENTRY_FIELDS, type EntryField, type ListedWorkspace, type ListReader } from "./entry-shape.js";
 import { entriesShape, toWorkspace } from "./list-shape.js";
 
@@ -71,11 +70,9 @@ function checkEntries(
   const lengths = rows
     .filter(({ cells }) => cells.length !== header.length)
     .map(({ line: at, cells }) => ({ line: at, text: describeLength(cells.length, header.length) }));
-  const { data = [], error } = entriesShape(reader).safeParse(
-    whole.map(({ cells }) => toEntry(cells, header)),
-    { error: errorMap },
-  );
-  const problems = whole.length === 0 ? [] : problemsOfRows(error?.issues ?? [], whole, header);
+  const entries = whole.map(({ cells }) => toEntry(cells, header));
+  const { data = [], problems: wrong = [] } = parseShape(entriesShape(reader), entries);
+  const problems = whole.length === 0 ? [] : problemsOfRows(wrong, whole, header);
   return { workspaces: data.map((entry) => toWorkspace(entry)), problems: [...lengths, ...problems] };
 }
 
@@ -89,11 +86,11 @@ function toEntry(cells: readonly string[], header: readonly string[]): Partial<R
 }
 
 function problemsOfRows(
-  issues: readonly z.core.$ZodIssue[],
+  problems: readonly Problem[],
   rows: readonly CsvRow[],
   header: readonly string[],
 ): CsvProblem[] {
-  return problemsOfIssues(issues).flatMap(({ path: [index, field], text }) => {
+  return problems.flatMap(({ path: [index, field], text }) => {
     const column = String(field);
     const line = rows[Number(index)]?.line ?? 1;
     // A column that is not there is reported once, with the header.

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { problemOfSecret, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
+import { refineWith, onAnyObject } from "../lib/validate.js";
 
 /**
  * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and
@@ -12,10 +13,7 @@ const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/]
 
 /** A text whose problem a function words. */
 const text = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
-  z.string().superRefine((value, context) => {
-    const message = problemOf(value);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  });
+  z.string().superRefine(refineWith(problemOf));
 
 const url = (example: string): z.ZodType<string> =>
   text((value) => problemOfUrl(ADDRESS.test(value) ? value : "***", example));
@@ -86,7 +84,7 @@ export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
     error: "stands beside apiKeyEnv; give one of the two",
     path: ["apiKey"],
     // Also beside other problems: all of them are reported at once.
-    when: ({ value }) => typeof value === "object" && value !== null,
+    ...onAnyObject,
   });
 
 /** The API key that an entry or the top of a list gives. */

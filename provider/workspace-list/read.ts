@@ -1,4 +1,5 @@
-import { errorMap, describeIssues } from "../lib/validate.js";
+import * as z from "zod";
+import { describeProblems, parse } from "../lib/validate.js";
 import { readTextFile } from "../lib/files.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
@@ -28,9 +29,10 @@ async function readList(path: string, reader: ListReader): Promise<ListedWorkspa
 
 /** Checks workspaces that a program gives: what they are, and everything that is wrong with them. */
 export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; problems: string[] } {
-  const { data = [], error } = entriesShape("fleet").safeParse(given, { error: errorMap });
+  const shape = z.object({ workspaces: entriesShape("fleet") });
+  const { data, problems = [] } = parse(shape, { workspaces: given });
   return {
-    workspaces: data.map((entry) => toWorkspace(entry)),
-    problems: describeIssues(error?.issues ?? [], ["workspaces"]),
+    workspaces: data?.workspaces.map((entry) => toWorkspace(entry)) ?? [],
+    problems: describeProblems(problems),
   };
 }

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
-import { HandshakeResponder, type HandshakeResponderArgs } from "pulumi-apichat";
-import { deriveVerificationKeys } from "pulumi-apichat/responder";
+import { HandshakeResponder, type HandshakeResponderArgs, type ResponderWorkspaceArgs } from "pulumi-apichat";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DERIVED, OTHER_SEED, SEED } from "../support/derived-keys.ts";
 import { VERIFICATION_KEY } from "../support/endpoint.ts";
@@ -18,9 +17,6 @@ const derived = { derivedFrom: SEED, rotations };
 const [latest = ""] = DERIVED[0]?.[3] ?? [];
 const ofTwoSeeds = DERIVED[1]?.[3] ?? [];
 
-/** The short form's workspace has this name, and so this subject. */
-const ofDefault = await deriveVerificationKeys(SEED, { subject: "default", rotations });
-
 /** An argument that is given and resolves to nothing, as `config.getSecret` does. */
 const absent = (): pulumi.Output<never> => pulumi.secret(undefined) as unknown as pulumi.Output<never>;
 
@@ -30,38 +26,27 @@ interface Case {
   urls: Record<string, { path?: string; url?: string; keys: string[] }>;
 }
 
-/** Every argument of docs/handshake-responder.md, in both forms, and everything that may be left out once without it. */
+const acme = (more: Partial<ResponderWorkspaceArgs> = {}): Pick<HandshakeResponderArgs, "workspaces"> => ({
+  workspaces: { acme: { verificationKeys: VERIFICATION_KEY, ...more } },
+});
+
+/** Every argument of docs/handshake-responder.md, and everything that may be left out once without it. */
 const casesIn = (folder: string, ports: readonly number[]): Record<string, Case> => ({
-  key: {
-    args: { verificationKeys: VERIFICATION_KEY },
-    urls: { default: { path: "/", keys: [VERIFICATION_KEY] } },
-  },
-  keys: {
-    args: { verificationKeys: [VERIFICATION_KEY, latest], path: "/hooks", forwardTo: FORWARD_TO },
-    urls: { default: { path: "/hooks", keys: [VERIFICATION_KEY, latest] } },
-  },
-  derived: {
-    args: { ...derived, subject: "acme" },
-    urls: { default: { path: "/", keys: [latest] } },
-  },
-  "derived-and-keys": {
-    args: { derivedFrom: [OTHER_SEED, SEED], rotations, subject: "acme", verificationKeys: VERIFICATION_KEY },
-    urls: { default: { path: "/", keys: [...ofTwoSeeds, VERIFICATION_KEY] } },
-  },
-  "derived-alone": { args: derived, urls: { default: { path: "/", keys: ofDefault } } },
   workspaces: {
     args: {
       workspaces: {
         acme: { verificationKeys: VERIFICATION_KEY },
-        globex: { verificationKeys: [latest], path: "/g", forwardTo: FORWARD_TO },
+        globex: { verificationKeys: [VERIFICATION_KEY, latest], path: "/g", forwardTo: FORWARD_TO },
+        initech: { verificationKeys: [latest], path: "/" },
       },
     },
     urls: {
       acme: { path: "/acme", keys: [VERIFICATION_KEY] },
-      globex: { path: "/g", keys: [latest] },
+      globex: { path: "/g", keys: [VERIFICATION_KEY, latest] },
+      initech: { path: "/", keys: [latest] },
     },
   },
-  "derived-workspaces": {
+  derived: {
     args: {
       ...derived,
       workspaces: {
@@ -76,18 +61,17 @@ const casesIn = (folder: string, ports: readonly number[]): Record<string, Case>
       initech: { path: "/i", keys: [VERIFICATION_KEY] },
     },
   },
+  "two-seeds": {
+    args: { derivedFrom: [OTHER_SEED, SEED], rotations, ...acme() },
+    urls: { acme: { path: "/acme", keys: [...ofTwoSeeds, VERIFICATION_KEY] } },
+  },
   process: {
-    args: {
-      verificationKeys: VERIFICATION_KEY,
-      host: "0.0.0.0",
-      port: ports[0] ?? 0,
-      dataDir: join(folder, "own"),
-    },
-    urls: { default: { url: `http://127.0.0.1:${ports[0]}/`, keys: [VERIFICATION_KEY] } },
+    args: { ...acme(), host: "0.0.0.0", port: ports[0] ?? 0, dataDir: join(folder, "own") },
+    urls: { acme: { url: `http://127.0.0.1:${ports[0]}/acme`, keys: [VERIFICATION_KEY] } },
   },
   tunnel: {
-    args: { verificationKeys: VERIFICATION_KEY, port: ports[1] ?? 0, publicUrl: "https://tunnel.example/a" },
-    urls: { default: { url: "https://tunnel.example/a/", keys: [] } },
+    args: { ...acme(), port: ports[1] ?? 0, publicUrl: "https://tunnel.example/a" },
+    urls: { acme: { url: "https://tunnel.example/a/acme", keys: [] } },
   },
   nothing: {
     args: {
@@ -97,23 +81,17 @@ const casesIn = (folder: string, ports: readonly number[]): Record<string, Case>
       port: absent(),
       publicUrl: absent(),
       dataDir: absent(),
-      workspaces: {
-        acme: { verificationKeys: VERIFICATION_KEY, path: absent(), subject: absent(), forwardTo: absent() },
-      },
+      ...acme({ path: absent(), subject: absent(), forwardTo: absent() }),
     },
     urls: { acme: { path: "/acme", keys: [VERIFICATION_KEY] } },
   },
   "secret-path": {
-    args: { verificationKeys: VERIFICATION_KEY, path: pulumi.secret(SECRET_PATH) },
-    urls: { default: { path: SECRET_PATH, keys: [VERIFICATION_KEY] } },
-  },
-  "secret-paths": {
-    args: { workspaces: { acme: { verificationKeys: VERIFICATION_KEY, path: pulumi.secret(SECRET_PATH) } } },
+    args: acme({ path: pulumi.secret(SECRET_PATH) }),
     urls: { acme: { path: SECRET_PATH, keys: [VERIFICATION_KEY] } },
   },
   "secret-tunnel": {
-    args: { verificationKeys: VERIFICATION_KEY, publicUrl: pulumi.secret(`https://${SECRET_HOST}`) },
-    urls: { default: { url: `https://${SECRET_HOST}/`, keys: [] } },
+    args: { ...acme(), publicUrl: pulumi.secret(`https://${SECRET_HOST}`) },
+    urls: { acme: { url: `https://${SECRET_HOST}/acme`, keys: [] } },
   },
 });
 

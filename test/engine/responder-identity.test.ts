@@ -9,7 +9,7 @@ import { pluginFolder, PluginProvider, PluginResponder } from "../support/plugin
 import { deliverTo, respondersOn, responderEnvironment } from "../support/responder.ts";
 import { createBackend, createStack, type Backend, type TestStack } from "../support/stack.ts";
 
-const key = { verificationKeys: VERIFICATION_KEY };
+const key = { workspaces: { acme: { verificationKeys: VERIFICATION_KEY } } };
 
 describe("responders whose name, provider or folder changes", () => {
   let backend: Backend;
@@ -48,8 +48,10 @@ describe("responders whose name, provider or folder changes", () => {
     const { output } = await stack.up();
     expect(output).toMatch(/the responder stays: its folder .*\/own belongs to .*\/own-renamed now/);
     expect(await respondersOn(dataDir)).toEqual([pid]);
-    const outputs = (await stack.resource("own-renamed", "Responder"))?.outputs as { url: string };
-    expect(await deliverTo(outputs.url, VERIFICATION_KEY)).toBe(200);
+    const outputs = (await stack.resource("own-renamed", "Responder"))?.outputs as {
+      urls: { acme: string };
+    };
+    expect(await deliverTo(outputs.urls.acme, VERIFICATION_KEY)).toBe(200);
   });
 
   test("a rename at a fixed port names the former resource and its alias, which keeps the process", async () => {
@@ -78,7 +80,7 @@ describe("responders whose name, provider or folder changes", () => {
     const after = await pids();
     expect(after).toHaveLength(2);
     expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-    expect(await deliverTo(`http://127.0.0.1:${port}/`, VERIFICATION_KEY)).toBe(200);
+    expect(await deliverTo(`http://127.0.0.1:${port}/acme`, VERIFICATION_KEY)).toBe(200);
     await remove();
     const { output } = await stack.destroy();
     expect(output).toMatch(/fixed-renamed: warning: the folder .* was removed while the responder ran/);

@@ -27,14 +27,13 @@ function declare(rotation: string): PulumiFn {
   return async () => {
     const key = new VerificationKey("acme", { rotation });
     const responder = new HandshakeResponder("acme", {
-      verificationKeys: key.keys,
-      forwardTo: receiver.url,
+      workspaces: { acme: { verificationKeys: key.keys, forwardTo: receiver.url } },
       dataDir: join(scene.backend.folder, "data"),
     });
     const webhook = new ApiChatWebhook("acme", {
       baseUrl: scene.emulator.workspace("acme").baseUrl,
       apiKey: API_KEY,
-      webhookUrl: responder.url,
+      webhookUrl: responder.urls.acme,
       webhookVerificationKey: key.current,
       timeouts: { readySeconds: 5 },
     });

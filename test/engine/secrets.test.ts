@@ -136,7 +136,7 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
 const PLAIN: Record<string, object> = {
   ApiChatWebhook: { webhookVerificationKey: VERIFICATION_KEY },
   VerificationKey: { initial: NEXT_KEY },
-  ResponderProcess: { verificationKeys: { acme: [NEXT_KEY] } },
+  ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
 const typeOf = (type: string): string => type.split(":").at(-1) ?? "";

@@ -66,7 +66,7 @@ resources:
   responder:
     type: apichat:Responder
     options: ${options}
-    properties: { verificationKeys: "\${key.keys}" }
+    properties: { workspaces: { acme: { verificationKeys: "\${key.keys}" } } }
 outputs:
   health: \${responder.healthUrl}
 `,

@@ -9,7 +9,7 @@ import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
 import { CONTROL_LIMITS, readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";
-import { KEY, OTHER_KEY } from "../support/responder-runs.js";
+import { acme, KEY, OTHER_KEY } from "../support/responder-runs.js";
 import { environmentOf } from "../support/responder.js";
 import { findSecrets } from "../support/secrets.js";
 import {
@@ -68,7 +68,7 @@ describe("create", () => {
 
   test("adopts the process of a run that was ended before it could say so", async () => {
     const lost = await create();
-    const found = await create({ verificationKeys: { acme: [OTHER_KEY] } });
+    const found = await create(acme({ verificationKeys: [OTHER_KEY] }));
     const { pid, port, instance } = lost.outs;
     expect(found.outs).toMatchObject({ pid, port, instance });
     expect(run.lines).toEqual([expect.stringMatching(/^chat: adopted the responder .*, pid \d+$/)]);
@@ -83,7 +83,7 @@ describe("create", () => {
     // No address of this machine; the process names it.
     const host = "2001:db8:1:2:3:4:5:6";
     for (const [more, printed] of [
-      [{ host, verificationKeys: { acme: [host] } }, "cannot listen on [redacted] port 0"],
+      [{ host, ...acme({ verificationKeys: [host] }) }, "cannot listen on [redacted] port 0"],
       [{ port }, "the port is taken by another program"],
     ] as const) {
       const error = await failureOf(create(more));
@@ -107,7 +107,7 @@ describe("create", () => {
 });
 
 describe("a folder", () => {
-  const OTHER_STACK = { organization: "another", verificationKeys: { acme: [OTHER_KEY] } };
+  const OTHER_STACK = { organization: "another", ...acme({ verificationKeys: [OTHER_KEY] }) };
 
   test("of others' files or configuration is refused, and never changed", async () => {
     const created = await createAtFixedPort();
@@ -172,7 +172,7 @@ describe("a process that has ended", () => {
     const created = await createAtFixedPort();
     await end(created, "SIGTERM");
     expect(await diff(created, {})).toBe(false);
-    const updated = await update(created, { verificationKeys: { acme: [OTHER_KEY] } });
+    const updated = await update(created, acme({ verificationKeys: [OTHER_KEY] }));
     expect(updated.outs.port).toBe(created.outs.port);
     expect(await pidsOf()).toEqual([updated.outs.pid]);
     expect(run.lines.at(-1)).toMatch(/^chat: the responder had ended; started again, pid \d+$/);
@@ -204,13 +204,13 @@ describe("update", () => {
       { port: port + 1 },
       { host: "0.0.0.0" },
       { dataDir: join(run.folder, "new") },
-      { workspaces: { acme: { path: "/other" } } },
-      { workspaces: { acme: { path: "/acme", forwardTo: "http://127.0.0.1:3000/" } } },
+      acme({ path: "/other" }),
+      acme({ forwardTo: "http://127.0.0.1:3000/" }),
     ]) {
       expect([more, await diff(created, more)]).toEqual([more, true]);
     }
     expect(run.lines).toEqual([]);
-    const change = { verificationKeys: { acme: [OTHER_KEY, KEY] }, publicUrl: "https://tunnel.example" };
+    const change = { ...acme({ verificationKeys: [OTHER_KEY, KEY] }), publicUrl: "https://tunnel.example" };
     expect(await diff(created, change)).toBe(true);
     expect(run.lines).toEqual(["chat: verificationKeys of acme change"]);
     const updated = await update(created, change);
@@ -260,9 +260,7 @@ describe("update", () => {
     ],
     [
       "a target that is itself",
-      ({ outs: { port } }) => ({
-        workspaces: { acme: { path: "/acme", forwardTo: `http://127.0.0.1:${port}/acme` } },
-      }),
+      ({ outs: { port } }) => acme({ forwardTo: `http://127.0.0.1:${port}/acme` }),
       { code: "invalid_config", summary: expect.stringContaining("own workspace acme") as string },
     ],
   ])("to %s fails and changes nothing: the former one runs (again)", async (_what, more, failure) => {

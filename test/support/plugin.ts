@@ -33,7 +33,7 @@ export class PluginResponder extends pulumi.CustomResource {
   declare readonly healthUrl: pulumi.Output<string>;
 
   constructor(name: string, args: object, options: pulumi.CustomResourceOptions = {}) {
-    const outputs = { urls: undefined, url: undefined, pid: undefined, healthUrl: undefined };
+    const outputs = { urls: undefined, pid: undefined, healthUrl: undefined };
     super("apichat:index:Responder", name, { ...args, ...outputs }, options);
   }
 }

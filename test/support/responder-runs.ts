@@ -36,11 +36,15 @@ export function isolateRuns(forgetDeclared: () => void): Run {
   return run;
 }
 
+/** The workspace acme, with its key. */
+export const acme = (more: Values = {}): { workspaces: { acme: Values } } => ({
+  workspaces: { acme: { path: "/acme", verificationKeys: [KEY], ...more } },
+});
+
 /** What the component passes on for the workspace acme. */
 export const argsOf = (more: Values = {}): Values & { name: string } => ({
   name: "chat",
   instanceKey: "project/dev/chat",
-  workspaces: { acme: { path: "/acme" } },
-  verificationKeys: { acme: [KEY] },
+  ...acme(),
   ...more,
 });

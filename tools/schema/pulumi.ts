@@ -26,8 +26,6 @@ interface ResourceSource {
   class: keyof typeof SECRET_PROPERTIES;
   args: string[];
   alias?: boolean;
-  noneRequired?: boolean;
-  sometimesOut?: string[];
   neverOut?: string[];
   example: Record<string, string>;
 }
@@ -92,7 +90,7 @@ const mapToTokens = <T>(values: Record<string, T>, map: (value: T, name: string)
   Object.fromEntries(Object.entries(values).map(([name, value]) => [toToken(name), map(value, name)]));
 
 function toResource(given: ResourceSource, types: Context["types"]): Spec {
-  const { neverOut = [], sometimesOut = [], noneRequired = false } = given;
+  const { neverOut = [] } = given;
   const node = declared(given.class);
   const context = { types, secrets: SECRET_PROPERTIES[given.class] };
   const inputs = given.args.flatMap((name) => membersOf(declared(name)));
@@ -106,9 +104,9 @@ function toResource(given: ResourceSource, types: Context["types"]): Spec {
   return {
     description: [describe(commentOf(node)), writeExamples({ typescript, ...given.example })].join("\n\n"),
     properties: toProperties([...others, ...own], { ...context, isOutput: true }),
-    required: ownNames.filter((name) => !sometimesOut.includes(name)),
+    required: ownNames,
     inputProperties: toProperties(inputs, context),
-    ...(!noneRequired && nonEmpty("requiredInputs", requiredOf(inputs))),
+    ...nonEmpty("requiredInputs", requiredOf(inputs)),
     ...(given.alias && { aliases: [{ type: `pulumi-nodejs:dynamic/apichat:${given.class}` }] }),
   };
 }

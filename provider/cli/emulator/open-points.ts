@@ -1,5 +1,5 @@
-import { HEADER_WAY, parseCount, parseHeaderWay } from "../option-values.js";
-import { type Command, Help, InvalidArgumentError, Option } from "commander";
+import { HEADER_WAY, parseCount, parseHeaderWay, parseMs } from "../option-values.js";
+import { type Command, Help, Option } from "commander";
 import type { Switches } from "../../emulator/switches.js";
 
 type HandshakeSwitch = keyof NonNullable<Switches["handshake"]>;
@@ -281,12 +281,4 @@ function describe(point: OpenPoint): string {
 /** The description lists the readings, each with its meaning: commander would list them once more. */
 function describeOption(option: Option): string {
   return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
-}
-
-const MOST_MS = 2_147_483_647;
-
-function parseMs(text: string): number {
-  const ms = Number(text);
-  if (/^\d+$/.test(text) && ms <= MOST_MS) return ms;
-  throw new InvalidArgumentError(`It must be a whole number of milliseconds, at most ${MOST_MS}.`);
 }

@@ -6,8 +6,8 @@ import { scenario } from "../../emulator/flows/scenario.js";
 import { faultRule } from "../../emulator/faults.js";
 import { pathSegment } from "../../emulator/options.js";
 import { readSeed, type Seed } from "../../emulator/seed.js";
-import { checkSecret } from "../../lib/checks.js";
-import { describeIssues, errorMap } from "../../lib/validate.js";
+import { problemOfSecret } from "../../lib/checks.js";
+import { describeProblems, problemsOf } from "../../lib/validate.js";
 import { readYamlFile } from "../../lib/yaml-file.js";
 import { readSecretFile } from "../credentials.js";
 import { warn } from "../output.js";
@@ -69,10 +69,10 @@ function requireSound({ workspace: names = [], fault: faults = [] }: EmulatorCli
 }
 
 function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
-  const { error } = schema.safeParse(value, { error: errorMap });
-  if (error === undefined) return;
+  const problems = problemsOf(schema, value);
+  if (problems.length === 0) return;
   const got = typeof value === "string" ? `, got ${JSON.stringify(value)}` : "";
-  throw new UsageError(`${flag}: ${describeIssues(error.issues).join("; ")}${got}`);
+  throw new UsageError(`${flag}: ${describeProblems(problems).join("; ")}${got}`);
 }
 
 /** Scenarios and the parts of a handshake come from both: the others, one by one, from the flags if they are there. */
@@ -97,8 +97,8 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   const token =
     file === undefined ? process.env[TOKEN_VARIABLE] : await readSecretFile(file, "--token-file", "token");
   if (token === undefined || (file === undefined && token === "")) return undefined;
-  const [failure] = checkSecret(name, token, "give the token alone");
-  if (failure !== undefined) throw new UsageError(failure.reason);
+  const problem = problemOfSecret(token, "give the token alone");
+  if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   if (token.length < LEAST_TOKEN_CHARACTERS) {
     warn(
       `${name} has ${token.length} characters and may be guessed; give it ${LEAST_TOKEN_CHARACTERS} or more`,

@@ -78,11 +78,13 @@ ${comment("//", NOTES.key)}
 const key = new VerificationKey("key");
 
 ${comment("//", NOTES.responder)}
-const responder = new HandshakeResponder("responder", { verificationKeys: key.keys });
+const responder = new HandshakeResponder("responder", {
+  workspaces: { ${WORKSPACE}: { verificationKeys: key.keys } },
+});
 
 ${comment("//", NOTES.webhook)}
 const webhook = new ApiChatWebhook("webhook", {
-  webhookUrl: responder.url,
+  webhookUrl: responder.urls.${WORKSPACE},
   webhookVerificationKey: key.current,
 });
 ${EXPORTS}${KEY_EXPORT}`;

@@ -1,7 +1,7 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { Refusal } from "../errors.js";
-import { BODY_LIMIT_BYTES } from "../service/http.js";
+import { BODY_LIMIT_BYTES } from "../../responder/request.js";
 import type { EmulatorState } from "../state.js";
 import { addRecordRoutes } from "./record-routes.js";
 import type { ControlApp, ControlEnv } from "./requests.js";

@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
-import { describeIssues, errorMap } from "../../lib/validate.js";
+import { describeProblems, parse } from "../../lib/validate.js";
 import { Refusal } from "../errors.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
@@ -41,9 +41,9 @@ export function readQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {
 }
 
 function parseShape<T>(schema: z.ZodType<T>, value: unknown): T {
-  const { data, error } = schema.safeParse(value, { error: errorMap });
-  if (error === undefined) return data;
-  throw new Refusal(422, describeIssues(error.issues).join("; "));
+  const { data, problems } = parse(schema, value);
+  if (problems === undefined) return data;
+  throw new Refusal(422, describeProblems(problems).join("; "));
 }
 
 /** Throws a 404 if there is no workspace of this name. */

@@ -5,6 +5,7 @@ import {
   OutboundFormatError,
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
+import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { VERSION } from "../../lib/version.js";
 import { conversationOf } from "../conversations.js";
 import { sendReply } from "../deliveries/delivery.js";
@@ -208,14 +209,18 @@ function streamEvents(context: ControlContext, viewer: Viewer): Response {
     const ended = Promise.withResolvers<void>();
     let waitingBytes = 0;
     let count = 0;
-    let last = stream.write(": live\n\n") as Promise<unknown>;
+    const writes = new KeyedQueue();
     const write = (bytes: number, work: () => Promise<unknown>): void => {
       waitingBytes += bytes;
-      last = last.then(work).then(() => (waitingBytes -= bytes));
+      void writes.run("event", async () => {
+        await work();
+        waitingBytes -= bytes;
+      });
       if (waitingBytes <= WAITING_BYTES) return;
       context.env.incoming.socket.destroy();
       ended.resolve();
     };
+    write(0, () => stream.write(": live\n\n"));
     const unsubscribe = subscribeTo(viewer, (event) => {
       const data = JSON.stringify(event);
       count += 1;

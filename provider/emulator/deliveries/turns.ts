@@ -1,3 +1,4 @@
+import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { pause } from "../service/outgoing.js";
 
 /** How a delivery's turn ends: it is done, or it wants to go after the next one. */
@@ -20,7 +21,7 @@ export class Turns {
   readonly ended: AbortSignal;
   readonly #ending = new AbortController();
   readonly #waiting: DeliveryTurn[] = [];
-  #lastAnswer: Promise<void> = Promise.resolve();
+  readonly #answers = new KeyedQueue();
   #work: Promise<void> | undefined;
   #reportArrival = (): void => {};
 
@@ -34,10 +35,9 @@ export class Turns {
     await this.#work;
   }
 
-  /** Runs an answer after those that were begun before it. It must not reject. */
+  /** Runs an answer after those that were begun before it. */
   answer(work: () => Promise<void>): Promise<void> {
-    this.#lastAnswer = this.#lastAnswer.then(work);
-    return this.#lastAnswer;
+    return this.#answers.run("answer", work);
   }
 
   /** After the end a turn still comes, to find out that there is nothing to do. */

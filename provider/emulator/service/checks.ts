@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
-import { errorMap, problemsOfIssues } from "../../lib/validate.js";
+import { errorMap, parse } from "../../lib/validate.js";
 import { Refusal, refuseFields } from "../errors.js";
 import type { WorkspaceState } from "../state.js";
 
@@ -53,10 +53,10 @@ export function readObject(text: string): object {
 
 /** The body if it has the shape; else 422 naming each field that is wrong, and none of the values. */
 export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
-  const parsed = schema.safeParse(body, { error: wordOf });
-  if (parsed.success) return parsed.data;
+  const { data, problems } = parse(schema, body, wordOf);
+  if (problems === undefined) return data;
   const fields: Record<string, string[]> = {};
-  for (const { path, isKey, field, text } of problemsOfIssues(parsed.error.issues)) {
+  for (const { path, isKey, field, text } of problems) {
     // A name that does not look like one is not shown: it may be a value that lost its way.
     const shown = isKey && field === "" ? "" : path.map(String).join(".");
     (fields[shown] ??= []).push(text);

@@ -5,7 +5,8 @@ import type { AnswerFault } from "../faults.js";
 import { keep, nextRecord, type EmulatorState, type RecordedRequest, type WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
 import { countWithinRate } from "./checks.js";
-import { answerJson, BODY_LIMIT_BYTES, type HttpAnswer, type HttpRequest } from "./http.js";
+import { BODY_LIMIT_BYTES } from "../../responder/request.js";
+import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
 
 /** What a request asks for, once its workspace and its key are known to be right. */
 export interface Call {

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fromIncomingMessage } from "../../responder/node.js";
+import { BODY_LIMIT_BYTES } from "../../responder/request.js";
 import { invalidOption } from "../errors.js";
 
-/** The largest body of a request. */
-export const BODY_LIMIT_BYTES = 1024 * 1024;
 /** Longer than clients keep an idle connection, so that none is closed just as they send. */
 const KEEP_ALIVE_MS = 60_000;
 
@@ -62,25 +62,14 @@ export async function answerRaw(
   }
 }
 
-/** The whole body, or undefined if it is too large. Rejects if the client goes. */
-function readBody(incoming: IncomingMessage): Promise<string | undefined> {
-  // By events: going through the stream with `for await` takes longer than all the rest.
-  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  const refuse = (): void => {
-    if (!incoming.readableEnded) reject(new Error("the client has gone"));
-  };
-  incoming.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
-  });
-  incoming.on("end", () => {
-    resolve(size > BODY_LIMIT_BYTES ? undefined : Buffer.concat(chunks).toString("utf8"));
-  });
-  incoming.on("close", refuse);
-  if (incoming.destroyed) refuse();
-  return promise;
+/** Returns the whole body, or undefined if it is too large. Rejects if the client goes. */
+async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
+  const body = await fromIncomingMessage(incoming).readBody(BODY_LIMIT_BYTES);
+  if (typeof body !== "string") return new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  if (body !== "body_too_large") throw new Error("the client has gone");
+  // Without the rest being read, the client could not read the response.
+  incoming.resume();
+  return undefined;
 }
 
 export function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpAnswer): void {

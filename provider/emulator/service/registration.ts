@@ -71,13 +71,13 @@ function isAction(text: string | undefined): text is RegistrationAction {
 }
 
 /** Calls of one workspace are answered one after the other. */
-async function performInTurn(
+const performInTurn = (
   state: EmulatorState,
   workspace: WorkspaceState,
   action: RegistrationAction,
   body: object,
-): Promise<HttpAnswer> {
-  const turn = workspace.lastCall.then(async () => {
+): Promise<HttpAnswer> =>
+  state.calls.run(workspace, async () => {
     try {
       return answerJson(200, await performAction(state, workspace, action, body));
     } finally {
@@ -85,9 +85,6 @@ async function performInTurn(
       if (action !== "get-webhook") publishWorkspace(state, workspace);
     }
   });
-  workspace.lastCall = turn.catch(() => undefined);
-  return turn;
-}
 
 /** The answer of an operation that succeeded (section 2.2). */
 interface Envelope {

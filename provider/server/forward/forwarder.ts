@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { createDispatcher } from "../../lib/post.js";
 import type { BackOffRange } from "../../lib/retry.js";
 import type { Log } from "../log.js";
@@ -34,8 +35,8 @@ export interface ForwardPlan {
   maxAgeMs: number;
 }
 
-/** A timer may not be set farther ahead; looking again in between costs nothing. */
-const MAX_TIMER_MS = 60 * 60 * 1000;
+/** Looks for due deliveries at least this often, in milliseconds. */
+const CHECK_EVERY_MS = 60 * 60 * 1000;
 
 /** A workspace that forwards, or has forwarded. */
 interface Lane {
@@ -64,8 +65,8 @@ export class Forwarder {
   readonly #abandoning = new AbortController();
   readonly #startedMs: number;
   #maxAgeMs = 0;
-  /** Plans and retries, one after the other. */
-  #changing: Promise<void> = Promise.resolve();
+  /** Plans and retries. */
+  readonly #changes = new KeyedQueue();
   #soon: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosing = false;
@@ -116,14 +117,17 @@ export class Forwarder {
     clearImmediate(this.#soon);
     clearTimeout(this.#timer);
     const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
-    await this.#changing;
+    await this.#changes.idle();
     await Promise.all(this.#attempts);
     clearTimeout(timer);
     await this.#dispatcher.destroy();
   }
 
   #change(work: () => Promise<void>): void {
-    this.#changing = this.#changing.then(work).then(() => this.#markAllDue());
+    void this.#changes.run("plan", async () => {
+      await work();
+      this.#markAllDue();
+    });
   }
 
   /** Returns the workspaces that had a different target before. */
@@ -221,7 +225,7 @@ export class Forwarder {
   #setTimer(delayMs: number): void {
     clearTimeout(this.#timer);
     if (delayMs === Infinity || this.#isClosing) return;
-    const ms = Math.min(Math.max(delayMs, 1), MAX_TIMER_MS);
+    const ms = Math.min(Math.max(delayMs, 1), CHECK_EVERY_MS);
     this.#timer = setTimeout(() => this.#beginDue(), ms);
   }
 

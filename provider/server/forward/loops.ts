@@ -13,15 +13,24 @@ interface ForwardingPlace {
 
 const HTTP_PORT = 80;
 
+/** Where a responder listens; no port if any free one will do, or if it is not known yet. */
+interface ReachedAddress {
+  host: string;
+  port: number | undefined;
+}
+
 /** Says which workspaces forward to a path of the responder itself: a delivery would go round without end. */
-export function problemsOfLoops(places: readonly ForwardingPlace[], address: Address): FieldProblem[] {
+export function problemsOfLoops(
+  places: readonly ForwardingPlace[],
+  address: ReachedAddress,
+): { name: string; text: string }[] {
   const owners = new Map(places.map(({ name, path }) => [path, name]));
   return places.flatMap(({ name, forwardTo }) => {
     const owner = forwardTo === undefined ? undefined : ownerOf(forwardTo, { owners, address });
     if (forwardTo === undefined || owner === undefined) return [];
     const got = `${formatUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
     const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
-    return [{ field: `workspaces.${name}.forwardTo`, text }];
+    return [{ name, text }];
   });
 }
 
@@ -31,19 +40,22 @@ export function refuseLoops(
   address: Address,
 ): void {
   const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
-  const problems = problemsOfLoops(places, address);
+  const problems = problemsOfLoops(places, address).map(({ name, text }): FieldProblem => ({
+    field: `workspaces.${name}.forwardTo`,
+    text,
+  }));
   if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
 function ownerOf(
   forwardTo: string,
-  { owners, address }: { owners: ReadonlyMap<string, string>; address: Address },
+  { owners, address }: { owners: ReadonlyMap<string, string>; address: ReachedAddress },
 ): string | undefined {
   return reachesAddress(forwardTo, address) ? owners.get(new URL(forwardTo).pathname) : undefined;
 }
 
 /** Whether a URL, called on this machine, reaches what listens on an address there. */
-export function reachesAddress(url: string, address: Address): boolean {
+export function reachesAddress(url: string, address: ReachedAddress): boolean {
   const parsed = URL.parse(url);
   if (parsed === null) return false;
   const { protocol, port, hostname: called } = parsed;

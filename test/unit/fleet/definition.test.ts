@@ -73,7 +73,7 @@ test("everything that is wrong with a definition is reported at once, with its l
     "stacks: must be a whole number from 1 to 999",
     "project: must be 1 to 100 of A-Z",
     "secretsProvider: must be a string",
-    "stack: is not a known field",
+    "stack: is not a known field (did you mean stacks?)",
     "program: must be a file",
     `${list}:2: baseUrl: must be an absolute http or https URL`,
     `${list}:3: name: must be 1 to 64 of A-Z`,

@@ -7,7 +7,7 @@ import type { ProcessInputs } from "../../../provider/handshake-responder/inputs
 import type { CheckResult } from "../../../provider/lib/checks.js";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { DERIVED, SEED } from "../../support/derived-keys.js";
-import { argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
+import { acme, argsOf, isolateRuns, KEY, OTHER_KEY } from "../../support/responder-runs.js";
 
 const run = isolateRuns(forgetDeclared);
 
@@ -30,10 +30,6 @@ async function failureWith(more: Record<string, unknown>): Promise<{ property: s
   return failures[0] ?? { property: "", reason: "" };
 }
 
-const acme = (more: Record<string, unknown>): Record<string, unknown> => ({
-  workspaces: { acme: { path: "/acme", ...more } },
-});
-
 describe("valid inputs", () => {
   test("get host and folder, and pass", async () => {
     const { inputs, failures } = await check({ __provider: "source" });
@@ -52,12 +48,15 @@ describe("valid inputs", () => {
     { host: "::1", port: 0, publicUrl: "https://tunnel.example/a/", dataDir: "/var/lib/apichat/" },
     acme({ path: "/", forwardTo: "http://127.0.0.1:3000/?token=abcdefgh" }),
     acme({ path: "/größe/~a" }),
-    { verificationKeys: { acme: [KEY, OTHER_KEY] } },
+    acme({ verificationKeys: [KEY, OTHER_KEY] }),
+    { workspaces: { acme: { verificationKeys: KEY } } },
     // What a preview does not know.
-    { verificationKeys: UNKNOWN },
-    { verificationKeys: { acme: UNKNOWN } },
-    { verificationKeys: { acme: [KEY, UNKNOWN] } },
-    acme({ path: UNKNOWN, forwardTo: UNKNOWN }),
+    acme({ verificationKeys: UNKNOWN }),
+    acme({ verificationKeys: [KEY, UNKNOWN] }),
+    acme({ path: UNKNOWN, forwardTo: UNKNOWN, subject: UNKNOWN }),
+    // Whether two have one path is not known.
+    { workspaces: { healthz: { path: UNKNOWN, verificationKeys: KEY } } },
+    { workspaces: { acme: UNKNOWN } },
     { workspaces: UNKNOWN },
     { host: UNKNOWN, port: UNKNOWN, publicUrl: UNKNOWN, dataDir: UNKNOWN },
   ])("pass: %j", async (more) => {
@@ -66,7 +65,7 @@ describe("valid inputs", () => {
   });
 
   test("a short key is warned of", async () => {
-    await checked({ verificationKeys: { acme: [KEY, "short"] } });
+    await checked(acme({ verificationKeys: [KEY, "short"] }));
     expect(run.lines).toEqual([
       expect.stringContaining(
         "chat: warning: workspaces.acme.verificationKeys[1] has fewer than 16 characters",
@@ -169,15 +168,27 @@ describe("on CI", () => {
 // What the configuration of the process may hold is tested where its schema is (test/unit/server/config.test.ts).
 describe("wrong inputs", () => {
   test.each<[object, reason: RegExp]>([
-    [{ workspaces: {} }, /^workspaces: must have at least one; write/],
+    [{ workspaces: {} }, /^workspaces: must have at least one; for example/],
     [acme({ path: "/acme?a=secret-value" }), /^workspaces.acme.path: must be a path without query/],
-    [acme({ path: "/a/../healthz" }), /^workspaces.acme.path: .* which is that of healthPath/],
+    [acme({ path: "/a/../healthz" }), /^workspaces.acme.path: .* which healthPath already uses/],
     [acme({ forwardTo: "localhost?a=secret-value" }), /^workspaces.acme.forwardTo: must be an absolute/],
-    [{ verificationKeys: {} }, /^workspaces.acme.verificationKeys: must be a string, got nothing/],
     [
-      { verificationKeys: { acme: [KEY, ` ${KEY}`] } },
-      /^workspaces.acme.verificationKeys\[1\]: must be without/,
+      acme({ verificationKeys: undefined }),
+      /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
     ],
+    [
+      acme({ verificationKeys: [] }),
+      /^workspaces.acme.verificationKeys: must be a key or a list .* got nothing/,
+    ],
+    [acme({ verificationKeys: 7 }), /^workspaces.acme.verificationKeys: must be a list, got a number/],
+    [acme({ forwardTO: "x" }), /^workspaces.acme.forwardTO: is not a known field .did you mean forwardTo\?/],
+    [
+      { workspaces: { [`${KEY}1`]: { verificationKeys: KEY } } },
+      /^workspaces: a name must be .* may be a key/,
+    ],
+    [{ workspaces: KEY }, /^workspaces: must be an object of workspaces by name, got a string/],
+    [{ publicUrl: 7 }, /^publicUrl: must be a string/],
+    [acme({ verificationKeys: [KEY, ` ${KEY}`] }), /^workspaces.acme.verificationKeys\[1\]: must be without/],
     [{ publicUrl: "https://tunnel.example/?a=secret-value" }, /^publicUrl: must have no query/],
   ])("%j", async (more, reason) => {
     const failure = await failureWith(more as Record<string, unknown>);
@@ -191,10 +202,10 @@ describe("wrong inputs", () => {
   test("more than 32 keys of one workspace, derived ones included", async () => {
     const keys = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
     const derived = { derivedFrom: SEED, rotations: ["1", "2"] };
-    expect((await check({ verificationKeys: { acme: keys.slice(1) } })).failures).toEqual([]);
+    expect((await check(acme({ verificationKeys: keys.slice(1) }))).failures).toEqual([]);
     for (const more of [
-      { verificationKeys: { acme: keys } },
-      { ...derived, verificationKeys: { acme: keys.slice(2) } },
+      acme({ verificationKeys: keys }),
+      { ...derived, ...acme({ verificationKeys: keys.slice(2) }) },
     ]) {
       const { property, reason } = await failureWith(more);
       expect(reason).toMatch(/^workspaces.acme.verificationKeys: must be at most 32 keys, got 33, derived/);
@@ -205,8 +216,7 @@ describe("wrong inputs", () => {
 
   test("are all named at once", async () => {
     const { failures } = await check({
-      ...acme({ path: "acme", forwardTo: "x" }),
-      verificationKeys: { acme: [""] },
+      ...acme({ path: "acme", forwardTo: "x", verificationKeys: [""] }),
       host: "",
       port: -1,
       publicUrl: "x",
@@ -215,9 +225,9 @@ describe("wrong inputs", () => {
     expect(failures.map(({ property, reason }) => [reason.split(":")[0], property])).toEqual([
       ["host", "host"],
       ["port", "port"],
+      ["workspaces.acme.verificationKeys[0]", ""],
       ["workspaces.acme.path", ""],
       ["workspaces.acme.forwardTo", ""],
-      ["workspaces.acme.verificationKeys", ""],
       ["publicUrl", ""],
       ["dataDir", "dataDir"],
     ]);
@@ -225,44 +235,39 @@ describe("wrong inputs", () => {
 });
 
 describe("derived keys", () => {
-  const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"], subjects: {} };
+  const derivation = { derivedFrom: SEED, rotations: ["2026-12", "2026-09"] };
   const derived = DERIVED[0]?.[3] ?? [];
 
   test("stand before those that a workspace lists, and nothing of the seed is in the inputs", async () => {
-    const inputs = await checked({ ...derivation, verificationKeys: { acme: [KEY] } });
-    expect(inputs.verificationKeys).toEqual({ acme: [...derived, KEY] });
+    const inputs = await checked(derivation);
+    expect(inputs.workspaces["acme"]?.verificationKeys).toEqual([...derived, KEY]);
     expect(JSON.stringify(inputs)).not.toContain(SEED);
     expect(inputs).not.toHaveProperty("rotations");
   });
 
   test("are all that a workspace needs, and follow its subject", async () => {
-    const workspaces = { beta: { path: "/beta" } };
     // A secret that resolves to undefined arrives as null.
-    for (const verificationKeys of [{}, { beta: null }]) {
-      const inputs = await checked({
-        ...derivation,
-        workspaces,
-        verificationKeys,
-        subjects: { beta: "acme" },
-      });
-      expect(inputs.verificationKeys).toEqual({ beta: derived });
+    for (const beta of [{ subject: "acme" }, { subject: "acme", verificationKeys: null, path: null }]) {
+      const inputs = await checked({ ...derivation, workspaces: { beta } });
+      expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
     }
   });
 
   test.each([
-    { derivedFrom: UNKNOWN, verificationKeys: { acme: UNKNOWN } },
+    { derivedFrom: UNKNOWN, ...acme({ verificationKeys: UNKNOWN }) },
     { rotations: UNKNOWN },
     { rotations: [UNKNOWN] },
-    { subjects: { acme: UNKNOWN } },
+    acme({ subject: UNKNOWN }),
   ])("are unknown where a preview does not know %j", async (more) => {
-    expect((await checked({ ...derivation, ...more })).verificationKeys).toEqual({ acme: UNKNOWN });
+    const { workspaces } = await checked({ ...derivation, ...more });
+    expect(workspaces["acme"]?.verificationKeys).toEqual(UNKNOWN);
   });
 
   test.each([
     [{ derivedFrom: undefined }, "derivedFrom: is missing"],
-    [{ rotations: undefined }, "rotations: must be a list"],
-    [{ derivedFrom: "short-seed" }, "derivedFrom: must hold at least 32 random bytes"],
-    [{ subjects: { acme: "" } }, "workspaces.acme.subject: must be"],
+    [{ rotations: undefined }, "rotations: is missing; give both"],
+    [{ derivedFrom: "short-seed" }, "derivedFrom: must contain at least 32 random bytes"],
+    [acme({ subject: "" }), "workspaces.acme.subject: must be"],
   ])("are refused for %j, and no seed is shown", async (more, reason) => {
     const failure = await failureWith({ ...derivation, ...more });
     expect(failure).toEqual({ property: "", reason: expect.stringContaining(reason) as string });

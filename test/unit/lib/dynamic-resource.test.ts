@@ -3,7 +3,7 @@ import { ApiChatWebhook, ResponderProcess, VerificationKey } from "../../../prov
 import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { SEED } from "../../support/derived-keys.js";
 import { unmark } from "../../support/dynamic.js";
-import { argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
+import { acme as withAcme, argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
 import { secretsIn } from "../plugin/harness.js";
 import { FOREIGN, secondLookFails, startAcme, startRun } from "../webhook/harness.js";
 
@@ -74,10 +74,10 @@ test.each([
 });
 
 test("a responder's keys are marked, and a target with a query", async () => {
-  const workspaces = { acme: { path: "/acme", forwardTo: "https://chat.example/?token=1" } };
-  const { inputs, failures } = await ResponderProcess.check({}, argsOf({ workspaces }));
+  const given = withAcme({ forwardTo: "https://chat.example/?token=1" });
+  const { inputs, failures } = await ResponderProcess.check({}, argsOf(given));
   expect(failures).toEqual([]);
-  expect(markedIn(inputs)).toEqual(["verificationKeys", "workspaces.acme.forwardTo"]);
+  expect(markedIn(inputs)).toEqual(["workspaces.acme.forwardTo", "workspaces.acme.verificationKeys"]);
 });
 
 test.each([

@@ -74,13 +74,19 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
     ],
     [
       responder,
-      { verificationKeys: ["***"], port: 70_000, host: "a b", publicUrl: "x", dataDir: "here", pathh: "/" },
-      ["did you mean path?"],
-      ["", "port", "host", "dataDir"],
+      { workspaces: {}, portt: 80 },
+      ["did you mean port?", "workspaces: must have at least one"],
+      [""],
     ],
     [
       responder,
-      { verificationKeys: ["***"], path: "acme", port: 70_000, host: "a b", publicUrl: "x", dataDir: "here" },
+      {
+        workspaces: { acme: { verificationKeys: ["***"], path: "acme" } },
+        port: 70_000,
+        host: "a b",
+        publicUrl: "x",
+        dataDir: "here",
+      },
       ["verificationKeys", "path", "port", "host", "publicUrl", "dataDir"],
       ["port", "host", "dataDir", ""],
     ],
@@ -88,15 +94,20 @@ describe("what is wrong is reported all at once, by name, and a secret's propert
       responder,
       { workspaces: { acme: { forwardTO: "x" }, other: "x", "": [], last: null }, verificationKeys: ["a"] },
       [
-        "verificationKeys: ",
-        "workspaces.acme: ",
+        "no such input: verificationKeys",
+        "workspaces.acme.forwardTO: ",
         "did you mean forwardTo?",
         "workspaces.other: ",
-        "workspaces.*: ",
+        'workspaces["*"]: ',
       ],
-      ["", "", "", ""],
+      [""],
     ],
-    [responder, { workspaces: ["acme"] }, ["workspaces: must be an object, got a list"], [""]],
+    [
+      responder,
+      { workspaces: ["acme"] },
+      ["workspaces: must be an object of workspaces by name, got a list"],
+      [""],
+    ],
   ])("%#", async (resource, news: Marked, parts: string[], properties: string[]) => {
     const { failures } = await resource.check(news);
     for (const part of parts) expect(reasonsOf(failures)).toContain(part);
@@ -134,12 +145,13 @@ describe("what a preview does not know passes", () => {
     await checked(key, { rotation: unknown, keep: unknown, bytes: unknown, initial: secret(unknown) });
     await checked(key, { derivedFrom: secret(unknown), rotations: unknown, subject: unknown });
     await checked(key, { derivedFrom: secret(SEED), rotations: [unknown] });
-    await checked(responder, { verificationKeys: unknown, path: unknown, forwardTo: unknown, port: unknown });
+    const acme = { verificationKeys: unknown, path: unknown, forwardTo: unknown };
     await checked(responder, {
+      workspaces: { acme },
+      port: unknown,
       host: unknown,
       publicUrl: unknown,
       dataDir: unknown,
-      verificationKeys: [unknown],
     });
     await checked(responder, { workspaces: unknown });
     const workspaces = { acme: unknown, other: { path: unknown, verificationKeys: [unknown] } };
@@ -195,18 +207,15 @@ describe("what is stored", () => {
     });
   });
 
-  test("of a responder: the form of the program, with its defaults", async () => {
+  test("of a responder: the workspaces of the program, with their defaults and derived keys", async () => {
     const forwardTo = "http://127.0.0.1:9/?token=1";
-    const short = await checked(responder, { verificationKeys: VERIFICATION_KEY, forwardTo });
-    expect(clear(short)).toEqual({
-      verificationKeys: [VERIFICATION_KEY],
-      forwardTo,
-      path: "/",
+    const one = { verificationKeys: VERIFICATION_KEY, forwardTo };
+    expect(clear(await checked(responder, { workspaces: { acme: one } }))).toEqual({
+      workspaces: { acme: { verificationKeys: [VERIFICATION_KEY], forwardTo, path: "/acme" } },
       host: "127.0.0.1",
       instanceKey: expect.stringMatching(/^shop\/dev-[0-9a-f]+\/acme$/),
       dataDir: expect.stringContaining("/pulumi-apichat/shop/dev-"),
     });
-    expect(secretsIn(short)).toEqual(["forwardTo", "verificationKeys"]);
     const acme = { verificationKeys: [VERIFICATION_KEY, OTHER_KEY], forwardTo };
     const derived = { derivedFrom: secret([SEED, `${SEED}-former`]), rotations: ["2026-12"] };
     const long = await checked(responder, { workspaces: { acme, other: { path: "/o" } }, ...derived });

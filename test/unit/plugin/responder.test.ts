@@ -46,55 +46,40 @@ async function checked(news: Marked, olds: Marked = {}): Promise<Marked> {
   return inputs;
 }
 
-const SHORT = { verificationKeys: secret(VERIFICATION_KEY), forwardTo: "http://127.0.0.1:3000/?token=1" };
-const LONG = {
+const ONE = { workspaces: { acme: { verificationKeys: secret(VERIFICATION_KEY) } } };
+const TWO = {
   workspaces: {
-    acme: { verificationKeys: secret(VERIFICATION_KEY) },
+    acme: { verificationKeys: secret(VERIFICATION_KEY), forwardTo: "http://127.0.0.1:3000/?token=1" },
     other: { verificationKeys: secret([VERIFICATION_KEY]), path: "/o", forwardTo: "http://127.0.0.1:3000/" },
   },
 };
 
 const base = "http://127.0.0.1:8123";
-const forms: [string, Marked, Marked, string[]][] = [
-  [
-    "short form",
-    SHORT,
-    { url: `${base}/`, urls: { default: `${base}/` } },
-    ["forwardTo", "verificationKeys"],
-  ],
-  [
-    "map",
-    LONG,
-    { urls: { acme: `${base}/acme`, other: `${base}/o` } },
-    ["workspaces.acme.verificationKeys", "workspaces.other.verificationKeys"],
-  ],
+const urls = { acme: `${base}/acme`, other: `${base}/o` };
+const SECRETS = [
+  "workspaces.acme.forwardTo",
+  "workspaces.acme.verificationKeys",
+  "workspaces.other.verificationKeys",
 ];
 
-describe.each(forms)("the %s", (_, program, addresses, secrets) => {
+describe("a responder of two workspaces", () => {
   test("is created, read, and known in the preview of an update", async () => {
     const calls = standIn();
-    const inputs = await checked(program);
+    const inputs = await checked(TWO);
     const { id, outs } = await responder.create(inputs);
     expect(id).toBe(ID);
-    expect(clear(outs)).toEqual({
-      ...clear(inputs),
-      ...RUNNING,
-      ...addresses,
-      healthUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:8123\/.+/),
-    });
-    expect("url" in outs).toBe("url" in addresses);
-    expect(secretsIn(outs)).toEqual(secrets);
+    expect(clear(outs)).toEqual({ ...clear(inputs), ...RUNNING, urls, healthUrl: `${base}/healthz` });
+    expect(secretsIn(outs)).toEqual(SECRETS);
     expect(calls[0]).toMatchObject({ name: "acme", host: "127.0.0.1" });
-    expect(new Set(Object.values(calls[0]?.verificationKeys ?? {}).flat())).toEqual(
-      new Set([VERIFICATION_KEY]),
-    );
+    for (const { verificationKeys } of Object.values(calls[0]?.workspaces ?? {}))
+      expect(verificationKeys).toEqual([VERIFICATION_KEY]);
 
     expect(await responder.read(id, outs, inputs)).toEqual({ id, outs, inputs });
     expect((await responder.diff(id, outs, inputs)).changes).toBe(false);
     const preview = await responder.update(id, outs, inputs, { preview: true });
     const { instance: _instance, machine: _machine, stateVersion: _version, ...shown } = clear(outs);
     expect(clear(preview)).toEqual(shown);
-    expect(secretsIn(preview)).toEqual(secrets);
+    expect(secretsIn(preview)).toEqual(SECRETS);
     expect(await responder.update(id, outs, inputs)).toEqual(outs);
     await responder.delete(id, outs);
     expect(plugin.lines.map(({ urn, severity }) => [urn, severity])).toEqual(
@@ -103,46 +88,38 @@ describe.each(forms)("the %s", (_, program, addresses, secrets) => {
   });
 
   test("has no address in the preview of a create, unless the program gives it", async () => {
-    const { outs } = await responder.create(await checked(program), { preview: true });
-    const names = Object.keys(addresses["urls"] as object);
+    const { outs } = await responder.create(await checked(TWO), { preview: true });
     expect(clear(outs)).toMatchObject({
-      urls: Object.fromEntries(names.map((name) => [name, UNKNOWN])),
+      urls: { acme: UNKNOWN, other: UNKNOWN },
       port: UNKNOWN,
       pid: UNKNOWN,
       healthUrl: UNKNOWN,
     });
-    expect(secretsIn(outs)).toEqual(secrets);
-    const given = await checked({ ...program, port: 8123 });
+    expect(secretsIn(outs)).toEqual(SECRETS);
+    const given = await checked({ ...TWO, port: 8123 });
     expect(clear((await responder.create(given, { preview: true })).outs)).toMatchObject({
-      ...addresses,
+      urls,
       port: 8123,
     });
-    const tunnel = await checked({ ...program, publicUrl: "https://tunnel.example/a/" });
-    const { urls } = clear((await responder.create(tunnel, { preview: true })).outs);
-    expect(
-      Object.values(urls as object).every((url) => String(url).startsWith("https://tunnel.example/a/")),
-    ).toBe(true);
+    const tunnel = await checked({ ...TWO, publicUrl: "https://tunnel.example/a/" });
+    expect(clear((await responder.create(tunnel, { preview: true })).outs)).toMatchObject({
+      urls: { acme: "https://tunnel.example/a/acme", other: "https://tunnel.example/a/o" },
+    });
   });
 });
 
 describe("diff names what changes as the program has it", () => {
   test.each<[Marked, Marked, Record<string, string>]>([
+    [TWO, ONE, { workspaces: "UPDATE" }],
     [
-      SHORT,
-      { ...SHORT, verificationKeys: secret(["another-key-0123456789"]) },
-      { verificationKeys: "UPDATE" },
+      ONE,
+      { workspaces: { acme: { verificationKeys: secret(["another-key-0123456789"]) } } },
+      { workspaces: "UPDATE" },
     ],
-    [
-      SHORT,
-      { verificationKeys: SHORT.verificationKeys, path: "/acme" },
-      { path: "UPDATE", forwardTo: "DELETE" },
-    ],
-    [LONG, { workspaces: { acme: LONG.workspaces.acme } }, { workspaces: "UPDATE" }],
-    [LONG, { workspaces: UNKNOWN }, { workspaces: "UPDATE" }],
-    [LONG, { ...LONG, port: 9000, publicUrl: "https://tunnel.example" }, { port: "ADD", publicUrl: "ADD" }],
-    [LONG, { ...LONG, dataDir: "/var/lib/apichat-moved" }, { dataDir: "UPDATE" }],
-    [SHORT, LONG, { workspaces: "ADD", verificationKeys: "DELETE", path: "DELETE", forwardTo: "DELETE" }],
-    [SHORT, { ...SHORT, derivedFrom: secret(SEED), rotations: ["1"] }, { verificationKeys: "UPDATE" }],
+    [ONE, { workspaces: UNKNOWN }, { workspaces: "UPDATE" }],
+    [ONE, { ...ONE, port: 9000, publicUrl: "https://tunnel.example" }, { port: "ADD", publicUrl: "ADD" }],
+    [ONE, { ...ONE, dataDir: "/var/lib/apichat-moved" }, { dataDir: "UPDATE" }],
+    [ONE, { ...ONE, derivedFrom: secret(SEED), rotations: ["1"] }, { workspaces: "UPDATE" }],
   ])("%#", async (before, after, detailed) => {
     standIn();
     const inputs = await checked(before);
@@ -155,13 +132,16 @@ describe("diff names what changes as the program has it", () => {
 });
 
 test.each<[Marked, string[]]>([
-  [{ ...SHORT, path: secret("/hidden") }, ["path", "url", "urls"]],
-  [{ ...SHORT, publicUrl: secret("https://hidden.example") }, ["publicUrl", "url", "urls"]],
-  [{ ...SHORT, host: secret("127.0.0.1") }, ["healthUrl", "host", "url", "urls"]],
+  [
+    { workspaces: { acme: { ...ONE.workspaces.acme, path: secret("/hidden") } } },
+    ["urls", "workspaces.acme.path"],
+  ],
+  [{ ...ONE, publicUrl: secret("https://hidden.example") }, ["publicUrl", "urls"]],
+  [{ ...ONE, host: secret("127.0.0.1") }, ["healthUrl", "host", "urls"]],
 ])("an address is as secret as its parts: %#", async (program, hidden) => {
   standIn();
   const { outs } = await responder.create(await checked(program));
-  expect(secretsIn(outs)).toEqual([...hidden, "forwardTo", "verificationKeys"].toSorted());
+  expect(secretsIn(outs)).toEqual([...hidden, "workspaces.acme.verificationKeys"].toSorted());
 });
 
 describe("a preview knows", () => {
@@ -170,26 +150,26 @@ describe("a preview knows", () => {
     const unknown = await checked({ workspaces: UNKNOWN, port: 8123 });
     const { outs } = await responder.create(unknown, { preview: true });
     expect(outs).toMatchObject({ workspaces: UNKNOWN, urls: UNKNOWN, port: 8123 });
-    const workspaces = { acme: UNKNOWN, other: LONG.workspaces.other };
+    const workspaces = { acme: UNKNOWN, other: TWO.workspaces.other };
     const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
     expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
   });
 
   test("that a port given up is kept", async () => {
     standIn();
-    const { id, outs } = await responder.create(await checked({ ...SHORT, port: 8123 }));
-    const news = await checked({ ...SHORT, port: 0 });
+    const { id, outs } = await responder.create(await checked({ ...ONE, port: 8123 }));
+    const news = await checked({ ...ONE, port: 0 });
     expect((await responder.update(id, outs, news, { preview: true }))["port"]).toBe(8123);
-    const unknown = await checked({ ...SHORT, port: UNKNOWN });
+    const unknown = await checked({ ...ONE, port: UNKNOWN });
     expect((await responder.update(id, outs, unknown, { preview: true }))["port"]).toBe(UNKNOWN);
   });
 });
 
 test("one folder for two responders of a program is a failure that names both", async () => {
   const dataDir = "/var/lib/apichat";
-  await checked({ ...SHORT, dataDir });
-  const { failures } = await resourceOf("Responder", "again").check({ ...SHORT, dataDir });
-  expect(failures).toEqual([{ property: "", reason: expect.stringContaining('"acme" and "again"') }]);
+  await checked({ ...ONE, dataDir });
+  const { failures } = await resourceOf("Responder", "again").check({ ...ONE, dataDir });
+  expect(failures).toEqual([{ property: "dataDir", reason: expect.stringContaining('"acme" and "again"') }]);
 });
 
 test("an import is refused", async () => {
@@ -198,7 +178,7 @@ test("an import is refused", async () => {
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {
   vi.spyOn(ResponderProcess, "create").mockReturnValue(new Promise(() => {}));
-  const inputs = await checked(SHORT);
+  const inputs = await checked(ONE);
   const late = await failureOf(responder.create(inputs, { timeout: 0.1 }));
   expect(late.details).toMatch(/^acme: .*customTimeouts/);
   const begun = failureOf(responder.create(inputs));

@@ -3,8 +3,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { describe, expect, it } from "vitest";
 import type {
   HandshakeResponder,
-  HandshakeResponderWorkspaceArgs,
-  HandshakeResponderWorkspacesArgs,
+  HandshakeResponderArgs,
   ResponderWorkspaceArgs,
 } from "../../../provider/handshake-responder/handshake-responder.js";
 import type {
@@ -97,12 +96,8 @@ const workspace = all<ResponderWorkspaceArgs>({
   path: true,
   forwardTo: true,
 });
-const responderInputs = all<HandshakeResponderWorkspaceArgs & HandshakeResponderWorkspacesArgs>({
+const responderInputs = all<HandshakeResponderArgs>({
   workspaces: true,
-  verificationKeys: true,
-  subject: true,
-  path: true,
-  forwardTo: true,
   derivedFrom: true,
   rotations: true,
   port: true,
@@ -112,7 +107,6 @@ const responderInputs = all<HandshakeResponderWorkspaceArgs & HandshakeResponder
 });
 const responderOutputs = all<Own<HandshakeResponder>>({
   urls: true,
-  url: true,
   port: true,
   pid: true,
   dataDir: true,
@@ -152,11 +146,8 @@ describe("properties are those of the classes", () => {
     expect(resource("ApiChatWebhook").required?.toSorted()).toEqual(webhookOutputs);
     expect(resource("VerificationKey").requiredInputs).toBeUndefined();
     expect(resource("VerificationKey").required?.toSorted()).toEqual(keyOutputs);
-    // Each form of the responder needs something else, and with several workspaces there is no url.
-    expect(resource("Responder").requiredInputs).toBeUndefined();
-    expect(resource("Responder").required?.toSorted()).toEqual(
-      responderOutputs.filter((name) => name !== "url"),
-    );
+    expect(resource("Responder").requiredInputs).toEqual(["workspaces"]);
+    expect(resource("Responder").required?.toSorted()).toEqual(responderOutputs);
     expect(lookUp?.outputs.required?.toSorted()).toEqual(namesOf(lookUp?.outputs.properties));
   });
 });

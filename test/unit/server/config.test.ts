@@ -203,13 +203,13 @@ describe("a wrong configuration", () => {
     const message = await refusalOf({ ...SMALLEST, prot: 1, dataDir: 7, workspaces });
     expect(message.split("\n  ").map((line) => line.trim().split(": must be")[0])).toEqual([
       "dataDir",
+      "workspaces.a.forwardTo",
       "workspaces.b.verificationKeys",
+      "workspaces.c.verificationKeys",
       expect.stringMatching(/^workspaces\["d\/e"\]\.prot: is not a known field/),
       expect.stringMatching(/^prot: is not a known field/),
-      expect.stringMatching(/^workspaces: a name must be .*got "d\/e"/),
-      "workspaces.a.forwardTo",
       "workspaces.b.path",
-      "workspaces.c.verificationKeys",
+      expect.stringMatching(/^workspaces: a name must be .*got "d\/e"/),
     ]);
   });
 
