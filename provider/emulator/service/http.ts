@@ -62,10 +62,12 @@ export async function answerRaw(
   }
 }
 
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
 /** Returns the whole body, or undefined if it is too large. Rejects if the client goes. */
 async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
   const body = await fromIncomingMessage(incoming).readBody(BODY_LIMIT_BYTES);
-  if (typeof body !== "string") return new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+  if (typeof body !== "string") return utf8.decode(body);
   if (body !== "body_too_large") throw new Error("the client has gone");
   // Without the rest being read, the client could not read the response.
   incoming.resume();
