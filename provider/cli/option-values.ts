@@ -5,7 +5,7 @@ import { problemOfUrl } from "../lib/checks.js";
 export function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It must be a whole number from 0 to 65535; 0 is any that is free.");
+  throw new InvalidArgumentError("It must be a whole number from 0 to 65535; 0 picks a free one.");
 }
 
 /** An absolute http or https URL. */

@@ -9,7 +9,7 @@ export const JSON_FAILURES =
 
 /** Ends the help of a command. */
 export const ENDINGS = `
-Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration, 130 ended by Ctrl-C.
+Exit code: 0 success, 1 failure, 2 usage or configuration error, 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`;
 
 /** The result, for people or scripts. */

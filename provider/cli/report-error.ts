@@ -28,7 +28,9 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Commander ends the process with 1 for wrong use, and prints it in its own way, unless each command sets another. */
+/**
+ * Makes commander report usage errors in this format; by default it prints its own and exits with 1. Each command has to set it.
+ */
 export function reportAsOthers(command: Command): void {
   command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
   for (const subcommand of command.commands) reportAsOthers(subcommand);

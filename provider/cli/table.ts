@@ -54,7 +54,7 @@ const wrap = (text: string, width: number): string[] =>
     .trimEnd()
     .split("\n");
 
-/** Takes the width that is missing from the widest columns. */
+/** Shrinks the widest columns until the table fits. */
 export function fitWidths(widths: readonly number[], width: number): number[] {
   const fitted = [...widths];
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width;

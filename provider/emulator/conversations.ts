@@ -18,7 +18,7 @@ export interface Party {
   contactName?: string;
 }
 
-/** The conversation of a contact; begun if there is none. Of a workspace's too many conversations the one longest silent goes. */
+/** Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest is dropped. */
 export function conversationOf(state: EmulatorState, workspace: WorkspaceState, party: Party): Conversation {
   const { conversations } = workspace;
   const { contactId, contactName = "" } = party;

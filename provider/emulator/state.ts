@@ -167,7 +167,7 @@ export interface WorkspaceRecord {
   everSet: boolean;
   /** When the registration becomes `verified` by itself, in milliseconds since 1970. */
   verifiesAtMs: number | null;
-  /** The workspace that calls to this one's address reach, if it is not this one. */
+  /** The workspace that receives calls to this one's address, if it is a different one. */
   owner: string | null;
 }
 
@@ -203,7 +203,7 @@ export function deliverableRegistration(
   return takes ? registration : null;
 }
 
-/** A flow that threw, or replied what is no reply: the message stays without answer. */
+/** A flow that threw or returned an invalid reply; the message gets no reply. */
 export interface FlowFailure {
   workspace: string;
   conversation: string;
@@ -226,10 +226,7 @@ export type Change =
   | { kind: "faults" }
   | { kind: "reset" };
 
-/**
- * Reports each change to all listeners before the one who made it goes on: the store has written a record before its request
- * is answered.
- */
+/** Notifies all listeners synchronously, so that the store has written a record before its request is answered. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 

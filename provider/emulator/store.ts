@@ -52,8 +52,8 @@ const TABLES = `
 `;
 
 /**
- * Opens the file for this emulator alone, until it is closed or the process ends, however it ends; makes it (0600) if it is
- * missing. Throws `invalid_config` naming the file if it is another's, of another release, or in use; then it is as it was.
+ * Opens the file exclusively until it is closed or the process ends in any way; creates it (mode 0600) if it is missing. Throws
+ * `invalid_config`, naming the file, if it belongs to another program or release or is in use; the file is then unchanged.
  */
 function openFile(path: string): DatabaseSync {
   try {
@@ -79,7 +79,7 @@ const HINTS: Partial<Record<SqliteErrorCode, string>> = {
   newer: ", or another file",
 };
 
-/** How many new records come between two times that rows are deleted which the lists have dropped. */
+/** After this many new records, rows that the lists have dropped are deleted. */
 const SWEEP_AFTER = 1_000;
 
 /** Keeps the state of one emulator in a file: each record is in it before the request that made it is answered. */

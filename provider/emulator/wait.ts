@@ -11,8 +11,8 @@ import {
 } from "./state.js";
 
 /**
- * Which record is meant: a function, or the fields that it must have; of a field that is an object, the named fields. Such
- * as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
+ * Which record to wait for: a predicate, or the fields it must have. A field that is an object needs to match only in the named
+ * fields. Such as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 

@@ -107,7 +107,7 @@ export function changeWorkspace(
   publishWorkspace(state, workspace);
 }
 
-/** Removes a workspace with all that it holds. What is still to be delivered never is. Throws `invalid_config` if there is none. */
+/** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
 export function removeWorkspace(state: EmulatorState, name: string): void {
   const workspace = state.directory.get(name);
   if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);

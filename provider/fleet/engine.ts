@@ -188,7 +188,7 @@ export class Engine {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. Its mark stays if the engine was killed, or if an earlier mark is there and nothing was adopted. */
+  /** Runs an `up`. Its marker stays if the engine was killed, or if the `up` failed and an earlier marker was already there. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);
@@ -209,7 +209,7 @@ export class Engine {
   async #requireNoneForgotten(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
-    const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "here, or still runs";
+    const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "on this machine or is still running";
     throw new Error(
       `an earlier up was killed ${what}, so nothing was removed: run up first, which adopts what was created`,
     );
@@ -256,14 +256,17 @@ function toReport(
   return { ...read, ...findUnseen(stack, ran, read), stack, outcome, seconds: 0, failures };
 }
 
-/** What concerns the whole run is no news beside a failure of one workspace. */
+/** Errors of the whole run are left out if a workspace has failed: they only repeat it. */
 function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failure[] {
   if (read.some(({ workspace }) => workspace !== undefined)) return read;
   if (ran === undefined || isComplete(ran)) return [];
   return read.length > 0 ? read : [{ stack, message: ran.reason }];
 }
 
-/** The engine counts changes that no webhook and no other resource shows, such as of a provider: then the stack has changed. */
+/**
+ * The engine also counts changes that appear on no resource here, such as those of a provider. They are reported as a change of
+ * the stack.
+ */
 function findUnseen(
   stack: string,
   ran: Ran | undefined,

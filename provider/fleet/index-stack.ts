@@ -13,7 +13,7 @@ export interface FleetIndex {
   stackOf: Record<string, string>;
 }
 
-/** Reads the index; empty if there is none yet. Throws `invalid_config` if the backend has lost a stack that it knows. */
+/** Reads the index; empty if there is none yet. */
 export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">): Promise<FleetIndex> {
   const stack = indexStackName(run.fleet.name);
   if (!run.existing.has(stack)) return { botUrls: {}, stackOf: {} };
@@ -30,7 +30,7 @@ export function requireKnownStacks({ fleet, stacks, existing }: Run, { stackOf }
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
   throw invalidConfig([
-    `stacks: the index knows workspaces of ${lost}, and the backend holds no such stack; a new one would give them new keys, ` +
+    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new keys, ` +
       "and their receivers would refuse what is signed with those. Nothing was changed. A run that was killed may have left a " +
       `copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak (or .json.gz.bak) to the ` +
       "same name without .bak. After a destroy that did not end, run destroy again. If somebody removed the stack on purpose, " +
@@ -53,8 +53,8 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 export function requireFewRemovals(removals: readonly string[], most = DEFAULT_MOST_REMOVALS): void {
   if (removals.length <= most) return;
   throw invalidConfig([
-    `workspaces: the list has ${removals.length} fewer of those that have a webhook (${nameSome(removals)}), and at most ${most} may be ` +
-      "removed at once. Nothing was changed. If the list was cut short, fix it; if they are to go, give " +
+    `workspaces: the list lacks ${removals.length} of the workspaces with a webhook (${nameSome(removals)}), but at most ${most} may ` +
+      "be removed at once. Nothing was changed. If the list was truncated, fix it; to remove them, pass " +
       `--most-removals ${removals.length}`,
   ]);
 }

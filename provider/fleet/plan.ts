@@ -49,8 +49,8 @@ export interface PlannedStack extends ChangeCounts {
 
 /**
  * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, so that `up` takes it as it is.
- * `taken`: another URL, so that `up` fails there or takes over, as the program says. `unknown`: the service did not answer, or the
- * API key is known to the program alone.
+ * `taken`: a different URL, so `up` fails or takes over, depending on the program. `unknown`: the service did not respond, or
+ * only the program has the API key.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -79,7 +79,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
   takenOver: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
-  /** `stale`: the index stack lacks what the stacks hold, or has more: a run was killed before it wrote it. `up` writes it. */
+  /** `stale`: the index stack does not match the stacks, because a run was killed before writing it. `up` updates it. */
   index: "current" | "stale";
 }
 

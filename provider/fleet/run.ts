@@ -226,7 +226,7 @@ export const addFailure = (report: FleetReport, failure: Failure | undefined): F
 
 function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
   const range = to === undefined ? `${from}` : `${from} to ${to}`;
-  // A text in the place of a number is quoted, so that the slip shows.
+  // A string instead of a number is quoted, so that the mistake is visible.
   const error = ({ input }: { input?: unknown }): string =>
     `must be a whole number from ${range}, got ${JSON.stringify(input) ?? typeof input}`;
   return z

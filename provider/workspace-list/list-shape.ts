@@ -66,7 +66,7 @@ function reportMissingUrls({ workspaces, webhookUrl }: List, context: z.Refineme
   if (webhookUrl !== undefined) return;
   for (const [index, entry] of workspaces.entries()) {
     if (typeof entry !== "object" || entry === null || entry.webhookUrl !== undefined) continue;
-    const message = "is missing, and there is none at the top; must be a text";
+    const message = "is missing, both here and at the top of the list";
     context.addIssue({ code: "custom", path: ["workspaces", index, "webhookUrl"], message });
   }
 }
@@ -99,7 +99,7 @@ interface Clash {
   text: string;
 }
 
-/** The entries whose name an earlier one has. Entries may be anything: they are looked at before they are known to be sound. */
+/** Entries whose name an earlier one already has. Entries may be of any type: they have not been validated yet. */
 function findSameNames(entries: readonly unknown[]): Clash[] {
   const names = entries.map((entry) => textOf(entry, "name"));
   return groupBy(names).flatMap((indexes) =>

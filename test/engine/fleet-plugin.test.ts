@@ -102,7 +102,7 @@ test("a move to the dynamic provider and back writes nothing at the service", as
 test("a program that makes resources is refused, with what to write", async () => {
   const { failures } = await (await scene.open(NAMES, { file: "typed-program.ts" })).up();
   expect(failures).toMatchObject([
-    { message: expect.stringMatching(/^with provider: "plugin" a program gives arguments/) as string },
+    { message: expect.stringMatching(/^with provider: "plugin" return plain arguments/) as string },
   ]);
 });
 

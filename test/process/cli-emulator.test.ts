@@ -201,9 +201,9 @@ describe("apichat emulator", () => {
 
   it("prints where it is and nothing more with --quiet", async () => {
     const program = start(["--quiet"]);
-    const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*Ctrl-C ends it\n/);
+    const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*press Ctrl-C to stop\n/);
     await fetch(baseUrl);
-    expect((await program.end()).stdout).toMatch(/Ctrl-C ends it\n$/);
+    expect((await program.end()).stdout).toMatch(/press Ctrl-C to stop\n$/);
   });
 });
 

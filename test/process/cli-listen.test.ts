@@ -40,7 +40,7 @@ describe("apichat listen", () => {
     expect(said).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
     const lines = said.stdout.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, "").replaceAll(/ {2,}/g, "  ");
     expect(lines.split("\n")).toEqual([
-      `listening on ${url}; Ctrl-C ends it`,
+      `listening on ${url}; press Ctrl-C to stop`,
       "#1 handshake  passed  as form",
       expect.stringMatching(/^#2 handshake {2}refused 401 {2}as json: /),
       '#3 delivery  accepted  signature right  text  sender 7  conversation 1  "Olá"',

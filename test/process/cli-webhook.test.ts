@@ -184,7 +184,7 @@ describe("apichat webhook get", () => {
   test("prints what is registered, with another bot than the given one as a warning", async () => {
     acme().takeOver(FOREIGN);
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
-    expect(stdout).toContain("  key      set, another than yours\n");
+    expect(stdout).toContain("  key      set, different from yours\n");
     expect(stderr).toBe(
       `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode} of APICHAT_BOT_URL; check the base URL and the API key\n`,
     );
@@ -208,7 +208,7 @@ describe("apichat webhook get", () => {
 
   test("refuses a bot URL that is a base URL", async () => {
     const said = await webhook(["get", "--json", "--bot-url", acme().baseUrl]);
-    expect(said).toMatchObject(wrongUse(/is a base URL, which takes no messages/));
+    expect(said).toMatchObject(wrongUse(/is a base URL, which accepts no messages/));
   });
 
   test("ends with 0 where nothing is registered, and a failure names flags and variables", async () => {

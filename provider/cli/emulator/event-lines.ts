@@ -158,7 +158,7 @@ const flowFailureLine = ({ workspace, reason }: FlowFailure): Line => ({
   what: "flow",
   verdict: "failed",
   mood: "bad",
-  details: [`the message stays without answer: ${reason}`],
+  details: [`the message gets no reply: ${reason}`],
 });
 
 const statusOf = (status: number | undefined): string => (status === undefined ? "" : ` ${status}`);

@@ -181,7 +181,7 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     }),
   },
   deliveryAttempts: {
-    about: "how often a delivery is tried",
+    about: "how many times a delivery is attempted",
     section: "6.2",
     value: "count",
     otherwise: "1, the harshest reading",
@@ -204,7 +204,7 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     ...readings<ReadingOf<"defaultAction">>("null", { null: "null", url: "an object with a URL" }),
   },
   requestsPerSecond: {
-    about: "how many calls of one workspace a second are not answered with 429",
+    about: "calls per second that a workspace may make before it gets 429",
     section: "8",
     value: "count",
     otherwise: "any number",

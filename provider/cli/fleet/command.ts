@@ -161,7 +161,7 @@ export function runCommand<Options extends RunCommandOptions>(
     )
     .option(
       "--stop-after-failures <n>",
-      `begin no further stack after so many failures (default ${stopAfterFailures})`,
+      `start no more stacks after this many failures (default ${stopAfterFailures})`,
       parseCount,
     )
     .option("--shard <k/n>", "run one share of the stacks, such as 2/4: for several machines", parseShare);
@@ -200,7 +200,7 @@ export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
 function requireConsent(command: string, isGiven = false): void {
   if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
   throw new UsageError(
-    `${command} asks before it changes anything, and there is no terminal to ask on; give --yes to run it without`,
+    `${command} asks for confirmation, but there is no terminal; pass --yes to skip it`,
   );
 }
 

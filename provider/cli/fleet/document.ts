@@ -85,7 +85,7 @@ function toTextTable({ head, rows, totals, of }: Table, options: TableOptions): 
   return more > 0 ? `${table}and ${more} more ${of}\n` : table;
 }
 
-/** For a page such as the summary of a job. Foreign texts stand in it as they are: no markup of theirs, link or mention works. */
+/** For a page such as the summary of a job. Untrusted text is escaped, so its markup, links and mentions have no effect. */
 const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
 
 function toMarkdownBlock(block: Block): string {

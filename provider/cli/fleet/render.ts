@@ -70,7 +70,7 @@ function ranCells({
 function describeEnd(report: FleetReport, program: string): Block[] {
   if (report.outcome === "done") return [];
   // What is done stays done; what failed has to be fixed first.
-  const next = report.failures.length === 0 ? "To continue" : "When it is fixed, this does what is left";
+  const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
   return [...describeStop(report), line(`${next}: `, code(`${program} ${commandAgain(report)}`))];
 }
 
@@ -95,12 +95,12 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     // Whoever else is registered is counted here, and named only by the command that one asks for it.
     ...lineIf(
       unsure > 0,
-      `Which ${unsure === 1 ? "one it is" : "ones they are"}: `,
+      "To see which: ",
       code("apichat webhook plan --file LIST"),
     ),
     ...lineIf(
       isRefused,
-      "The service refuses an API key, so up would fail. Give the key of today as ",
+      "The service rejects an API key, so up would fail. Set the current key in ",
       code("APICHAT_API_KEY"),
       ", or as apiKey or apiKeyEnv in the list, then: ",
       code(`${program} plan`),
@@ -154,7 +154,7 @@ function describeCreates({ creates: { free, adopted, taken, unknown }, unknownRe
   const more = unknownReasons.length - MOST_REASONS;
   const others = more > 0 ? ` and ${count(more, "other reason")}` : "";
   const why = reasons.length === 0 ? "" : `: ${reasons.join(", ")}${others}`;
-  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by another URL, ${unknown} unknown${why}`;
+  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
 }
 
 /** Which waves of a rotation are done and verified, and then what each stack did. */
@@ -220,7 +220,7 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
 const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
   changed: ["as deployed", "changed"],
   gone: ["registered", "nothing is registered"],
-  "taken-over": ["registered", "another URL with another key"],
+  "taken-over": ["registered", "a different URL and key"],
   "not-deployed": ["registered", "not deployed yet"],
   "to-be-removed": ["removed: it left the list", "still deployed"],
 };
@@ -233,12 +233,12 @@ const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
     drifted.repair,
   ]);
 
-/** Of a takeover one row: whatever else differs comes of it. */
+/** A takeover gets one row: every other difference follows from it. */
 function differencesOf({ kind, properties }: DriftedWorkspace): Piece[][] {
   if (properties.length === 0) return [["webhook", ...KINDS[kind]]];
   const url = properties.find(({ property }) => property === "webhookUrl");
   if (kind === "taken-over" && url)
-    return [["webhook", code(url.expected), code(`${url.actual} with another key`)]];
+    return [["webhook", code(url.expected), code(`${url.actual} with a different key`)]];
   return properties.map(({ property, expected, actual }) =>
     property === "webhookVerificationKey"
       ? [code(property), "[secret]", "[secret]"]

@@ -14,7 +14,7 @@ import type { FleetSource } from "./session.js";
 export function reportsCommand(source: FleetSource): Command {
   const merge = new Command("merge")
     .description(
-      "join the JSON reports of all shares into one; those of up and destroy go into the index stack too",
+      "merge the JSON reports of all shards; for up and destroy, also update the index stack",
     )
     .argument("<files...>", "the files of --json-file");
   closedReportCommand(source, merge, {
@@ -57,7 +57,7 @@ function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]
   const [first, ...others] = reports;
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
   if (first !== undefined && kinds.size === 1) return [first, ...others];
-  throw new UsageError(`the reports must be of one command, and are of ${[...kinds].join(", ")}`);
+  throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
 /** A report of one share of a fleet, as `--json-file` writes it. */

@@ -9,7 +9,7 @@ export const stacksCommand = (source: FleetSource): Command =>
   fleetCommand<{ json?: boolean; matrix?: number }>(
     source,
     new Command("stacks")
-      .description("print which stack holds which workspace; asks the service nothing")
+      .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON")
       .option("--matrix <n>", "print the shares of n machines: the matrix of GitHub Actions", parseCount),
     {

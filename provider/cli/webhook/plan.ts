@@ -72,7 +72,7 @@ function printRows(rows: readonly PlanRow[]): void {
     note(`${troubled} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
 }
 
-/** What an `up` would meet in a workspace. The first two are well. */
+/** What `up` would find in a workspace. The first two are fine. */
 type PlanState =
   "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 

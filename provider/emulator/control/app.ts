@@ -20,8 +20,8 @@ import type { ControlError } from "./shapes.js";
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. Who may not ask gets no other answer, not even
- * whether there is such a route.
+ * The control API and the page, for the port of the registration interface. An unauthorized caller learns nothing else, not even
+ * whether a route exists.
  */
 export function createControl(
   state: EmulatorState,
@@ -55,8 +55,8 @@ function addSamples(app: App): void {
 }
 
 /**
- * Refuses who shows neither the token nor the cookie that the page was given for it. The page's address with a right `?token=`
- * gives the cookie and leads to the same address without the token, so that it stays in no history.
+ * Rejects requests that have neither the token nor the page's cookie. Opening the page with a valid `?token=` sets the cookie and
+ * redirects to the same address without the token, so that it does not stay in the browser history.
  */
 function addToken(app: App, token: string): void {
   // What the browser keeps: not the token itself, and the same after a restart.

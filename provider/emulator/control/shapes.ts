@@ -97,7 +97,7 @@ export interface ReplyAnswer {
   delivery: DeliveryView | null;
 }
 
-/** What the control API answers in place of the asked: the status of HTTP, and a text that says what to do. */
+/** The control API's error response. The HTTP status says what failed; the message says what to do. */
 export interface ControlError {
   error: { code: string; message: string };
 }

@@ -91,7 +91,7 @@ async function tryOnce(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   state.changes.publish({ kind: "delivery", delivery });
 }
 
-/** To whom and with which key is decided by each try: the registration may have changed since the last. */
+/** Each attempt looks up the URL and the key again, because the registration may have changed since the last. */
 async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<OutgoingResult> {
   const { state, workspace, conversation, delivery } = job;
   const registration = deliverableRegistration(workspace, state.settings);

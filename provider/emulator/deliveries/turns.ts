@@ -3,7 +3,7 @@ import { pause } from "../service/outgoing.js";
 /** How a delivery's turn ends: it is done, or it wants to go after the next one. */
 export type TurnEnd = "done" | "after-next";
 
-/** One delivery. `again` is true where it may not let another pass: it did so before, or passes one itself. */
+/** One delivery. `again` is true if it must not be overtaken, because it already was or is overtaking another. */
 export type DeliveryTurn = (again: boolean) => Promise<TurnEnd>;
 
 /** How long a delivery that wants to go after the next one waits for it. */

@@ -13,9 +13,9 @@ interface AnswerJob {
 }
 
 /**
- * Runs the workspace's flow with a contact's message, after those before it in the conversation, and queues what it replies.
- * Then the message is no longer unanswered. Never rejects: a flow that throws, or gives what is no reply, replies nothing and
- * is published as `flow-failed`. When the emulator closes first, the message stays unanswered.
+ * Runs the workspace's flow with a contact's message, after those before it in the conversation, and queues what it replies. Then
+ * the message is no longer unanswered. Never rejects: a flow that throws or returns an invalid reply sends nothing and is
+ * published as `flow-failed`. When the emulator closes first, the message stays unanswered.
  */
 export function answerMessage(job: AnswerJob): Promise<void> {
   return job.conversation.turns.answer(() => answerInTurn(job));

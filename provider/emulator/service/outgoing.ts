@@ -39,8 +39,8 @@ export interface OutgoingRequest {
 export type OutgoingResult = HttpReply | { reason: string };
 
 /**
- * Long enough for the next of many requests, and shorter than any server that says nothing keeps an idle connection: one that
- * the endpoint is closing must not be used, because a POST that got no answer cannot be repeated.
+ * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a connection that the
+ * endpoint is closing must not be reused, because an unanswered POST cannot be repeated.
  */
 const KEEP_ALIVE_MS = 100;
 
@@ -108,7 +108,7 @@ function describeCause(error: unknown): string {
   return connectionCode(error) || (error instanceof Error ? error.name : "the request failed");
 }
 
-/** Waits so long, or until the signal: ask it which it was. */
+/** Waits this long, or until the signal fires; check the signal to see which. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
   // It rejects only because of the signal.

@@ -134,7 +134,7 @@ describe("a line of apichat emulator", () => {
       { type: "message", message: inbound },
     ],
     [
-      "acme  flow  failed  the message stays without answer: the flow threw",
+      "acme  flow  failed  the message gets no reply: the flow threw",
       { type: "flow-failed", failure },
     ],
   ])("is: %s", (line, event) => {

@@ -53,7 +53,7 @@ the stack     production-1-of-2  the engine ended
 
 Stopped: 2 failures, the most allowed.
 Not begun: 1 stack with 15 workspaces.
-When it is fixed, this does what is left: node my-fleet.ts up --only-failed
+After fixing this, continue with: node my-fleet.ts up --only-failed
 `);
   });
 
@@ -121,8 +121,8 @@ production-0-of-2  done  3       0       0       1     0
 production-1-of-2  done  0       2       1       0     0
 total                    3       2       1       1     0
 
-To be created: 1 free, 1 adopted (your URL is registered), 1 taken by another URL, 0 unknown.
-Which one it is: apichat webhook plan --file LIST
+To be created: 1 free, 1 adopted (your URL is registered), 1 taken by a different URL, 0 unknown.
+To see which: apichat webhook plan --file LIST
 1 workspace left the list and would lose the webhook: initech
 `);
   });
@@ -148,7 +148,7 @@ Which one it is: apichat webhook plan --file LIST
     ],
     [
       { unknownReasons },
-      "Give the key of today as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
+      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
     [{ others }, "Besides the webhooks: 12 keys, 3 responders to create; 1 other resource to delete.\n"],
     [{ index: "stale" }, "The index stack is stale: up writes it.\n"],
@@ -248,7 +248,7 @@ globex     production-0-of-2  webhook                 registered              no
     [
       "a takeover once, with both URLs",
       { workspaces: [{ ...place, kind: "taken-over", properties }] },
-      "webhook   https://chat.example/a  https://old.example/a with another key  node",
+      "webhook   https://chat.example/a  https://old.example/a with a different key  node",
     ],
     [
       "what is not deployed",
