@@ -105,7 +105,7 @@ export function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, u
     workspace,
     conversation,
     acceptedAt: toTime(acceptedMs),
-    ...("buriedMs" in row && { buriedAt: toTime(row.buriedMs) }),
+    ...("buriedMs" in row && { deadLetteredAt: toTime(row.buriedMs) }),
     attempts,
     failure,
     ...(dueMs !== undefined && { nextAttemptAt: toTime(dueMs) }),

@@ -32,13 +32,13 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError("It must be a whole number above 0.");
 }
 
-const MOST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 
 /** A time limit in seconds, for commander. */
 export function parseSeconds(text: string): number {
   const seconds = toNumber(text);
-  if (seconds > 0 && seconds <= MOST_SECONDS) return seconds;
-  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MOST_SECONDS}.`);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
 /** As {@link parseSeconds}, and 0 for no waiting. */

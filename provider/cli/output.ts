@@ -1,7 +1,7 @@
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
 /** How every command ends. */
-export const EXIT = { done: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
+export const EXIT = { done: 0, failed: 1, usageError: 2, interrupted: 130 } as const;
 
 /** What --json means for a failure. */
 export const JSON_FAILURES =

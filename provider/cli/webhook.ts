@@ -92,7 +92,7 @@ const workspaceCommand = (name: string, description: string): Command =>
 
 const apiKeyAsOption = (): Option =>
   new Option(
-    "--api-key-as <way>",
+    "--api-key-as <method>",
     "how the API key is presented; the specification also speaks of a bearer token",
   )
     .choices(["body", "body-and-bearer"])

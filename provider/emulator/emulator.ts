@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createControl } from "./control/app.js";
-import { assertFromHere } from "./control/guard.js";
+import { assertSameOrigin } from "./control/guard.js";
 import { isLoopback } from "../lib/url.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { invalidOption, parseOptions, Refusal } from "./errors.js";
+import { invalidOption, parseOptions, HttpError } from "./errors.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
 import { answerMessage } from "./flows/run-flow.js";
@@ -184,9 +184,9 @@ function createService(
   return async (incoming, outgoing) => {
     await ready;
     try {
-      if (isLoopback(settings.host)) assertFromHere(settings, incoming);
+      if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof HttpError)) throw error;
       return send(outgoing, answerJson(403, { error: { code: "forbidden", message: error.message } }));
     }
     return answerRaw(incoming, outgoing, (request) => answer(state, request));

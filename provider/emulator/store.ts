@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, openSqlite, toSqliteError, type SqliteErrorCode } from "../lib/sqlite.js";
 import { keyOf } from "./conversations.js";
-import { Turns } from "./deliveries/turns.js";
+import { ConversationQueue } from "./deliveries/queue.js";
 import { invalidOption } from "./errors.js";
 import {
   HISTORY_LIMIT,
@@ -59,7 +59,7 @@ function openFile(path: string): DatabaseSync {
   try {
     return openSqlite(resolve(path), {
       applicationId: "apie",
-      version: 2,
+      version: 3,
       tables: TABLES,
       // NORMAL: what a process has written is safe from its death, if not from that of the machine.
       pragmas: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
@@ -226,7 +226,7 @@ function withoutRecords(workspace: WorkspaceState): WorkspaceRecord {
   return kept;
 }
 
-function withoutMessages({ messages: _m, turns: _t, ...kept }: Conversation): Kept["conversation"] {
+function withoutMessages({ messages: _m, queue: _q, ...kept }: Conversation): Kept["conversation"] {
   return kept;
 }
 
@@ -243,7 +243,7 @@ function restoreState(database: DatabaseSync, state: EmulatorState): void {
   const byLastMessage = read("conversation").toSorted((a, b) => Date.parse(a.lastAt) - Date.parse(b.lastAt));
   const byId = new Map<string, Conversation>();
   for (const kept of byLastMessage) {
-    const conversation = { ...kept, messages: [], turns: new Turns(state.outgoing.closing) };
+    const conversation = { ...kept, messages: [], queue: new ConversationQueue(state.outgoing.closing) };
     byId.set(kept.id, conversation);
     state.directory.get(kept.workspace)?.conversations.set(keyOf(kept), conversation);
   }

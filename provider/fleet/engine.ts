@@ -97,9 +97,9 @@ export class Engine {
   async run(task: StackTask, exists: boolean, options: TaskOptions): Promise<StackReport> {
     const started = performance.now();
     const { name } = task.stack;
-    let ran: Ran | undefined;
+    let ran: CommandResult | undefined;
     const failure = await failureOf(name, async () => {
-      if (task.action === "destroy") await this.#requireNoneForgotten(name);
+      if (task.action === "destroy") await this.#refuseAfterKilledUp(name);
       if (!exists) await this.#init(name);
       ran = await this.#command(task, options);
       if (ran.reader.refusedRandomKey && !options.signal.aborted) {
@@ -114,13 +114,13 @@ export class Engine {
     return { ...report, seconds: (performance.now() - started) / 1000 };
   }
 
-  async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: Ran): Promise<void> {
+  async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: CommandResult): Promise<void> {
     if (action === "up" && ran.code === 0) await this.#forgetPending(name, refresh, ran.reader);
     // A preview needs a stack, and is to leave none behind.
     if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
   }
 
-  async #command(task: StackTask, options: TaskOptions): Promise<Ran> {
+  async #command(task: StackTask, options: TaskOptions): Promise<CommandResult> {
     const { action, stack, rotation } = task;
     const { signal, onEvent, callsPerOrigin } = options;
     const asked = rotation === undefined ? {} : { rotation };
@@ -206,7 +206,7 @@ export class Engine {
   }
 
   /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
-  async #requireNoneForgotten(stack: string): Promise<void> {
+  async #refuseAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
     const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "on this machine or is still running";
@@ -236,17 +236,17 @@ function argsOf({ action, stack, refresh = false, expectNoChanges = false }: Sta
 }
 
 /** One command of the engine: what it reported, and how it ended. */
-interface Ran extends Pick<PulumiEnd, "code"> {
+interface CommandResult extends Pick<PulumiEnd, "code"> {
   /** Why it failed, if it did. */
   reason: string;
   reader: EventReader;
 }
 
-const isComplete = (ran: Ran | undefined): boolean => ran?.code === 0 || ran?.code === CHANGES_FOUND;
+const isComplete = (ran: CommandResult | undefined): boolean => ran?.code === 0 || ran?.code === CHANGES_FOUND;
 
 function toReport(
   stack: string,
-  ran: Ran | undefined,
+  ran: CommandResult | undefined,
   { failure, isStopped }: { failure: Failure | undefined; isStopped: boolean },
 ): StackReport {
   const read = ran?.reader.result() ?? { webhooks: [], notes: [], randomKeys: 0, failures: [] };
@@ -257,7 +257,7 @@ function toReport(
 }
 
 /** Errors of the whole run are left out if a workspace has failed: they only repeat it. */
-function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failure[] {
+function failuresOf(stack: string, ran: CommandResult | undefined, read: Failure[]): Failure[] {
   if (read.some(({ workspace }) => workspace !== undefined)) return read;
   if (ran === undefined || isComplete(ran)) return [];
   return read.length > 0 ? read : [{ stack, message: ran.reason }];
@@ -269,7 +269,7 @@ function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failu
  */
 function findUnseen(
   stack: string,
-  ran: Ran | undefined,
+  ran: CommandResult | undefined,
   { webhooks, others }: Pick<StackReport, "webhooks" | "others">,
 ): Pick<StackReport, "others"> {
   const isSeen =

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalidConfig } from "../lib/files.js";
 import { failureOf } from "./failures.js";
-import { DEFAULT_MOST_REMOVALS } from "./options.js";
+import { DEFAULT_MAX_REMOVALS } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { Failure, StackReport, WebhookReport } from "./reports.js";
 import type { Run } from "./run.js";
@@ -25,7 +25,7 @@ export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">)
  * Throws `invalid_config` if the index knows workspaces of a stack that the backend does not hold: a run would make new keys
  * for them. The engine leaves only a copy of a state if it is killed in the write that changes `PULUMI_DIY_BACKEND_GZIP`.
  */
-export function requireKnownStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
+export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
@@ -50,12 +50,12 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function requireFewRemovals(removals: readonly string[], most = DEFAULT_MOST_REMOVALS): void {
+export function refuseTooManyRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
   if (removals.length <= most) return;
   throw invalidConfig([
     `workspaces: the list lacks ${removals.length} of the workspaces with a webhook (${nameSome(removals)}), but at most ${most} may ` +
       "be removed at once. Nothing was changed. If the list was truncated, fix it; to remove them, pass " +
-      `--most-removals ${removals.length}`,
+      `--max-removals ${removals.length}`,
   ]);
 }
 

@@ -4,7 +4,7 @@ import { isSameUrl, printUrl } from "../lib/url.js";
 import { observeFirst } from "../webhook/observe.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { toFailure } from "./failures.js";
-import { findRemovals, isStale, readIndex, requireKnownStacks } from "./index-stack.js";
+import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";
 import type {
   Failure,
@@ -87,7 +87,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
 export async function planFleet(context: FleetContext, options: PlanOptions): Promise<FleetPlan> {
   const run = await beginRun(context, "plan", options);
   const index = await readIndex(run);
-  requireKnownStacks(run, index);
+  refuseLostStacks(run, index);
   const deployable = findDeployable(run);
   announce(run, deployable);
   const { refresh = false } = options;

@@ -81,8 +81,8 @@ export interface FleetReport {
   startedAt: string;
   seconds: number;
   stacks: StackReport[];
-  /** Stacks that were not run, and why: `not-failed` if the last run finished them, `stopped` if this run ended first. */
-  skipped: { stack: string; workspaces: number; why: "not-failed" | "stopped" }[];
+  /** Stacks that were not run, and why: `already-done` if the last run finished them, `stopped` if this run ended first. */
+  skipped: { stack: string; workspaces: number; reason: "already-done" | "stopped" }[];
   failures: Failure[];
   /** Why the run stopped early; left out if it did not. */
   stoppedBy?: string;

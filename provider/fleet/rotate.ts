@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
-import { readIndex, requireDeployed, requireKnownStacks } from "./index-stack.js";
+import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
 import type { RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Failure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
@@ -33,7 +33,7 @@ export interface KeysByWorkspace {
   /** Registered with the key that they had before. */
   old: string[];
   /** Failed or stopped while in progress: either key may be registered. Run the same rotation again to settle it. */
-  unsure: string[];
+  unknown: string[];
 }
 
 /** How a rotation ended. For each stack it has what `up` did and the drift found by verification. It contains no keys. */
@@ -55,7 +55,7 @@ export interface RotationReport extends FleetReport {
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
   const index = await readIndex(run);
-  requireKnownStacks(run, index);
+  refuseLostStacks(run, index);
   requireDeployed(run, index);
   const rotation = chooseRotation(run, options);
   await writePrivateFile(unfinishedFile(run), rotation);
@@ -263,7 +263,7 @@ function summarize(
     keys: {
       new: inBegun.filter((name) => withNewKey.has(name)),
       old: namesOf(notBegun),
-      unsure: inBegun.filter((name) => !withNewKey.has(name)),
+      unknown: inBegun.filter((name) => !withNewKey.has(name)),
     },
     ...(outcome === "done" && !isNews ? { note: nothingNew(rotation) } : {}),
   };

@@ -7,7 +7,7 @@ import type { Engine, StackTask } from "./engine.js";
 import type { StackEvent } from "./events.js";
 import {
   DEFAULT_LIMITS,
-  MOST_STACKS_AT_ONCE,
+  MAX_STACKS_AT_ONCE,
   parseShard,
   type FleetEvent,
   type FleetLimits,
@@ -161,7 +161,7 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
   const runTask = async (task: StackTask): Promise<void> => {
     const { name: stack, workspaces } = task.stack;
     if (stop.signal.aborted) {
-      skipped.push({ stack, workspaces: workspaces.length, why: "stopped" });
+      skipped.push({ stack, workspaces: workspaces.length, reason: "stopped" });
       return;
     }
     stop.emit({ type: "stack-started", stack, workspaces: workspaces.length });
@@ -239,7 +239,7 @@ function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
 const flag = z.boolean().optional();
 
 const base = {
-  stacksAtOnce: wholeNumber(1, MOST_STACKS_AT_ONCE),
+  stacksAtOnce: wholeNumber(1, MAX_STACKS_AT_ONCE),
   callsPerOrigin: wholeNumber(1),
   stopAfterFailures: wholeNumber(1),
   shard: z
@@ -258,7 +258,7 @@ const base = {
 
 const SHAPES = {
   plan: z.strictObject({ ...base, refresh: flag }),
-  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, mostRemovals: wholeNumber(0) }),
+  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, maxRemovals: wholeNumber(0) }),
   refresh: z.strictObject(base),
   destroy: z.strictObject(base),
   rotate: z.strictObject({

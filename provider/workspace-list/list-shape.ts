@@ -44,14 +44,14 @@ const isList = {
     typeof value === "object" && value !== null && "workspaces" in value && Array.isArray(value.workspaces),
 };
 
-interface Together {
+interface EntryChecks {
   entries: readonly unknown[];
   defaults: KeySource;
   reader: ListReader;
   path: string[];
 }
 
-function reportClashes({ entries, defaults, reader, path }: Together, context: z.RefinementCtx): void {
+function reportClashes({ entries, defaults, reader, path }: EntryChecks, context: z.RefinementCtx): void {
   // A plan asks each workspace and reports those that are one: it sees more than the list does.
   const sameWorkspaces = reader === "fleet" ? findSameWorkspaces(entries, defaults) : [];
   for (const { index, field, text } of [...findSameNames(entries), ...sameWorkspaces]) {

@@ -36,7 +36,7 @@ export const baseUrlCheck: Check = {
     const apiKey = await surroundings.credentials.findSecret("apiKey");
     const finding =
       apiKey === undefined
-        ? await knock(baseUrl, "not checked further: no API key", surroundings)
+        ? await probe(baseUrl, "not checked further: no API key", surroundings)
         : await getWebhook(baseUrl, surroundings);
     if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
     return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
@@ -52,7 +52,7 @@ export const webhookUrlCheck: Check = {
     const verificationKey = await credentials.findSecret("verificationKey");
     const finding =
       verificationKey === undefined
-        ? await knock(webhookUrl, "not checked further: no verification key", surroundings)
+        ? await probe(webhookUrl, "not checked further: no verification key", surroundings)
         : await performHandshake({ url: webhookUrl, verificationKey }, surroundings);
     const { webhookUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameUrl(registered, webhookUrl)) return finding;
@@ -68,7 +68,7 @@ export const botUrlCheck: Check = {
     if (botUrl === undefined) {
       return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
     }
-    const finding = await knock(botUrl, "no message was sent", surroundings);
+    const finding = await probe(botUrl, "no message was sent", surroundings);
     const { botUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameBot(registered, botUrl)) return finding;
     return addOther(finding, registered, `take ${printUrl(registered)} if the base URL is right`);
@@ -122,7 +122,7 @@ async function performHandshake(
 }
 
 /** Whether anything answers HTTP there. Only the status 404 means something: this is a GET, and the interfaces take POST. */
-async function knock(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
+async function probe(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
   const limit = AbortSignal.timeout(limitMs);
   try {
     const answer = await request(url, {

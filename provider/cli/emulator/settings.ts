@@ -35,7 +35,7 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
 /** Without any other workspace. */
 export const DEFAULT_WORKSPACE = "acme";
 
-const LEAST_TOKEN_CHARACTERS = 16;
+const MIN_TOKEN_CHARACTERS = 16;
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
 /** The options of `startEmulator`, files read; a flag counts over the seed. Throws a UsageError or `invalid_config`. */
@@ -99,9 +99,9 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   if (token === undefined || (file === undefined && token === "")) return undefined;
   const [failure] = checkSecret(name, token, "give the token alone");
   if (failure !== undefined) throw new UsageError(failure.reason);
-  if (token.length < LEAST_TOKEN_CHARACTERS) {
+  if (token.length < MIN_TOKEN_CHARACTERS) {
     warn(
-      `${name} has ${token.length} characters and may be guessed; give it ${LEAST_TOKEN_CHARACTERS} or more`,
+      `${name} has ${token.length} characters and may be guessed; give it ${MIN_TOKEN_CHARACTERS} or more`,
     );
   }
   return token;

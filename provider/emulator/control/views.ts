@@ -50,7 +50,7 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
 
 export function viewConversation({
   messages,
-  turns: _turns,
+  queue: _queue,
   ...conversation
 }: Conversation): ConversationView {
   return { ...conversation, messageCount: messages.length };

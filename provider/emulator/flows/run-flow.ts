@@ -18,13 +18,13 @@ interface AnswerJob {
  * published as `flow-failed`. When the emulator closes first, the message stays unanswered.
  */
 export function answerMessage(job: AnswerJob): Promise<void> {
-  return job.conversation.turns.answer(() => answerInTurn(job));
+  return job.conversation.queue.answer(() => answerInTurn(job));
 }
 
 async function answerInTurn(job: AnswerJob): Promise<void> {
   const { state, workspace, conversation, message } = job;
   const replies = await askFlow(job);
-  if (conversation.turns.ended.aborted) return;
+  if (conversation.queue.ended.aborted) return;
   message.unanswered = false;
   if (typeof replies === "string") {
     const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };

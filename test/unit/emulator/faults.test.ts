@@ -90,7 +90,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     expect(handshakes()).toBe(isMade && operation === "set-webhook" ? 1 : 0);
     const isClosed = fault === "close-before" || fault === "close-after";
     const record = emulator.requests.at(-1);
-    expect([record?.fault, record?.received === null]).toEqual([JSON.stringify(fault), isClosed]);
+    expect([record?.fault, record?.response === null]).toEqual([JSON.stringify(fault), isClosed]);
     expect((await perform()).status).toBe(200);
   });
 });

@@ -13,7 +13,7 @@ const NEXT_WAIT_MS = 1000;
  * What a conversation does one thing after the other: the answers of its flow, and its deliveries in the order in which they
  * were added. Different conversations do not wait for each other.
  */
-export class Turns {
+export class ConversationQueue {
   /** When the last reply is due, in milliseconds since 1970: the pause of the next one counts from there. */
   lastDueMs = 0;
   /** Signals the end of the emulator, or of the conversation. */
