@@ -225,7 +225,7 @@ function nextCommands(program: {
 /** The hosts that a clone builds lack what `pulumi install` needs. */
 const withWayOut = (command: string): string =>
   command === "pulumi install"
-    ? `# "unknown method GeneratePackage"? See docs/languages.md#from-a-clone in the clone\n${command}`
+    ? `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n${command}`
     : command;
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
