@@ -9,7 +9,7 @@ export interface FleetLimits {
   callsPerOrigin?: number;
   /** After this many failures, no more stacks are started, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
-  /** Runs one share of the stacks, such as "2/4": so several machines share a fleet. Default: all. */
+  /** Runs one shard of the stacks, such as "2/4", so that several machines can split a fleet. Default: all. */
   shard?: string;
 }
 

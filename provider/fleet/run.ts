@@ -24,7 +24,7 @@ export interface FleetContext {
   engine: Engine;
 }
 
-/** One run over the stacks of a fleet, or over one share of them. */
+/** One run over the stacks of a fleet, or over one shard of them. */
 export interface Run extends FleetContext {
   action: FleetAction;
   options: RunOptions;
@@ -46,7 +46,7 @@ export async function beginRun(
   const names = await engine.listStacks();
   requireSameSplit(fleet.name, stacks.length, names);
   const share = parseShard(options.shard ?? "1/1");
-  // By turns, so that shares differ by one stack at most.
+  // In turn, so that the sizes of shards differ by at most one stack.
   const own = stacks.filter(({ index }) => share === undefined || index % share.shards === share.shard - 1);
   const stop = new RunStop(action, options);
   return { ...context, stacks: own, action, options, existing: new Set(names), startedAt: Date.now(), stop };
@@ -245,7 +245,7 @@ const base = {
   shard: z
     .string()
     .refine((text) => parseShard(text) !== undefined, {
-      error: ({ input }) => `must be a share such as "2/4", got ${JSON.stringify(input)}`,
+      error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
     })
     .optional(),
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),

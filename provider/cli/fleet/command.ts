@@ -164,7 +164,7 @@ export function runCommand<Options extends RunCommandOptions>(
       `start no more stacks after this many failures (default ${stopAfterFailures})`,
       parseCount,
     )
-    .option("--shard <k/n>", "run one share of the stacks, such as 2/4: for several machines", parseShare);
+    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines", parseShardOption);
   return reportCommand<Options>(source, command, { ...given, about: about + STOPPING });
 }
 
@@ -179,9 +179,9 @@ function parseWhole(text: string, least: number): number {
   throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
 }
 
-function parseShare(text: string): string {
+function parseShardOption(text: string): string {
   if (parseShard(text) !== undefined) return text;
-  throw new InvalidArgumentError("It must be a share such as 2/4.");
+  throw new InvalidArgumentError("It must be a shard such as 2/4.");
 }
 
 /** The given ones of some options, and the limits. */

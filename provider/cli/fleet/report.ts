@@ -60,7 +60,7 @@ function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]
   throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
-/** A report of one share of a fleet, as `--json-file` writes it. */
+/** A report of one shard of a fleet, as `--json-file` writes it. */
 type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
@@ -70,7 +70,7 @@ type JsonObject = Record<string, Json>;
 const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
 
 /**
- * Joins the reports of shares that ran the same command side by side: lists follow each other, counts are added, the outcome is
+ * Merges the reports of shards that ran the same command side by side: lists follow each other, counts are added, the outcome is
  * the worst one, and the time is that of the longest.
  */
 export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [

@@ -9,7 +9,7 @@ export const PAGE_PATH = "/_emulator/";
 
 /**
  * Refuses what a web page from elsewhere can make a browser send: a request to a name that was made to point here (DNS
- * rebinding), and one from another origin. Throws a HttpError.
+ * rebinding), and one from another origin. Throws an HttpError.
  */
 export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;

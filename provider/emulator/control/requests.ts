@@ -14,7 +14,7 @@ export interface ControlEnv {
 export type ControlApp = Hono<ControlEnv>;
 export type ControlContext = Context<ControlEnv>;
 
-/** The body, if it is JSON of this shape; without one an empty object. Throws a HttpError that names each field and holds no value. */
+/** The body, if it is JSON of this shape; an empty object without one. Throws an HttpError that names fields but contains no values. */
 export async function readBody<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
   const text = (await context.req.text()) || "{}";
   try {

@@ -11,13 +11,13 @@ import { answerJson, BODY_LIMIT_BYTES, type HttpResponse, type HttpRequest } fro
 export interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
-  /** Makes the change. May throw a HttpError. */
+  /** Makes the change. May throw an HttpError. */
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
 /**
  * Answers one request of the service: records it, lets a fault spoil it, and writes a refusal as `errorShape` says. The record
- * is written before the answer goes out. `identify` fills in the workspace, and may throw a HttpError.
+ * is written before the answer goes out. `identify` fills in the workspace, and may throw an HttpError.
  */
 export async function answerRecorded(
   state: EmulatorState,
