@@ -82,7 +82,9 @@ export function addCredentialOptions(
 function refuseAsArgument(source: SecretSource): Option {
   const flag = source.fileFlag.replace(/-file$/, "");
   return new Option(`${flag} <key>`).hideHelp().argParser(() => {
-    throw new UsageError(`${flag} is not supported, because other users could see its value; ${howToGive(source)}`);
+    throw new UsageError(
+      `${flag} is not supported, because other users could see its value; ${howToGive(source)}`,
+    );
   });
 }
 

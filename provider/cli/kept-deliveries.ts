@@ -277,5 +277,7 @@ async function report(
   const [count = 0] = Object.values(counted);
   if (json) process.stdout.write(`${JSON.stringify(counted)}\n`);
   else if (count > 0)
-    process.stdout.write(`${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`);
+    process.stdout.write(
+      `${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`,
+    );
 }

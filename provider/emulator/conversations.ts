@@ -19,7 +19,11 @@ export interface Party {
 }
 
 /** Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest is dropped. */
-export function getOrCreateConversation(state: EmulatorState, workspace: WorkspaceState, party: Party): Conversation {
+export function getOrCreateConversation(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  party: Party,
+): Conversation {
   const { conversations } = workspace;
   const { contactId, contactName = "" } = party;
   const conversationId = String(party.conversationId);

@@ -114,7 +114,11 @@ export class Engine {
     return { ...report, seconds: (performance.now() - started) / 1000 };
   }
 
-  async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: CommandResult): Promise<void> {
+  async #finish(
+    { action, stack: { name }, refresh }: StackTask,
+    exists: boolean,
+    ran: CommandResult,
+  ): Promise<void> {
     if (action === "up" && ran.code === 0) await this.#forgetPending(name, refresh, ran.reader);
     // A preview needs a stack, and is to leave none behind.
     if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
@@ -209,7 +213,8 @@ export class Engine {
   async #refuseAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
-    const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "on this machine or is still running";
+    const what =
+      pending.length > 0 ? `while it created ${pending.join(", ")}` : "on this machine or is still running";
     throw new Error(
       `an earlier up was killed ${what}, so nothing was removed: run up first, which adopts what was created`,
     );
@@ -242,7 +247,8 @@ interface CommandResult extends Pick<PulumiEnd, "code"> {
   reader: EventReader;
 }
 
-const isComplete = (ran: CommandResult | undefined): boolean => ran?.code === 0 || ran?.code === CHANGES_FOUND;
+const isComplete = (ran: CommandResult | undefined): boolean =>
+  ran?.code === 0 || ran?.code === CHANGES_FOUND;
 
 function toReport(
   stack: string,

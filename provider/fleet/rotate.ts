@@ -245,7 +245,7 @@ function summarize(
     skipped: notBegun.map(({ name: stack, workspaces: { length } }) => ({
       stack,
       workspaces: length,
-      why: "stopped",
+      reason: "stopped",
     })),
     failures: ran.flatMap(({ failures }) => failures),
     ...(stoppedBy === undefined || outcome === "done" ? {} : { stoppedBy }),

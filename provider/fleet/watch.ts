@@ -181,7 +181,8 @@ function hintOfError({ code, httpStatus, hints }: ErrorData): Repair {
     return (command) =>
       `set the workspace's current API key (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then run ${command} up`;
   if (httpStatus === 429)
-    return (command) => `the service is rate limiting: try again later with ${command} watch --calls-per-origin 2`;
+    return (command) =>
+      `the service is rate limiting: try again later with ${command} watch --calls-per-origin 2`;
   if (code === "unavailable" || code === "timeout")
     return (command) => `the service could not be asked: ${command} watch, when it is up`;
   return FIX_IT;

@@ -174,7 +174,9 @@ describe("apichat listen, used wrongly", () => {
     const port = await freePort();
     const target = `http://localhost:${port}/?token=***`;
     const said = await runListen("--port", `${port}`, "--forward", target.replace("***", "secret"));
-    expect(said).toMatchObject(usageError(/^--forward: must be the URL of your own program, .*listens itself/));
+    expect(said).toMatchObject(
+      usageError(/^--forward: must be the URL of your own program, .*listens itself/),
+    );
     expect(said.stderr).toContain(target);
   });
 

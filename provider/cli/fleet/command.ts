@@ -164,7 +164,11 @@ export function runCommand<Options extends RunCommandOptions>(
       `start no more stacks after this many failures (default ${stopAfterFailures})`,
       parseCount,
     )
-    .option("--shard <k/n>", "run one shard of the stacks, such as 2/4, on one of several machines", parseShardOption);
+    .option(
+      "--shard <k/n>",
+      "run one shard of the stacks, such as 2/4, on one of several machines",
+      parseShardOption,
+    );
   return reportCommand<Options>(source, command, { ...given, about: about + STOPPING });
 }
 
@@ -199,9 +203,7 @@ export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
 /** Throws unless somebody can be asked, or has agreed already. */
 function requireConsent(command: string, isGiven = false): void {
   if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
-  throw new UsageError(
-    `${command} asks for confirmation, but there is no terminal; pass --yes to skip it`,
-  );
+  throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
 }
 
 /** Throws if a report could not be written: that would come out when the run is over. */

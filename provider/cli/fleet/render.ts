@@ -93,11 +93,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...describePlannedStacks(plan),
     ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
     // Whoever else is registered is counted here, and named only by the command that one asks for it.
-    ...lineIf(
-      unsure > 0,
-      "To see which: ",
-      code("apichat webhook plan --file LIST"),
-    ),
+    ...lineIf(unsure > 0, "To see which: ", code("apichat webhook plan --file LIST")),
     ...lineIf(
       isRefused,
       "The service rejects an API key, so up would fail. Set the current key in ",

@@ -200,7 +200,8 @@ const HEARTBEAT_MS = 15_000;
 /** The live stream as server-sent events. It ends with the emulator, or when the client goes or falls behind. */
 function streamEvents(context: ControlContext, viewer: Viewer): Response {
   // hono answers HEAD as GET: the stream would have no reader.
-  if (context.req.method === "HEAD") throw new HttpError(405, "takes GET only", { headers: { allow: "GET" } });
+  if (context.req.method === "HEAD")
+    throw new HttpError(405, "takes GET only", { headers: { allow: "GET" } });
   const { closing } = viewer.state.outgoing;
   // Sent at once, not when a proxy's buffer is full.
   context.header("x-accel-buffering", "no");

@@ -7,7 +7,11 @@ const pattern = z.string().check(({ value, issues }) => {
   try {
     compilePattern(value);
   } catch (error) {
-    issues.push({ code: "custom", input: value, message: `is not a valid regular expression: ${String(error)}` });
+    issues.push({
+      code: "custom",
+      input: value,
+      message: `is not a valid regular expression: ${String(error)}`,
+    });
   }
 });
 

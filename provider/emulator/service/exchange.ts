@@ -125,7 +125,10 @@ async function answerWithFault(
   return { status, headers, body };
 }
 
-function damageAnswer(answer: HttpResponse, damage: Exclude<AnswerFault, object | "close-before">): HttpResponse {
+function damageAnswer(
+  answer: HttpResponse,
+  damage: Exclude<AnswerFault, object | "close-before">,
+): HttpResponse {
   if (damage === "html") {
     const body = "<!doctype html><title>Maintenance</title><p>Please come back later.</p>";
     return { status: 200, headers: { "content-type": "text/html" }, body };

@@ -14,7 +14,7 @@ export interface HttpMessage {
   body: string;
 }
 
-/** An answer of HTTP. */
+/** An HTTP response. */
 export interface ReceivedResponse extends HttpMessage {
   status: number;
 }

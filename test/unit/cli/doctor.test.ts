@@ -191,7 +191,10 @@ describe("apichat doctor, on the network", () => {
         text: expect.stringContaining(`a different one is registered: ${url}`),
         hint: expect.stringContaining("apichat webhook set"),
       },
-      "bot URL": { status: "warning", text: expect.stringContaining(`a different one is registered: ${botUrl}`) },
+      "bot URL": {
+        status: "warning",
+        text: expect.stringContaining(`a different one is registered: ${botUrl}`),
+      },
     });
     const nobody = await examine({ botUrl: `${emulator.botUrl}/api/apichat/nobody` });
     expect(nobody["bot URL"]).toMatchObject({ status: "warning", ...text(/HTTP 404 to GET/) });

@@ -133,10 +133,7 @@ describe("a line of apichat emulator", () => {
       `acme  message  from contact  ${talk} image https://files.example/1.png`,
       { type: "message", message: inbound },
     ],
-    [
-      "acme  flow  failed  the message gets no reply: the flow threw",
-      { type: "flow-failed", failure },
-    ],
+    ["acme  flow  failed  the message gets no reply: the flow threw", { type: "flow-failed", failure }],
   ])("is: %s", (line, event) => {
     expect(format(event)?.trimEnd()).toBe(line);
   });

@@ -56,12 +56,15 @@ describe("the open points of the command line", () => {
     expect(point.default).toBe(schema[path]?.byDefault);
   });
 
-  test.each(withValues)("$path has the kind and the default of the options", ({ path, value, default: byDefault }) => {
-    const inOptions = schema[path]?.byDefault;
-    expect(schema[path]?.readings).toBeUndefined();
-    expect(value === "none").toBe(inOptions === false);
-    expect(byDefault).toMatch(startOf(inOptions));
-  });
+  test.each(withValues)(
+    "$path has the kind and the default of the options",
+    ({ path, value, default: byDefault }) => {
+      const inOptions = schema[path]?.byDefault;
+      expect(schema[path]?.readings).toBeUndefined();
+      expect(value === "none").toBe(inOptions === false);
+      expect(byDefault).toMatch(startOf(inOptions));
+    },
+  );
 
   test.each(points)("%s can be chosen, and the emulator takes what was chosen", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];

@@ -207,11 +207,20 @@ describe("what happened", () => {
     const handshakes = await control(emulator, "GET /_emulator/handshakes");
     const response = { status: 200 };
     const request = { body: expect.stringContaining("hub_mode=subscribe") };
-    const handshake = { workspace: "acme", verdict: "passed", reason: "", encoding: "form", response, request };
+    const handshake = {
+      workspace: "acme",
+      verdict: "passed",
+      reason: "",
+      encoding: "form",
+      response,
+      request,
+    };
     expect(handshakes.body).toMatchObject([handshake]);
     const requests = await control(emulator, "GET /_emulator/requests?workspace=acme");
     const call = { interface: "registration", operation: "set-webhook", method: "POST", fault: "", response };
-    expect(requests.body).toMatchObject([{ ...call, request: { body: expect.stringContaining(endpoint.url) } }]);
+    expect(requests.body).toMatchObject([
+      { ...call, request: { body: expect.stringContaining(endpoint.url) } },
+    ]);
   });
 
   test("is listed up to a limit, the newest of it", async () => {

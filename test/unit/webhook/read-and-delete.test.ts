@@ -388,7 +388,7 @@ describe("the API key to read and delete with is the first that the service take
     const refused = { operation: "get-webhook", fault: { statusField: "error" } } as const;
     emulator.injectFault(refused);
     vi.stubEnv("APICHAT_API_KEY", ROTATED);
-    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ owner: "acme" });
+    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ routeTo: "acme" });
     expect(await refresh(state)).toEqual(state);
     emulator.injectFault({ ...refused, times: 2 });
     const error = await failureOf(read(state));

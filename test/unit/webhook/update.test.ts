@@ -179,7 +179,7 @@ describe("a changed address or API key", () => {
   test("that reaches the same bot is recorded, and nothing is set", async () => {
     const { state, args, emulator, actions } = await startCreated();
     const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
-    moved.change({ owner: "acme" });
+    moved.change({ routeTo: "acme" });
     const change = { baseUrl: moved.baseUrl, apiKey: ROTATED };
     const after = await update(state, { ...args, ...change });
     expect(after).toMatchObject({ ...change, botUrl: state.botUrl });

@@ -83,7 +83,11 @@ describe("a list of workspaces in CSV", () => {
     ["only a first row", "name,baseUrl\n", ["1: must have at least one row below it"]],
     ["no first row", `\n${SECRET},x\n`, [`2: ${NO_HEADER}`]],
     ["no column for a needed field: once", "name,apiKey\na,\nb,\n", ["1: baseUrl: the column is missing"]],
-    ["a column twice", `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`, ["1: name: the column appears twice"]],
+    [
+      "a column twice",
+      `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`,
+      ["1: name: the column appears twice"],
+    ],
     [
       "a value for the name of a column",
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
