@@ -12,7 +12,7 @@ const wholeNumber =
   };
 
 /** A port to listen on. */
-export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 is any that is free");
+export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
 
 /** How many of something. */
 export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "above 0");
@@ -36,13 +36,13 @@ export const HEADER_WAY = "header:NAME";
 export const parseHeaderWay = (text: string): { header: string } | undefined =>
   text.startsWith("header:") ? { header: text.slice("header:".length) } : undefined;
 
-const MOST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 
 /** A time limit in seconds, for commander. */
 export function parseSeconds(text: string): number {
   const seconds = toNumber(text);
-  if (seconds > 0 && seconds <= MOST_SECONDS) return seconds;
-  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MOST_SECONDS}.`);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
 /** As {@link parseSeconds}, and 0 for no waiting. */

@@ -11,11 +11,16 @@ export interface ProgramRun {
   /** URL of its module. */
   program: string;
   stack: FleetStack;
-  /** Without checkpoints a killed run would lose a random key: so the run ends before one is made, and begins again with them. */
+  /**
+   * Without checkpoints, a killed run would lose a random key, so the run stops before creating one and starts over with
+   * checkpoints.
+   */
   refuseRandomKeys: boolean;
 }
 
-/** What the process of a program is given, in a file of its owner's alone: API keys may be in it, so it is gone once it is read. */
+/**
+ * The input of a program's process, in a file that only its owner can read. It may contain API keys, so it is deleted once read.
+ */
 export type ProgramFile =
   | ProgramRun
   /** The index stack has no resources: its outputs are all there is. */
@@ -57,7 +62,7 @@ function requireAll({ workspaces }: FleetStack, declared: Record<string, Declare
   if (missing.length === 0) return;
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : "";
   throw new ProgramError(
-    `the program gives no webhook for ${missing.slice(0, NAMED).join(", ")}${more}: return one for each workspace of the stack, by its name`,
+    `the program returns no webhook for ${missing.slice(0, NAMED).join(", ")}${more}: return one for each workspace of the stack, keyed by its name`,
   );
 }
 

@@ -15,11 +15,11 @@ import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 
 /** A fleet: many workspaces, split over stacks that one program declares. Everything in it can be sent to another process. */
 export interface FleetDefinition {
-  /** Starts the name of each stack, such as `production-07-of-20`: lower-case letters, digits and "-". */
+  /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
-   * How many stacks, from 1 to 999. It is part of the name of each stack, and another number is refused while stacks of the old
-   * one exist. Default: that of the stacks that exist; of a new fleet, one for each 500 workspaces of the list.
+   * Number of stacks, from 1 to 999. It is part of each stack's name, and a different number is rejected while stacks with the
+   * old one exist. Defaults to the number of existing stacks, or in a new fleet to one stack per 500 workspaces.
    */
   stacks?: number;
   /** The workspaces, or the file that lists them (YAML, JSON or CSV). A relative path starts at the current folder. */
@@ -84,8 +84,8 @@ type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
 export type Declared = DeclaredWebhook | WebhookArguments;
 
 /**
- * Declares the webhooks of one stack, and gives them by the workspace's name: their arguments, or resources. The name of each
- * resource is the name of its workspace: reports tell workspaces by it.
+ * Declares the webhooks of one stack and returns them by workspace name, as arguments or as resources. Each resource must have
+ * its workspace's name: reports identify workspaces by it.
  */
 export type FleetProgram = (
   stack: FleetStack,

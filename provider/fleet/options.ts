@@ -7,9 +7,9 @@ export interface FleetLimits {
   stacksAtOnce?: number;
   /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 8. */
   callsPerOrigin?: number;
-  /** After so many failures no further stack begins, and running ones finish their current steps. Default 10. */
+  /** After this many failures, no more stacks are started, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
-  /** Runs one share of the stacks, such as "2/4": so several machines share a fleet. Default: all. */
+  /** Runs one shard of the stacks, such as "2/4", so that several machines can split a fleet. Default: all. */
   shard?: string;
 }
 
@@ -17,7 +17,7 @@ export interface FleetLimits {
 export interface RunOptions extends FleetLimits {
   /** Ends the run: no further stack begins, and the engine finishes and stores its current steps. */
   signal?: AbortSignal;
-  /** Called for everything that happens. What it throws ends the run and rejects it. */
+  /** Called for every event. If it throws, the run stops and rejects with that error. */
   onEvent?: (event: FleetEvent) => void;
 }
 
@@ -32,7 +32,7 @@ export interface UpOptions extends RunOptions {
   /** Runs only the stacks that the last `up` on this machine did not finish. */
   onlyFailed?: boolean;
   /** How many workspaces that left the list may be removed. Default 10. */
-  mostRemovals?: number;
+  maxRemovals?: number;
 }
 
 export interface RotateOptions extends RunOptions {
@@ -68,7 +68,7 @@ export type FleetEvent =
 // The command line loads this file for its help: no zod here.
 
 /** Each running stack is an engine with two Node processes: more of them need too much memory on any machine. */
-export const MOST_STACKS_AT_ONCE = 32;
+export const MAX_STACKS_AT_ONCE = 32;
 
 export const DEFAULT_LIMITS = {
   stacksAtOnce: Math.min(8, Math.max(2, availableParallelism())),
@@ -77,7 +77,7 @@ export const DEFAULT_LIMITS = {
 };
 
 /** How many workspaces an `up` removes by default: a list that was cut short removes customers' webhooks. */
-export const DEFAULT_MOST_REMOVALS = 10;
+export const DEFAULT_MAX_REMOVALS = 10;
 
 const SHARD = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/;
 

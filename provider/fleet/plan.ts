@@ -4,7 +4,7 @@ import { isSameUrl, formatUrl } from "../lib/url.js";
 import { getWebhookIfAny } from "../webhook/observe.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { toFailure } from "./failures.js";
-import { findRemovals, isStale, readIndex, requireKnownStacks } from "./index-stack.js";
+import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";
 import type {
   Failure,
@@ -49,8 +49,8 @@ export interface PlannedStack extends ChangeCounts {
 
 /**
  * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, so that `up` takes it as it is.
- * `taken`: another URL, so that `up` fails there or takes over, as the program says. `unknown`: the service did not answer, or the
- * API key is known to the program alone.
+ * `taken`: a different URL, so `up` fails or takes over, depending on the program. `unknown`: the service did not respond, or
+ * only the program has the API key.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -79,7 +79,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
   takenOver: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
-  /** `stale`: the index stack lacks what the stacks hold, or has more: a run was killed before it wrote it. `up` writes it. */
+  /** `stale`: the index stack does not match the stacks, because a run was killed before writing it. `up` updates it. */
   index: "current" | "stale";
 }
 
@@ -87,7 +87,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
 export async function planFleet(context: FleetContext, options: PlanOptions): Promise<FleetPlan> {
   const run = await beginRun(context, "plan", options);
   const index = await readIndex(run);
-  requireKnownStacks(run, index);
+  refuseLostStacks(run, index);
   const deployable = findDeployable(run);
   announce(run, deployable);
   const { refresh = false } = options;

@@ -119,7 +119,7 @@ export class Project {
   }
 }
 
-const LARGEST_OUTPUT = 64 * 1024 * 1024;
+const MAX_OUTPUT = 64 * 1024 * 1024;
 
 /** Runs the user's program as the engine would: in a process of its own, with the environment of the run. */
 function runWriter(
@@ -130,7 +130,7 @@ function runWriter(
   const module = new URL("./yaml-program.js", import.meta.url).href;
   const code = `const { writeYamlProgram } = await import(${JSON.stringify(module)}); await writeYamlProgram(${JSON.stringify(path)});`;
   return new Promise((resolve) => {
-    const options = { env: { ...process.env, ...environment }, signal, maxBuffer: LARGEST_OUTPUT };
+    const options = { env: { ...process.env, ...environment }, signal, maxBuffer: MAX_OUTPUT };
     execFile(process.execPath, ["--input-type=module", "--eval", code], options, (error, output, errors) => {
       const failure = error === null ? undefined : typeof error.code === "number" ? error.code : 1;
       resolve({ code: failure ?? 0, output, errors });

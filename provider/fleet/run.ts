@@ -7,7 +7,7 @@ import type { Engine, StackTask } from "./engine.js";
 import type { StackEvent } from "./events.js";
 import {
   DEFAULT_LIMITS,
-  MOST_STACKS_AT_ONCE,
+  MAX_STACKS_AT_ONCE,
   parseShard,
   type FleetEvent,
   type FleetLimits,
@@ -24,7 +24,7 @@ export interface FleetContext {
   engine: Engine;
 }
 
-/** One run over the stacks of a fleet, or over one share of them. */
+/** One run over the stacks of a fleet, or over one shard of them. */
 export interface Run extends FleetContext {
   action: FleetAction;
   options: RunOptions;
@@ -46,7 +46,7 @@ export async function beginRun(
   const names = await engine.listStacks();
   requireSameSplit(fleet.name, stacks.length, names);
   const share = parseShard(options.shard ?? "1/1");
-  // By turns, so that shares differ by one stack at most.
+  // In turn, so that the sizes of shards differ by at most one stack.
   const own = stacks.filter(({ index }) => share === undefined || index % share.shards === share.shard - 1);
   const stop = new RunStop(action, options);
   return { ...context, stacks: own, action, options, existing: new Set(names), startedAt: Date.now(), stop };
@@ -161,7 +161,7 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
   const runTask = async (task: StackTask): Promise<void> => {
     const { name: stack, workspaces } = task.stack;
     if (stop.signal.aborted) {
-      skipped.push({ stack, workspaces: workspaces.length, why: "stopped" });
+      skipped.push({ stack, workspaces: workspaces.length, reason: "stopped" });
       return;
     }
     stop.emit({ type: "stack-started", stack, workspaces: workspaces.length });
@@ -226,7 +226,7 @@ export const addFailure = (report: FleetReport, failure: Failure | undefined): F
 
 function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
   const range = to === undefined ? `${from}` : `${from} to ${to}`;
-  // A text in the place of a number is quoted, so that the slip shows.
+  // A string instead of a number is quoted, so that the mistake is visible.
   const error = ({ input }: { input?: unknown }): string =>
     `must be a whole number from ${range}, got ${JSON.stringify(input) ?? typeof input}`;
   return z
@@ -239,13 +239,13 @@ function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
 const flag = z.boolean().optional();
 
 const base = {
-  stacksAtOnce: wholeNumber(1, MOST_STACKS_AT_ONCE),
+  stacksAtOnce: wholeNumber(1, MAX_STACKS_AT_ONCE),
   callsPerOrigin: wholeNumber(1),
   stopAfterFailures: wholeNumber(1),
   shard: z
     .string()
     .refine((text) => parseShard(text) !== undefined, {
-      error: ({ input }) => `must be a share such as "2/4", got ${JSON.stringify(input)}`,
+      error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
     })
     .optional(),
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),
@@ -258,7 +258,7 @@ const base = {
 
 const SHAPES = {
   plan: z.strictObject({ ...base, refresh: flag }),
-  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, mostRemovals: wholeNumber(0) }),
+  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, maxRemovals: wholeNumber(0) }),
   refresh: z.strictObject(base),
   destroy: z.strictObject(base),
   rotate: z.strictObject({

@@ -4,8 +4,8 @@ import { invalidConfig, readFileIfExists, writePrivateFile } from "../lib/files.
 import {
   findRemovals,
   readIndex,
-  requireFewRemovals,
-  requireKnownStacks,
+  refuseTooManyRemovals,
+  refuseLostStacks,
   updateIndex,
 } from "./index-stack.js";
 import type { FleetEvent, UpOptions } from "./options.js";
@@ -24,15 +24,15 @@ import {
 /** Brings every stack to what the list says, and then the index stack to what they hold. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   requireRunOptions("up", options);
-  const { refresh = false, onlyFailed = false, mostRemovals } = options;
+  const { refresh = false, onlyFailed = false, maxRemovals } = options;
   const file = join(context.fleet.folder, "last-up.txt");
   const run = await beginRun(context, "up", {
     ...options,
     onEvent: (event) => noteDone(event, file, options),
   });
   const before = await readIndex(run);
-  requireKnownStacks(run, before);
-  requireFewRemovals(findRemovals(run, before), mostRemovals);
+  refuseLostStacks(run, before);
+  refuseTooManyRemovals(findRemovals(run, before), maxRemovals);
   const done = onlyFailed ? readDone(run, file) : new Set<string>();
   await writePrivateFile(file, [...done].map((stack) => `${stack}\n`).join(""));
   const all = findDeployable(run);
@@ -42,15 +42,15 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
     run,
     stacks.map((stack) => ({ action: "up", stack, refresh })),
   );
-  const notFailed = all
+  const alreadyDone = all
     .filter(({ name }) => done.has(name))
     .map(({ name: stack, workspaces: { length } }) => ({
       stack,
       workspaces: length,
-      why: "not-failed" as const,
+      reason: "already-done" as const,
     }));
   const failure = options.shard === undefined ? await updateIndex(run, before, ran.stacks) : undefined;
-  return toReport(run, { ...ran, skipped: [...ran.skipped, ...notFailed] }, failure);
+  return toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }, failure);
 }
 
 /** The stacks to run with the program: those with workspaces, and those that exist, whose workspaces may have left the list. */

@@ -37,7 +37,7 @@ async function yamlOfStack(run: ProgramRun): Promise<YamlProgram> {
 }
 
 const ARGUMENTS =
-  'with provider: "plugin" a program gives arguments and makes no resource: write { acme: { baseUrl, webhookUrl, webhookVerificationKey } }';
+  'with provider: "plugin", return plain arguments instead of resources: { acme: { baseUrl, webhookUrl, webhookVerificationKey } }';
 
 /** The SDK's own error of a resource that is made without an engine. */
 function explainResource(error: unknown): never {
@@ -51,8 +51,8 @@ const hasRandomKey = ([, one]: [string, Declared]): boolean =>
   one.webhookVerificationKey.derivedFrom === undefined;
 
 /**
- * A key and a webhook for each workspace. The labels within the program are numbers: a name may be what YAML reads as something
- * else. What is secret is a variable: an error of the language quotes the line of a property, with its value.
+ * A key and a webhook for each workspace. The labels within the program are numbers: YAML could read a name as something else.
+ * Secrets are variables, because Pulumi's YAML errors quote the line of a property with its value.
  */
 export function toYaml(declared: Record<string, Declared>): YamlProgram {
   const variables: Record<string, unknown> = {};

@@ -39,7 +39,7 @@ test("the plan counts what is free and what is taken, and asks each workspace on
     others: [{ kind: "key", change: "create", count: 3 }],
   });
   expect(scene.emulator.requests.length).toBe(NAMES.length);
-  scene.emulator.workspace(REFUSED).remove();
+  scene.emulator.workspace(REFUSED).removeRegistration();
 });
 
 test("up registers all but the one whose endpoint refuses, which is reported as data", async () => {
@@ -77,7 +77,7 @@ test("a rotation repairs that, gives each a new key once, and notes it under its
   const report = await scene.run(NAMES, (fleet, options) =>
     fleet.rotate({ rotation: "2026-12", ...options }),
   );
-  expect(report).toMatchObject({ outcome: "done", keys: { new: NAMES, old: [], unsure: [] } });
+  expect(report).toMatchObject({ outcome: "done", keys: { new: NAMES, old: [], unknown: [] } });
   expect(writesSince(scene, before)).toEqual(setWebhooks(NAMES).toSorted());
   const notes = report.stacks.flatMap((stack) => stack.notes);
   expect(NAMES.filter((name) => !notes.some((note) => note.startsWith(`${name}: `)))).toEqual([]);
@@ -102,7 +102,7 @@ test("a move to the dynamic provider and back writes nothing at the service", as
 test("a program that makes resources is refused, with what to write", async () => {
   const { failures } = await (await scene.open(NAMES, { file: "typed-program.ts" })).up();
   expect(failures).toMatchObject([
-    { message: expect.stringMatching(/^with provider: "plugin" a program gives arguments/) as string },
+    { message: expect.stringMatching(/^with provider: "plugin" return plain arguments/) as string },
   ]);
 });
 

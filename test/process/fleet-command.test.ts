@@ -19,7 +19,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ],
     ["plan", { planFails: true }, 1, { name: "plan", options: {} }],
     ["plan", { removals }, 2, { name: "plan", options: {} }],
-    ["plan --most-removals 11", { removals }, 0, { name: "plan", options: {} }],
+    ["plan --max-removals 11", { removals }, 0, { name: "plan", options: {} }],
     ["up --only-failed --shard 2/4", {}, 0, { name: "up", options: { onlyFailed: true, shard: "2/4" } }],
     ["up --skip-plan --yes", {}, 0, { name: "up", options: {} }],
     ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
@@ -40,19 +40,19 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test("up --yes plans on stderr, and prints nothing on stdout but the report", async () => {
-    const refused = await run(["up", "--yes", "--json", "--most-removals", "0"]);
+    const refused = await run(["up", "--yes", "--json", "--max-removals", "0"]);
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr.split("\n").at(-1)).toMatch(/"code":"invalid_config".*--most-removals 1/);
+    expect(refused.stderr.split("\n").at(-1)).toMatch(/"code":"invalid_config".*--max-removals 1/);
     expect(names(refused.calls)).toEqual(["open", "plan"]);
 
-    const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--most-removals", "1"]);
+    const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--max-removals", "1"]);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(fleetReport());
     expect(stderr).toContain("Plan of the fleet production");
     expect(calls).toMatchObject([
       { name: "open" },
       { name: "plan" },
-      { name: "up", options: { mostRemovals: 1 } },
+      { name: "up", options: { maxRemovals: 1 } },
     ]);
   });
 
@@ -81,7 +81,7 @@ describe("a fleet's command line, with a fake fleet", () => {
       "failed: globex (production-0-of-2): the same as acme",
       "3 more times: the certificate ends soon",
     ]);
-    expect(stdout).toContain("this does what is left: node fleet.ts up --only-failed");
+    expect(stdout).toContain("After fixing this, continue with: node fleet.ts up --only-failed");
   });
 
   test("writes Markdown and JSON into files too, and joins the reports of shares", async () => {
@@ -130,11 +130,11 @@ describe("a fleet's command line, with a fake fleet", () => {
 
 describe("what is asked, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
-    "%s without a terminal and without --yes is wrong use",
+    "%s without a terminal and without --yes is a usage error",
     async (command) => {
       const said = await run([command]);
       expect(said).toMatchObject({ exitCode: 2, stdout: "", calls: [] });
-      expect(said.stderr).toMatch(/no terminal to ask on; give --yes/);
+      expect(said.stderr).toMatch(/there is no terminal; pass --yes/);
     },
   );
 
@@ -181,7 +181,7 @@ describe("a run that is to end, with a fake fleet", () => {
       const { exitCode, stdout, stderr } = await running;
       expect(exitCode).toBe(130);
       expect(stdout).toContain("Fleet production, up: stopped");
-      expect(stderr).toContain("press again to end at once");
+      expect(stderr).toContain("press Ctrl-C again to stop at once");
     },
   );
 

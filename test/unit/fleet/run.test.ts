@@ -75,7 +75,7 @@ describe("a run over stacks, on a fake engine", () => {
       skipped: [2, 3].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,
-        why: "stopped",
+        reason: "stopped",
       })),
     });
     expect(outcomesOf(report)).toEqual(["stopped", "failed"]);
@@ -133,8 +133,8 @@ describe("the options of a run", () => {
   it.each([
     [{ stacksAtOnce: 33 }, "stacksAtOnce", "must be a whole number from 1 to 32, got 33"],
     [{ callsPerOrigin: "8" }, "callsPerOrigin", 'must be a whole number from 1, got "8"'],
-    [{ mostRemovals: -1 }, "mostRemovals", "must be a whole number from 0, got -1"],
-    [{ shard: "3/2" }, "shard", 'must be a share such as "2/4", got "3/2"'],
+    [{ maxRemovals: -1 }, "maxRemovals", "must be a whole number from 0, got -1"],
+    [{ shard: "3/2" }, "shard", 'must be a shard such as "2/4", got "3/2"'],
     [{ signal: {} }, "signal", "must be an AbortSignal"],
     [{ onEvent: 1 }, "onEvent", "must be a function"],
     [{ resume: true }, "resume", "is not a known field"],

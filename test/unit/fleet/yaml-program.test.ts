@@ -137,7 +137,7 @@ test("a random key is refused without checkpoints, and reported as data", async 
 });
 
 test.each([
-  ["forgets a workspace", "export default () => ({});", /^error: the program gives no webhook for acme/],
+  ["forgets a workspace", "export default () => ({});", /^error: the program returns no webhook for acme/],
   ["has no function", "export const program = 1;", /^error: the program .* default export/],
   ["throws", "export default () => { throw new Error('no such table'); };", /no such table/],
 ])("a program that %s fails with what is wrong", async (_, program, message) => {
