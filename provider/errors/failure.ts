@@ -93,7 +93,7 @@ export interface Failure {
   hints: readonly Hint[];
   /** How many requests were sent; 0 if none was. */
   attempts: number;
-  /** An attempt before the last one may have taken effect, although its response does not say so. */
+  /** An attempt may have taken effect although its response does not say so. */
   mayBeTaken?: boolean;
   /** The HTTP status of the last answer, where there was one. */
   httpStatus?: number;

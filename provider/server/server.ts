@@ -1,6 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import pLimit from "p-limit";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
 import { loadConfig, rememberRedactor, type LoadedConfig } from "./config.js";
@@ -12,6 +11,7 @@ import { refuseLoops } from "./forward/loops.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasCode, SPOOL_FILE, warningOfMode } from "../lib/files.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
 import type { createRedactor } from "../lib/redact.js";
 import { Routes } from "./routes.js";
 import { openSpool, type Spool } from "./spool/spool.js";
@@ -85,7 +85,7 @@ export class RunningServer implements ControlActions {
   /** The steps of the start that the stop undoes, the last one first. */
   readonly #undos: Undo[];
   /** Reloads and the stop, one after the other. */
-  readonly #changes = pLimit(1);
+  readonly #changes = new KeyedQueue();
   readonly #stopped = Promise.withResolvers<void>();
   /** What is applied now. */
   #loaded: LoadedConfig;
@@ -148,7 +148,7 @@ export class RunningServer implements ControlActions {
   }
 
   reload(): Promise<ServerStatus> {
-    return this.#changes(async () => {
+    return this.#changes.run("", async () => {
       try {
         if (this.#isStopping)
           throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
@@ -178,7 +178,7 @@ export class RunningServer implements ControlActions {
       await undoAll(this.#undos);
       this.log.info("stopped");
     };
-    this.#changes(end).then(this.#stopped.resolve, this.#stopped.reject);
+    this.#changes.run("", end).then(this.#stopped.resolve, this.#stopped.reject);
   }
 
   /** On a full disk the announcement is written later, once forwarding has made room for it. */
@@ -189,7 +189,7 @@ export class RunningServer implements ControlActions {
       if (!hasCode(error, ...FULL_DISK)) throw error;
       const message = messageOf(error);
       this.log.limited("error", "not announced", message, { error: message });
-      const again = () => this.#changes(() => (this.#isStopping ? undefined : this.#announce(instance)));
+      const again = () => this.#changes.run("", () => (this.#isStopping ? undefined : this.#announce(instance)));
       setTimeout(() => void again().catch(() => undefined), ANNOUNCE_AGAIN_MS).unref();
     }
   }
