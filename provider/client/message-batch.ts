@@ -3,7 +3,6 @@ import { orAborted } from "../lib/abort.js";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { invalidOptions } from "./options.js";
 import { conversationOf, type BatchMessage, type MessageReceipt, type SendOptions } from "./messages.js";
-import { Semaphore } from "./operation.js";
 
 const DEFAULT_CONCURRENCY = 8;
 
@@ -19,7 +18,7 @@ export type MessageSource<Message extends BatchMessage = InboundMessage> =
 
 /** The signal ends the whole batch. */
 export interface BatchOptions<Message extends BatchMessage = InboundMessage> extends SendOptions {
-  /** How many messages are in progress at once. Default 8, which is also the most for one origin. */
+  /** How many messages are in progress at once. Default 8. */
   concurrency?: number;
   /** Told of each result as it comes, in no order between conversations. */
   onResult?: (result: BatchResult<Message>) => void;
@@ -81,9 +80,9 @@ class MessageBatch<Message extends BatchMessage> {
   readonly #send: Send<Message>;
   readonly #settings: BatchSettings<Message>;
   /** For the messages in progress. */
-  readonly #sending: Semaphore;
+  readonly #sending: Permits;
   /** For the messages that were read and have no result yet. */
-  readonly #reading: Semaphore;
+  readonly #reading: Permits;
   readonly #results: BatchResult<Message>[] = [];
   /** Sends the messages of a conversation one after the other. */
   readonly #queue = new KeyedQueue();
@@ -95,8 +94,8 @@ class MessageBatch<Message extends BatchMessage> {
   constructor(send: Send<Message>, settings: BatchSettings<Message>) {
     this.#send = send;
     this.#settings = settings;
-    this.#sending = new Semaphore(settings.concurrency);
-    this.#reading = new Semaphore(settings.concurrency * READ_AHEAD);
+    this.#sending = new Permits(settings.concurrency);
+    this.#reading = new Permits(settings.concurrency * READ_AHEAD);
   }
 
   async run(source: MessageSource<Message>): Promise<BatchResult<Message>[]> {
@@ -167,5 +166,27 @@ class MessageBatch<Message extends BatchMessage> {
     } catch (error) {
       this.#thrown ??= { error };
     }
+  }
+}
+
+/** A limited number of permits. All waits end with one signal. */
+class Permits {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  /** Waits for a permit and returns what releases it. Rejects with the signal's reason if that fires first. */
+  async acquire(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) this.#free -= 1;
+    else await orAborted(new Promise<void>((resolve) => this.#waiting.push(resolve)), signal);
+    return () => {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free += 1;
+    };
   }
 }

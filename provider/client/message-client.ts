@@ -1,9 +1,10 @@
 import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
-import type { Retry, RetryVerdict } from "../lib/retry.js";
+import type { Retry } from "../lib/retry.js";
+import { problemsOf } from "../lib/validate.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
-import { AttemptError, type AttemptFailure, attemptPost } from "./attempt.js";
+import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
   type BatchMessage,
@@ -16,8 +17,6 @@ import {
   type SendOptions,
   type SendTextOptions,
 } from "./messages.js";
-import { runOperation } from "./operation.js";
-import { problemsOf } from "../lib/validate.js";
 import {
   DEFAULT_REQUEST_SECONDS,
   type FlowApiKeyAs,
@@ -48,9 +47,8 @@ export interface MessageClientOptions {
 }
 
 /**
- * Sends a contact's messages to the bot of one workspace (section 4.2). Messages are validated first, and at most eight
- * are in flight per origin. Every failure is an ApiChatError. A message is retried only if it counts as not accepted,
- * unless `retry` says otherwise.
+ * Sends a contact's messages to the bot of one workspace (section 4.2), after validating them. Every failure is an
+ * ApiChatError. A message is retried only if it counts as not accepted, unless `retry` says otherwise.
  * @example
  * const client = new MessageClient({ botUrl, flowApiKey });
  * await client.sendText({ sender: { id: "42", name: "Ana" }, conversationId: 7, text: "Good morning" });
@@ -139,30 +137,24 @@ export class MessageClient {
     // Made at its first use: most messages do not fail.
     let redact: Redact | undefined;
     const redactAbout: Redact = (text) => (redact ??= redactorOf(message, this.#keys))(text);
-    const { result, attempts } = await runOperation({
-      name: "message",
-      origin: this.#url.origin,
+    const { result, attempts } = await call<{ httpStatus: number; body: unknown }>({
+      operation: "message",
+      url: this.#url,
       at: () => formatUrl(botUrl),
+      addressOption: "botUrl",
+      message: { ...message, ...fields },
+      headers,
+      redact: redactAbout,
       limitMs: this.#requestMs,
       signal,
-      send: async (timeoutMs) => {
-        const given = await attemptPost(
-          this.#url,
-          { ...message, ...fields },
-          {
-            dispatcher,
-            signal,
-            timeoutMs,
-            redact: redactAbout,
-            addressOption: "botUrl",
-            headers,
-            // The head says that the message was taken: an error would lead its caller to send it again.
-            statusSuffices: true,
-          },
-        );
-        const body = readBody(given.text);
-        if (isRefusal(body)) throw refused(given, redactAbout);
-        return { httpStatus: given.status, body };
+      dispatcher,
+      // The status says that the message was accepted: an error would lead its caller to send it again.
+      statusSuffices: true,
+      read: ({ status, text }) => {
+        const body = readBody(text);
+        return isRejection(body)
+          ? { failure: rejected({ status, text }, redactAbout) }
+          : { result: { httpStatus: status, body } };
       },
       judge: (failure) => judgeMessage(failure, retry),
       onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
@@ -185,14 +177,15 @@ function readBody(text: string): unknown {
  * Whether a 2xx response says that the message was rejected. The specification does not show the responses of bot_url; this is
  * the envelope of the registration interface (section 2.2).
  */
-const isRefusal = (body: unknown): boolean =>
+const isRejection = (body: unknown): boolean =>
   typeof body === "object" && body !== null && "status" in body && body.status === "error";
 
-const refused = ({ status, text }: { status: number; text: string }, redact: Redact): AttemptError =>
-  new AttemptError(
-    { code: "rejected", httpStatus: status, retry: false },
-    `HTTP ${status}, but the service answered: ${quoteBody(text, redact)}`,
-  );
+const rejected = ({ status, text }: { status: number; text: string }, redact: Redact): AttemptFailure => ({
+  code: "rejected",
+  text: `HTTP ${status}, but the service responded: ${quoteBody(text, redact)}`,
+  httpStatus: status,
+  retry: false,
+});
 
 /** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
 function requireOptions(options: MessageClientOptions): void {
@@ -210,8 +203,8 @@ function requireOptions(options: MessageClientOptions): void {
 export type MessageRetry = "unsent" | "any";
 
 /** Whether an attempt is retried. */
-const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): RetryVerdict =>
-  policy === "any" || !failure.mayHaveBeenAccepted ? failure : { retry: false };
+const judgeMessage = (failure: AttemptFailure, policy: MessageRetry): AttemptFailure =>
+  policy === "any" || !failure.mayHaveBeenAccepted ? failure : { ...failure, retry: false };
 
 /** What to do next. */
 function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: AttemptFailure): Hint[] {

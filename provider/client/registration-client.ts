@@ -14,8 +14,8 @@ import { lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
 import { appendQuery, isLoopback, formatUrl, secretsOfUrl } from "../lib/url.js";
 import { parse, problemsOf } from "../lib/validate.js";
 import { anySignal } from "../lib/abort.js";
-import type { Retry, RetryVerdict } from "../lib/retry.js";
-import { AttemptError, attemptPostJson, type AttemptFailure } from "./attempt.js";
+import type { Retry } from "../lib/retry.js";
+import { call, parseJson, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
   DEFAULT_REQUEST_SECONDS,
@@ -23,7 +23,6 @@ import {
   registrationOptions,
   type ApiKeyAs,
 } from "./options.js";
-import { runOperation } from "./operation.js";
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
 export interface Registration {
@@ -59,9 +58,21 @@ export interface CallOptions {
   beforeRepeat?: () => Promise<boolean>;
 }
 
+/** The body of a request (section 4.1). */
+export interface RegistrationBody {
+  ChaveApi: string;
+  webhook_url?: string;
+  webhook_verification_key?: string;
+}
+
 export interface SetWebhookOptions extends CallOptions {
   webhookUrl: string;
   webhookVerificationKey: string;
+  /**
+   * Until when a rejection by the service is retried, in milliseconds of `performance.now()`: it may see the endpoint later than
+   * this machine does. Each attempt then has the whole time limit. Default: a rejection is final.
+   */
+  retryRejectedUntil?: number;
 }
 
 /**
@@ -87,7 +98,7 @@ export class RegistrationClient {
   /** Reads the registration; undefined if nothing is registered. */
   async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
     const body = this.#build("get-webhook", getWebhookRequest, { ChaveApi: this.#options.apiKey });
-    return this.#call("get-webhook", body, options);
+    return this.call("get-webhook", body, options);
   }
 
   /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
@@ -97,13 +108,13 @@ export class RegistrationClient {
       webhook_url: options.webhookUrl,
       webhook_verification_key: options.webhookVerificationKey,
     });
-    return this.#call("set-webhook", body, options);
+    return this.call("set-webhook", body, options);
   }
 
   /** Removes the registration, whoever set it. Returns what is still registered: undefined on success. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
     const body = this.#build("delete-webhook", deleteWebhookRequest, { ChaveApi: this.#options.apiKey });
-    return this.#call("delete-webhook", body, options);
+    return this.call("delete-webhook", body, options);
   }
 
   /**
@@ -115,10 +126,11 @@ export class RegistrationClient {
     throw invalidOptions(operation, problems, operation);
   }
 
-  async #call(
+  /** One call with its retries. */
+  protected async call(
     operation: RegistrationAction,
-    body: { ChaveApi: string; webhook_url?: string; webhook_verification_key?: string },
-    { signal, beforeRepeat }: CallOptions,
+    body: RegistrationBody,
+    { signal, beforeRepeat, retryRejectedUntil }: CallOptions & Partial<SetWebhookOptions>,
   ): Promise<Registration | undefined> {
     const { baseUrl, dispatcher, onRetry } = this.#options;
     const url = this.#urlOf(operation);
@@ -128,27 +140,24 @@ export class RegistrationClient {
       ...this.#secretsOfBaseUrl,
       ...secretsOfUrl(body.webhook_url ?? ""),
     ]);
-    const ending = anySignal(signal, this.#options.signal);
-    const { result } = await runOperation<Registration | undefined>({
-      name: operation,
-      origin: url.origin,
+    const { result } = await call<Registration | undefined>({
+      operation,
+      url,
       at: () => formatUrl(baseUrl),
+      addressOption: "baseUrl",
+      message: body,
+      headers: this.#headers,
+      redact,
       limitMs: this.#requestMs,
-      signal: ending,
+      signal: anySignal(signal, this.#options.signal),
+      dispatcher,
       beforeRepeat:
         beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
-      send: async (timeoutMs) => {
-        const answer = await attemptPostJson(url, body, {
-          dispatcher,
-          signal: ending,
-          timeoutMs,
-          redact,
-          addressOption: "baseUrl",
-          headers: this.#headers,
-        });
-        return readEnvelope(answer, redact);
+      read: ({ status, text }) => {
+        const parsed = parseJson(text, status, redact);
+        return "failure" in parsed ? parsed : readEnvelope(parsed.result, redact);
       },
-      judge: judgeOn(url),
+      judge: judgeOn(url, retryRejectedUntil),
       onRetry: (retry) => onRetry?.({ ...retry, operation }),
       hintsFor: (failure) =>
         isAbsentHere(url, failure)
@@ -196,12 +205,20 @@ const isAbsentHere = ({ hostname }: URL, { connection }: AttemptFailure): boolea
 /** About three seconds: an emulator that is starting needs no more. */
 const MAX_REFUSED_ATTEMPTS = 5;
 
-/** Judges the failures of one operation, and gives up early on an address of this machine where nothing listens. */
-function judgeOn(url: URL): (failure: AttemptFailure) => RetryVerdict {
+/** Rejections of the address or the form of a request: repeating it changes nothing. */
+const LASTING_REJECTIONS = new Set([404, 405, 410, 413, 415]);
+
+/** Whether the service may accept later what it rejected: the endpoint may not be reachable for it yet. */
+export const mayBeAccepted = ({ code, httpStatus }: Pick<AttemptFailure, "code" | "httpStatus">): boolean =>
+  code === "rejected" && !LASTING_REJECTIONS.has(httpStatus ?? 0);
+
+/** Judges the failures of one call, and gives up early on an address of this machine where nothing listens. */
+function judgeOn(url: URL, retryUntil: number | undefined): (failure: AttemptFailure) => AttemptFailure {
   let refused = 0;
   return (failure) => {
+    if (retryUntil !== undefined && mayBeAccepted(failure)) return { ...failure, retry: true, retryUntil };
     if (isAbsentHere(url, failure)) refused += 1;
-    return refused < MAX_REFUSED_ATTEMPTS ? failure : { retry: false };
+    return refused < MAX_REFUSED_ATTEMPTS ? failure : { ...failure, retry: false };
   };
 }
 
@@ -220,10 +237,11 @@ function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFa
 }
 
 /** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
-function readEnvelope(answer: unknown, redact: Redact): Registration | undefined {
+function readEnvelope(answer: unknown, redact: Redact): Outcome<Registration | undefined> {
   const envelope = registrationEnvelope.safeParse(answer);
-  if (!envelope.success || envelope.data.status !== "ok") throw notOk(answer, redact);
-  return toRegistration(readRegistration(envelope.data.data));
+  return envelope.success && envelope.data.status === "ok"
+    ? { result: toRegistration(readRegistration(envelope.data.data)) }
+    : { failure: notOk(answer, redact) };
 }
 
 function toRegistration(wire: WebhookConfiguration | undefined): Registration | undefined {
@@ -238,13 +256,15 @@ function toRegistration(wire: WebhookConfiguration | undefined): Registration | 
 
 const envelopeStatus = registrationEnvelope.pick({ status: true });
 
-function notOk(answer: unknown, redact: Redact): AttemptError {
+function notOk(answer: unknown, redact: Redact): AttemptFailure {
   const said = quoteBody(JSON.stringify(answer), redact);
   const { data } = envelopeStatus.safeParse(answer);
   return data && data.status !== "ok"
-    ? new AttemptError({ code: "rejected", retry: false }, `the service answered: ${said}`)
-    : new AttemptError(
-        { code: "protocol", retry: false },
-        `the response does not have the specified envelope: ${said}`,
-      );
+    ? { code: "rejected", text: `the service responded: ${said}`, retry: false }
+    : {
+        code: "protocol",
+        text: `the response does not have the specified envelope: ${said}`,
+        retry: false,
+        mayHaveBeenAccepted: true,
+      };
 }

@@ -1,6 +1,5 @@
 import { randomInt } from "node:crypto";
 import { errors } from "undici";
-import { gateOf } from "../client/operation.js";
 import type { HandshakeCause, HandshakeEncoding, HandshakeStep } from "../errors/index.js";
 import { NEVER } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
@@ -23,7 +22,7 @@ export interface HandshakeRequest {
   challenge: string;
   /** Sent in addition to the headers of the encoding. */
   headers?: Record<string, string>;
-  /** The time for the whole exchange, in milliseconds. Waiting for a free place does not count. */
+  /** The time for the whole exchange, in milliseconds. */
   limitMs: number;
   /** Ends it at once. */
   signal?: AbortSignal | undefined;
@@ -36,16 +35,9 @@ export interface HandshakeRequest {
  * signal's reason.
  */
 export async function performHandshake(request: HandshakeRequest): Promise<HandshakeStep> {
-  const { url, encoding, signal = NEVER } = request;
-  // Waiting for a permit has no time limit of its own: many webhooks may share one endpoint.
-  const release = await gateOf(new URL(url).origin).acquire(signal);
   const begun = performance.now();
-  try {
-    const outcome = await attempt(request);
-    return { encoding, ms: Math.round(performance.now() - begun), ...outcome };
-  } finally {
-    release();
-  }
+  const outcome = await attempt(request);
+  return { encoding: request.encoding, ms: Math.round(performance.now() - begun), ...outcome };
 }
 
 type Outcome = Omit<HandshakeStep, "encoding" | "ms">;

@@ -94,8 +94,8 @@ export interface Failure {
   hints: readonly Hint[];
   /** How many requests were sent; 0 if none was. */
   attempts: number;
-  /** An attempt before the last one may have taken effect, although its response does not say so. */
-  mayBeTaken?: boolean;
+  /** An attempt may have taken effect although its response does not say so. */
+  mayHaveBeenAccepted?: boolean;
   /** The HTTP status of the last response, if there was one. */
   httpStatus?: number;
   /** The transcript of a failed handshake. */

@@ -58,7 +58,7 @@ async function loadProgram(url: string): Promise<FleetProgram> {
 }
 
 function requireAll({ workspaces }: FleetStack, declared: Record<string, Declared | undefined>): void {
-  const missing = workspaces.map(({ name }) => name).filter((name) => !isWhole(declared[name]));
+  const missing = workspaces.map(({ name }) => name).filter((name) => !isComplete(declared[name]));
   if (missing.length === 0) return;
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : "";
   throw new ProgramError(
@@ -66,7 +66,7 @@ function requireAll({ workspaces }: FleetStack, declared: Record<string, Declare
   );
 }
 
-function isWhole(declared: Declared | undefined): boolean {
+function isComplete(declared: Declared | undefined): boolean {
   if (declared === undefined) return false;
   return isResource(declared) ? declared.status !== undefined : declared.webhookVerificationKey !== undefined;
 }

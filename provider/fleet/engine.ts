@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { writePrivateFile } from "../lib/files.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { reportVariables } from "../lib/provider-process.js";
-import { CALLS_VARIABLE } from "../lib/post.js";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import type { ResolvedFleet } from "./definition.js";
 import { EventReader, type StackEvent } from "./events.js";
@@ -133,7 +132,10 @@ export class Engine {
     const skipsCheckpoints = action !== "preview" && !this.#checkpoints;
     const refuseRandomKeys = action === "up" && skipsCheckpoints;
     const file = { program: this.#fleet.program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
-    const call = { args: argsOf(task), folder: this.#fleet.folder };
+    const call = {
+      args: [...argsOf(task), "--parallel", String(callsPerOrigin)],
+      folder: this.#fleet.folder,
+    };
     const read = (event: EngineEvent): void => reader.read(this.#withoutKeys(event));
     /** As the engine reports what a program prints. */
     const readPrinted = (message: string): void =>
@@ -146,7 +148,6 @@ export class Engine {
           ...this.#environment,
           ...variables,
           ...reportVariables(),
-          [CALLS_VARIABLE]: String(callsPerOrigin),
           PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
         },

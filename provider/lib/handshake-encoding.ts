@@ -55,8 +55,8 @@ export function readMultipart(text: string): Map<string, string> {
   const [boundary] = FIRST_LINE.exec(text) ?? [];
   if (boundary === undefined) return new Map();
   const parts = `\r\n${text}`.split(`\r\n${boundary}`).slice(1);
-  const isWhole = LAST_LINE.test(parts.pop() ?? "") && parts.every((part) => part.startsWith("\r\n"));
-  return new Map(isWhole ? parts.flatMap(readPart).toReversed() : []);
+  const isComplete = LAST_LINE.test(parts.pop() ?? "") && parts.every((part) => part.startsWith("\r\n"));
+  return new Map(isComplete ? parts.flatMap(readPart).toReversed() : []);
 }
 
 function readPart(part: string): [name: string, value: string][] {

@@ -170,15 +170,6 @@ export function connectionCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/**
- * Environment variable that limits concurrent calls per origin, across all clients of a process. A fleet gives each
- * stack its share.
- */
-export const CALLS_VARIABLE = "APICHAT_CALLS_PER_ORIGIN";
-
-/** The same, for this process. Default 8. */
-export const CALLS_PER_ORIGIN = Math.max(1, Math.floor(Number(process.env[CALLS_VARIABLE]))) || 8;
-
 /** The variables of the environment that name a proxy. */
 export const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
@@ -186,11 +177,11 @@ let shared: Dispatcher | undefined;
 
 /** The connection pool of this process: kept alive, and through the environment's proxies where it names any. */
 export function sharedDispatcher(): Dispatcher {
-  return (shared ??= createDispatcher({ connections: CALLS_PER_ORIGIN }));
+  return (shared ??= createDispatcher());
 }
 
 /** A pool of its own: kept alive, and through the environment's proxies where it names any. */
-export function createDispatcher(settings: { connections: number; allowH2?: boolean }): Dispatcher {
+export function createDispatcher(settings: { connections?: number; allowH2?: boolean } = {}): Dispatcher {
   const options = { ...settings, keepAliveTimeout: 30_000 };
   const proxied = PROXY_VARIABLES.some((name) => process.env[name]);
   return proxied ? new EnvHttpProxyAgent(options) : new Agent(options);

@@ -29,13 +29,7 @@ import {
   type Observed,
 } from "./observe.js";
 import { preflight } from "./preflight.js";
-import {
-  UnconfirmedError,
-  mayHaveTakenEffect,
-  register,
-  registerIfNeeded,
-  rememberBefore,
-} from "./register.js";
+import { UnconfirmedError, register, registerIfNeeded, rememberBefore } from "./register.js";
 import {
   apiKeyCandidates,
   requireApiKey,
@@ -358,7 +352,7 @@ export async function removeRegistration(
 
 /** After delete-webhook lost its response: if nothing is registered now, it took effect. */
 async function observeEffect(client: RegistrationClient, lost: unknown): Promise<undefined> {
-  if (!(lost instanceof ApiChatError) || !mayHaveTakenEffect(lost)) throw lost;
+  if (!(lost instanceof ApiChatError) || !lost.mayHaveBeenAccepted) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {
     throw error instanceof ApiChatError ? lost : error;
   });

@@ -4,7 +4,9 @@ import {
   mayMeanWrongKey,
   type CallOptions,
   type Registration,
+  type RegistrationBody,
   type RegistrationClientOptions,
+  type SetWebhookOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
@@ -33,10 +35,7 @@ import { apiKeyCandidates, requireApiKey, currentNameOf, resourceOf } from "./ru
 type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
   Pick<RegistrationClientOptions, "apiKeyAs">;
 
-/**
- * A client for one workspace that prints a progress line for slow calls. For set-webhook, register.ts prints it,
- * because that is where the call is retried.
- */
+/** A client for one workspace that prints what it waits for. */
 export function createClient(
   settings: ClientSettings,
   apiKey: string,
@@ -65,18 +64,16 @@ class AnnouncedClient extends RegistrationClient {
     this.#at = formatUrl(options.baseUrl);
   }
 
-  override getWebhook(options?: CallOptions): Promise<Registration | undefined> {
-    return this.#announce("get-webhook", () => super.getWebhook(options));
-  }
-
-  override deleteWebhook(options?: CallOptions): Promise<Registration | undefined> {
-    return this.#announce("delete-webhook", () => super.deleteWebhook(options));
-  }
-
-  #announce<T>(action: RegistrationAction, call: () => Promise<T>): Promise<T> {
+  protected override call(
+    action: RegistrationAction,
+    body: RegistrationBody,
+    options: CallOptions & Partial<SetWebhookOptions>,
+  ): Promise<Registration | undefined> {
     this.#attempt = 1;
-    const describe = (): string => `waiting for ${action} at ${this.#at}, attempt ${this.#attempt}`;
-    return printIfSlow(this.#name, describe, call);
+    const url = body.webhook_url;
+    const what = url === undefined ? `${action} at ${this.#at}` : `${this.#at} to accept ${formatUrl(url)}`;
+    const describe = (): string => `waiting for ${what}, attempt ${this.#attempt}`;
+    return printIfSlow(this.#name, describe, () => super.call(action, body, options));
   }
 }
 

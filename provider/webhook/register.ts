@@ -1,9 +1,10 @@
-import type { Registration, RegistrationClient } from "../client/registration-client.js";
+import { isDeepStrictEqual } from "node:util";
+import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
-import { NEVER, sleep } from "../lib/abort.js";
+import { sleep } from "../lib/abort.js";
 import { looksMasked } from "../lib/checks.js";
 import { printIfSlow } from "../lib/provider-process.js";
-import { backOffMs, withRetries } from "../lib/retry.js";
+import { backOffMs } from "../lib/retry.js";
 import { isSameUrl, formatUrl } from "../lib/url.js";
 import {
   DEFAULT_PREFLIGHT,
@@ -16,8 +17,10 @@ import {
   type WebhookState,
 } from "./contract.js";
 import { deadlineOf, preflight, type PreflightOptions } from "./preflight.js";
+import { compareFirst, showsWhatWasSet } from "./run.js";
 
-// Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it.
+// Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it. The last one is
+// left out once the service has shown, for one webhook of this run, that get-webhook says what its response to set-webhook said.
 
 /** The previous registration, with what is needed to restore it. */
 export interface Before {
@@ -52,9 +55,24 @@ export async function register(options: RegisterOptions): Promise<Registration> 
   requireKey(inputs);
   const deadline = deadlineOf(inputs);
   await preflight(inputs, { deadline, refusedRounds, signal });
-  const answer = await setUntilAccepted(options, deadline);
-  return confirmUntilVerified(options, answer, deadline);
+  const { shown, wasRead } = await setUntilAccepted(options, deadline);
+  if (shown === undefined || !isSet(shown, inputs)) return confirmUntilVerified(options, shown, deadline);
+  if (wasRead) return shown;
+  const { origin } = new URL(inputs.baseUrl);
+  const isShownAlike = showsWhatWasSet(origin);
+  if (isShownAlike && (await isShownAlike)) return shown;
+  const confirmed = confirmUntilVerified(options, shown, deadline);
+  if (!isShownAlike)
+    compareFirst(
+      origin,
+      confirmed.then((seen) => isDeepStrictEqual(seen, shown)),
+    );
+  return confirmed;
 }
+
+/** Whether the response to set-webhook is the full configuration (section 3): our URL, verified, and a bot URL. */
+const isSet = ({ webhookUrl, status, botUrl }: Registration, inputs: WebhookInputs): boolean =>
+  isSameUrl(webhookUrl, inputs.webhookUrl) && status === VERIFIED && botUrl !== "";
 
 /**
  * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
@@ -92,12 +110,9 @@ export async function registerIfNeeded({
   return { registration: await register({ ...options, before: rememberBefore(seen, former) }), wasSet: true };
 }
 
-/** Whether nothing is left to set: our URL, our key unmasked, verified, and a bot URL. */
+/** Whether nothing is left to set: the registration is complete and has our key, unmasked. */
 const matchesInputs = (seen: Registration, inputs: WebhookInputs): boolean =>
-  isSameUrl(seen.webhookUrl, inputs.webhookUrl) &&
-  seen.webhookVerificationKey === inputs.webhookVerificationKey &&
-  seen.status === VERIFIED &&
-  seen.botUrl !== "";
+  isSet(seen, inputs) && seen.webhookVerificationKey === inputs.webhookVerificationKey;
 
 /** What to restore if set-webhook removes it, with the key that the service returns, or with ours. */
 export function rememberBefore(seen: Registration | undefined, state?: WebhookState): Before | undefined {
@@ -112,47 +127,24 @@ export function rememberBefore(seen: Registration | undefined, state?: WebhookSt
   };
 }
 
-/** Statuses that reject the address or the format of a request; retrying does not help. */
-const LASTING_REFUSALS = new Set([404, 405, 410, 413, 415]);
-
-const mayBeAccepted = (error: unknown): boolean =>
-  error instanceof ApiChatError && error.code === "rejected" && !LASTING_REFUSALS.has(error.httpStatus ?? 0);
-
-/** Calls set-webhook. The service may reach the endpoint later than we do, so refusals are retried, too. */
-async function setUntilAccepted(
-  options: RegisterOptions,
-  deadline: number,
-): Promise<Registration | undefined> {
-  const { client, inputs, signal = NEVER } = options;
-  let attempt = 1;
-  let mayBeTaken = false;
-  const describeWait = (): string =>
-    `waiting for ${formatUrl(inputs.baseUrl)} to accept ${formatUrl(inputs.webhookUrl)}, attempt ${attempt}`;
-  const setOnce = (number: number): Promise<Registration | undefined> => {
-    attempt = number;
-    return client.setWebhook(inputs);
-  };
-  const retrying = {
-    limitMs: deadline - performance.now(),
-    signal,
-    judge: (error: unknown) => {
-      mayBeTaken ||= error instanceof ApiChatError && mayHaveTakenEffect(error);
-      return { retry: mayBeAccepted(error) };
-    },
-  };
-  try {
-    return await printIfSlow(inputs.name, describeWait, () => withRetries(setOnce, retrying));
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    if (error === signal.reason) throw unconfirmed(error);
-    if (mayBeTaken) return observeEffect(options, error);
-    throw mayBeAccepted(error) ? await undo(options, error, attempt) : error;
-  }
+/** What the service shows after set-webhook: in its response or, if that was lost, in get-webhook (`wasRead`). */
+interface Shown {
+  shown: Registration | undefined;
+  wasRead: boolean;
 }
 
-/** Whether a write may have taken effect: without a response there is no way to tell. */
-export const mayHaveTakenEffect = ({ code, attempts, mayBeTaken = false }: ApiChatError): boolean =>
-  mayBeTaken || (attempts > 0 && (code === "timeout" || code === "unavailable" || code === "protocol"));
+/** Calls set-webhook, until the deadline while the service rejects the endpoint. */
+async function setUntilAccepted(options: RegisterOptions, deadline: number): Promise<Shown> {
+  const { client, inputs, signal } = options;
+  try {
+    return { shown: await client.setWebhook({ ...inputs, retryRejectedUntil: deadline }), wasRead: false };
+  } catch (error) {
+    if (!(error instanceof ApiChatError)) throw error;
+    if (error === signal?.reason) throw unconfirmed(error);
+    if (error.mayHaveBeenAccepted) return { shown: await observeEffect(options, error), wasRead: true };
+    throw mayBeAccepted(error) ? await undo(options, error) : error;
+  }
+}
 
 /** After set-webhook lost its response: returns the current registration if it shows that the call took effect. */
 async function observeEffect(options: RegisterOptions, lost: ApiChatError): Promise<Registration> {
@@ -190,8 +182,8 @@ function showsEffect(now: Registration, { inputs, before }: RegisterOptions): bo
 async function undo(
   { client, inputs, before }: RegisterOptions,
   refusal: ApiChatError,
-  attempts: number,
 ): Promise<ApiChatError> {
+  const { attempts } = refusal;
   const isTried = (inputs.preflight ?? DEFAULT_PREFLIGHT) === "require";
   const refused = `the service refused the webhook ${attempts} times${isTried ? ", although the preflight passed" : ""}`;
   const fail = (left: string): ApiChatError => {

@@ -50,6 +50,8 @@ const newTable = () => ({
   handedOver: new Map<string, WebhookState>(),
   /** By resource: the state that diff has shown. */
   shownByResource: new Map<string, WebhookState>(),
+  /** By origin: whether get-webhook returns a webhook as the response to set-webhook showed it. */
+  showsWhatWasSet: new Map<string, Promise<boolean>>(),
 });
 
 let table = newTable();
@@ -168,6 +170,20 @@ export const replacedBy = (
   const handed = table.handedOver.get(workspace);
   return { state: handed ?? table.shownByResource.get(resource), isHandedOver: handed !== undefined };
 };
+
+/** Whether a service is known to show a webhook in get-webhook as it did in its response to set-webhook; undefined if not yet. */
+export const showsWhatWasSet = (origin: string): Promise<boolean> | undefined =>
+  table.showsWhatWasSet.get(origin);
+
+/** Records the first comparison of a service's responses. If it fails, the next webhook is compared. */
+export function compareFirst(origin: string, isSame: Promise<boolean>): void {
+  const { showsWhatWasSet: known } = table;
+  const forget = (): boolean => {
+    known.delete(origin);
+    return false;
+  };
+  known.set(origin, isSame.catch(forget));
+}
 
 const queue = new KeyedQueue();
 

@@ -39,16 +39,3 @@ test.each<[variables: string[], isUsed: boolean]>([
   expect(proxy.passed).toEqual(isUsed ? [`${url}/acme?action=get-webhook`] : []);
   expect(requests).toHaveLength(1);
 });
-
-test.each([
-  [undefined, 8],
-  ["3", 3],
-  ["0", 1],
-  ["many", 8],
-])("the environment bounds the calls of this process: %j gives %i", async (given, expected) => {
-  vi.stubEnv("APICHAT_CALLS_PER_ORIGIN", given);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  vi.resetModules();
-  const post = await import("../../../provider/lib/post.js");
-  expect(post.CALLS_PER_ORIGIN).toBe(expected);
-});

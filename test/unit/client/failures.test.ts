@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ANSWER_LIMIT_BYTES } from "../../../provider/client/attempt.js";
+import { ANSWER_LIMIT_BYTES } from "../../../provider/client/call.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
 import { redactorOf } from "../../../provider/client/message-client.js";
 import type { Hint } from "../../../provider/errors/index.js";

@@ -35,8 +35,8 @@ export function entryOf(
   values: Pick<CorpusEntry, "accepted" | "rejected">,
   name: string = sample,
 ): CorpusEntry {
-  const isWhole = file === name.replaceAll(/(?<!^)[A-Z]/g, "-$&").toLowerCase() || file === "handshake";
-  const ref = `${file}.schema.json#${isWhole ? "" : `/definitions/${name}`}`;
+  const isComplete = file === name.replaceAll(/(?<!^)[A-Z]/g, "-$&").toLowerCase() || file === "handshake";
+  const ref = `${file}.schema.json#${isComplete ? "" : `/definitions/${name}`}`;
   const zod = zodByName[name.charAt(0).toLowerCase() + name.slice(1)] as z.ZodType;
   return { shape: { name, ref, zod, valid: samples[sample] }, ...values };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CallOptions } from "../../../provider/client/index.js";
-import { gateOf } from "../../../provider/client/operation.js";
-import { CALLS_PER_ORIGIN } from "../../../provider/lib/post.js";
+import { pauseOrigin, waitForOrigin } from "../../../provider/client/call.js";
 import { startDeafListener, startServer } from "../../support/http.js";
 import { answerOk, CALLS, createTestClient, createTestMessageClient, failureOf, TO } from "./harness.js";
 
@@ -16,7 +15,7 @@ describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
     const begun = performance.now();
     const error = await failureOf(call(url, { requestSeconds: 1 }));
     expect(error).toMatchObject({ code: "timeout", operation, attempts: 1, hints: hintsOf(true) });
-    expect(error.message).toContain("no answer within 1 s");
+    expect(error.message).toContain("no response within 1 s");
     expect(performance.now() - begun).toBeGreaterThanOrEqual(990);
     expect(requests).toHaveLength(1);
   });
@@ -121,83 +120,35 @@ test("a signal of a time limit rejects with that limit's reason", async () => {
   await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
 });
 
-describe("calls to one origin", () => {
-  test("are eight at once, and never more, over several clients and dispatchers", async () => {
-    const waiting: (() => void)[] = [];
-    const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
-    const calls = Array.from({ length: 24 }, (_, n) => createTestClient(`${url}/w${n % 5}`).getWebhook());
-    expect(CALLS_PER_ORIGIN).toBe(8);
-    for (let answered = 0; answered < 24; answered += 1) {
-      await expect.poll(() => requests.length, { interval: 5 }).toBe(Math.min(answered + 8, 24));
-      waiting[answered]?.();
-    }
-    await Promise.all(calls);
-  });
-
-  test("do not hold back those to another", async () => {
-    const { url: hanging } = await startServer(() => undefined);
-    const { url } = await startServer((_, response) => answerOk(response));
-    const controller = new AbortController();
-    const stuck = createTestClient(hanging, { signal: controller.signal });
-    const waiting = Promise.allSettled(Array.from({ length: 20 }, () => stuck.getWebhook()));
-    await createTestClient(url).getWebhook();
-    controller.abort(new Error("done"));
-    expect((await waiting).every(({ status }) => status === "rejected")).toBe(true);
-  });
+test("calls to one origin are all in progress at once: the engine's --parallel bounds them", async () => {
+  const waiting: (() => void)[] = [];
+  const { url, requests } = await startServer((_, response) => waiting.push(() => answerOk(response)));
+  const calls = Array.from({ length: 64 }, (_, n) => createTestClient(`${url}/w${n}`).getWebhook());
+  await expect.poll(() => requests.length, { interval: 5 }).toBe(64);
+  for (const answer of waiting) answer();
+  await Promise.all(calls);
 });
 
-describe("a gate", () => {
+describe("a pause of an origin", () => {
   let origins = 0;
-  const newGate = (): ReturnType<typeof gateOf> => gateOf(`test://${(origins += 1)}`);
+  const newOrigin = (): string => `test://${(origins += 1)}`;
 
-  test("lets calls in by the order of their coming", async () => {
-    const gate = newGate();
-    const order: number[] = [];
-    const calls = Array.from({ length: 20 }, async (_, n) => {
-      const release = await gate.acquire();
-      order.push(n);
-      release();
-    });
-    await Promise.all(calls);
-    expect(order).toEqual(Array.from({ length: 20 }, (_, n) => n));
-  });
-
-  test("loses no permit to calls that gave up waiting", async () => {
-    const gate = newGate();
-    const acquireEight = (signal?: AbortSignal) => Array.from({ length: 8 }, () => gate.acquire(signal));
-    const releases = await Promise.all(acquireEight());
+  test("delays the calls to that origin alone, and ends for one that is aborted", async () => {
+    const [paused, other] = [newOrigin(), newOrigin()];
+    pauseOrigin(paused, 60_000);
+    await waitForOrigin(other);
     const controller = new AbortController();
-    const gaveUp = Promise.allSettled(acquireEight(controller.signal));
-    const patient = acquireEight();
-    controller.abort(reason);
-    expect(await gaveUp).toEqual(patient.map(() => ({ status: "rejected", reason })));
-    for (const release of releases) release();
-    expect(await Promise.all(patient)).toHaveLength(8);
-  });
-
-  test("releases the permit of a call that gave up in a pause", async () => {
-    const gate = newGate();
-    gate.pause(60_000);
-    const controller = new AbortController();
-    const paused = Array.from({ length: 8 }, () => gate.acquire(controller.signal));
-    const patient = gate.acquire(AbortSignal.abort(new Error("no time")));
+    const waiting = waitForOrigin(paused, controller.signal);
     controller.abort(new Error("gave up"));
-    for (const call of paused) await expect(call).rejects.toThrow("gave up");
-    await expect(patient).rejects.toThrow("no time");
+    await expect(waiting).rejects.toThrow("gave up");
   });
 
-  test("ends a pause in its time although somebody sets the clock back", async () => {
+  test("ends in its time although somebody sets the clock back", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     onTestFinished(() => void vi.useRealTimers());
-    const gate = newGate();
-    gate.pause(50);
+    const origin = newOrigin();
+    pauseOrigin(origin, 50);
     vi.setSystemTime(Date.now() - 3_600_000);
-    const acquired = gate.acquire(AbortSignal.timeout(5_000));
-    await expect(acquired).resolves.toBeTypeOf("function");
-  });
-
-  test("is one for each origin", () => {
-    expect(gateOf("test://one")).toBe(gateOf("test://one"));
-    expect(gateOf("test://one")).not.toBe(gateOf("test://two"));
+    await waitForOrigin(origin, AbortSignal.timeout(5_000));
   });
 });

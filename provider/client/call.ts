@@ -1,0 +1,257 @@
+import { errors, type Dispatcher } from "undici";
+import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint } from "../errors/index.js";
+import { NEVER, sleep } from "../lib/abort.js";
+import { quoteBody, type Redact } from "../lib/redact.js";
+import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
+import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter, shortestBackOffMs, type Retry } from "../lib/retry.js";
+import { printTarget } from "../lib/url.js";
+import { USER_AGENT } from "../lib/version.js";
+
+/** The largest response that is read, in bytes. */
+export const ANSWER_LIMIT_BYTES = 1024 * 1024;
+
+const RETRIED_STATUS = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Assumed to mean that a message was not accepted. The specification shows no status (section 7). */
+const NOT_TAKEN_STATUS = new Set([429, 503]);
+
+/** Connection errors that a retry does not fix, such as an unknown host or a bad certificate. */
+const LASTING_CAUSES =
+  /^(ENOTFOUND|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERR_TLS_|ERR_SSL_WRONG_VERSION)/;
+
+/** Why one attempt failed, and whether the next one may succeed. */
+export interface AttemptFailure {
+  code: ApiChatErrorCode;
+  text: string;
+  retry: boolean;
+  /** How long the service asked to wait. */
+  retryAfterMs?: number | undefined;
+  /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
+  retryUntil?: number | undefined;
+  httpStatus?: number;
+  /** Nothing was written to the connection. */
+  unsent?: boolean;
+  /** The service may have done what was asked although its response does not say so. */
+  mayHaveBeenAccepted?: boolean;
+  /** The code of a failed connection, such as ECONNREFUSED. */
+  connection?: string;
+  hints?: readonly Hint[];
+  cause?: unknown;
+}
+
+export type Outcome<Result> = { result: Result } | { failure: AttemptFailure };
+
+/** One call of the service, with all its attempts. */
+export interface Call<Result> {
+  operation: ApiChatOperation;
+  url: URL;
+  /** The address as its error shows it. */
+  at: () => string;
+  /** The option that holds the address, for the error of a redirect. */
+  addressOption: "baseUrl" | "botUrl";
+  /** Sent as JSON. */
+  message: object;
+  /** Sent in addition to the JSON headers. */
+  headers: Readonly<Record<string, string>>;
+  /** Removes from a response what no error may show. */
+  redact: Redact;
+  /** The time for all attempts and the pauses between them, in milliseconds. A pause of the origin does not count. */
+  limitMs: number;
+  /** Ends the call at once; it rejects with the signal's reason. */
+  signal: AbortSignal;
+  /** Default: the pool of this process. */
+  dispatcher: Dispatcher | undefined;
+  /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
+  statusSuffices?: boolean;
+  /** Reads a 2xx response. */
+  read: (response: { status: number; text: string }) => Outcome<Result>;
+  /** Whether a failed attempt is retried. Default: as the failure says. */
+  judge?: (failure: AttemptFailure) => AttemptFailure;
+  /** Called before each retry. If it resolves to a result, the call ends with it instead of retrying. */
+  beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
+  onRetry: ((retry: Retry) => void) | undefined;
+  /** What to do next, unless the failure itself says so. */
+  hintsFor: (failure: AttemptFailure) => Hint[];
+}
+
+/**
+ * Posts JSON, and retries failures that may be temporary, within the time limit. Returns the result and the number of
+ * attempts. Rejects with an ApiChatError or the signal's reason.
+ */
+export async function call<Result>(request: Call<Result>): Promise<{ result: Result; attempts: number }> {
+  const { url, limitMs, signal, judge = (failure) => failure, beforeRepeat, onRetry } = request;
+  let endMs = performance.now() + limitMs;
+  /** For work whose time does not count. */
+  const uncounted = async <T>(work: () => Promise<T>): Promise<T> => {
+    const begun = performance.now();
+    const result = await work();
+    endMs += performance.now() - begun;
+    return result;
+  };
+  let mayHaveBeenAccepted = false;
+  for (let attempts = 1; ; attempts += 1) {
+    await uncounted(() => waitForOrigin(url.origin, signal));
+    const outcome = await attempt(request, Math.max(0, endMs - performance.now()));
+    if ("result" in outcome) return { result: outcome.result, attempts };
+    const failure = judge(outcome.failure);
+    mayHaveBeenAccepted ||= failure.mayHaveBeenAccepted === true;
+    const error = toError(failure, { attempts, mayHaveBeenAccepted }, request);
+    const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
+    // Capped at the call's time limit, so that no Retry-After can block the process forever.
+    if (httpStatus === 429)
+      pauseOrigin(url.origin, Math.min(Math.max(retryAfterMs, shortestBackOffMs(attempts)), limitMs));
+    // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+    const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
+    if (!retry || performance.now() + delayMs + MIN_ATTEMPT_MS > retryUntil) throw error;
+    onRetry?.({ attempt: attempts, delayMs, error });
+    await sleep(delayMs, signal);
+    if (failure.retryUntil !== undefined) endMs = performance.now() + limitMs;
+    try {
+      const ended = beforeRepeat && (await uncounted(beforeRepeat));
+      if (ended) return { ...ended, attempts };
+    } catch (thrown) {
+      throw mayHaveBeenAccepted && thrown instanceof ApiChatError
+        ? thrown.with({ mayHaveBeenAccepted })
+        : thrown;
+    }
+  }
+}
+
+const OUR_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json",
+  "user-agent": USER_AGENT,
+};
+
+/** Posts once. Rejects with the signal's reason only. */
+async function attempt<Result>(request: Call<Result>, timeoutMs: number): Promise<Outcome<Result>> {
+  const { url, message, headers, signal, dispatcher, statusSuffices = false, read } = request;
+  try {
+    const answer = await post(url, {
+      headers: { ...OUR_HEADERS, ...headers },
+      body: JSON.stringify(message),
+      limitBytes: ANSWER_LIMIT_BYTES,
+      timeoutMs,
+      signal,
+      dispatcher,
+    });
+    const { status, body, isComplete } = answer;
+    if (isSuccess(status) && (isComplete || statusSuffices))
+      return read({ status, text: isComplete ? body.toString("utf8") : "" });
+    return { failure: isComplete ? refused(answer, request) : tooLarge(status, request) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof PostError)) throw error;
+    if (statusSuffices && error.head && isSuccess(error.head.status))
+      return read({ status: error.head.status, text: "" });
+    return { failure: unanswered(error, request) };
+  }
+}
+
+/** The specification names no status: any 2xx is a success. */
+const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+type Asked = Pick<Call<unknown>, "operation" | "url" | "addressOption" | "redact">;
+
+const mayBeTakenAt = (status: number | undefined, { operation }: Asked): boolean =>
+  operation !== "message" || !NOT_TAKEN_STATUS.has(status ?? 0);
+
+const quoteIfAny = (text: string, redact: Redact): string =>
+  text.trim() === "" ? "" : `: ${quoteBody(text, redact)}`;
+
+/** Parses the JSON of a 2xx response. */
+export function parseJson(text: string, httpStatus: number, redact: Redact): Outcome<unknown> {
+  try {
+    return { result: JSON.parse(text) as unknown };
+  } catch {
+    const shown = quoteIfAny(text, redact) || ": it is empty";
+    return {
+      failure: {
+        code: "protocol",
+        text: `the response is not JSON${shown}`,
+        httpStatus,
+        retry: false,
+        mayHaveBeenAccepted: true,
+      },
+    };
+  }
+}
+
+function unanswered({ failure, phase, head, cause, message }: PostError, asked: Asked): AttemptFailure {
+  const unsent = phase === "connecting";
+  const facts = { unsent, mayHaveBeenAccepted: !unsent && mayBeTakenAt(head?.status, asked) };
+  if (failure === "timeout") return { code: "timeout", text: message, retry: false, ...facts };
+  const code = connectionCode(cause);
+  const text = quoteBody(cause instanceof Error ? cause.message : String(cause), asked.redact);
+  return {
+    code: "unavailable",
+    text: `no response: ${code && !text.includes(code) ? `${code} ` : ""}${text}`,
+    retry: !LASTING_CAUSES.test(code),
+    ...facts,
+    ...(code === "" ? {} : { connection: code }),
+    // undici's parser error contains the raw response, which may contain a secret.
+    cause: cause instanceof errors.HTTPParserError ? undefined : cause,
+  };
+}
+
+const tooLarge = (status: number, asked: Asked): AttemptFailure => ({
+  code: "protocol",
+  text: `the response body is larger than ${ANSWER_LIMIT_BYTES} bytes`,
+  retry: false,
+  mayHaveBeenAccepted: mayBeTakenAt(status, asked),
+});
+
+/** A whole response with a status other than 2xx. */
+function refused({ status: httpStatus, headers, body }: Answer, asked: Asked): AttemptFailure {
+  if (httpStatus >= 300 && httpStatus < 400) {
+    const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
+    const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
+    const hints: Hint[] = [{ id: "set_final_address", address: asked.addressOption }];
+    return { code: "protocol", text, httpStatus, retry: false, hints };
+  }
+  const retry = RETRIED_STATUS.has(httpStatus);
+  const isUnauthorized = httpStatus === 401 || httpStatus === 403;
+  return {
+    code: isUnauthorized ? "unauthorized" : retry ? "unavailable" : "rejected",
+    text: `HTTP ${httpStatus}${quoteIfAny(body.toString("utf8"), asked.redact)}`,
+    httpStatus,
+    retry,
+    retryAfterMs: parseRetryAfter(headers["retry-after"]),
+    mayHaveBeenAccepted: retry && mayBeTakenAt(httpStatus, asked),
+  };
+}
+
+function toError(
+  failure: AttemptFailure,
+  { attempts, mayHaveBeenAccepted }: { attempts: number; mayHaveBeenAccepted: boolean },
+  { operation, at, limitMs, hintsFor }: Call<unknown>,
+): ApiChatError {
+  const { code, text, httpStatus, connection, cause } = failure;
+  const where = `${operation} ${operation === "message" ? "to" : "at"} ${at()}`;
+  const times = attempts > 1 ? ` (after ${attempts} attempts)` : "";
+  const what = code === "timeout" ? `no response within ${limitMs / 1000} s` : `${text}${times}`;
+  return new ApiChatError(code, `${where}: ${what}`, {
+    operation,
+    attempts,
+    facts: { at: at(), ...(connection === undefined ? {} : { connection }) },
+    hints: [...(failure.hints ?? []), ...hintsFor(failure)],
+    httpStatus,
+    ...(mayHaveBeenAccepted ? { mayHaveBeenAccepted } : {}),
+    cause,
+  });
+}
+
+/** Until when no call to an origin begins, by `performance.now()`, which clock changes do not affect. */
+const pausedUntil = new Map<string, number>();
+
+const pauseLeftMs = (origin: string): number => (pausedUntil.get(origin) ?? 0) - performance.now();
+
+/** Delays all calls to an origin that have not begun by this many milliseconds. */
+export function pauseOrigin(origin: string, ms: number): void {
+  pausedUntil.set(origin, Math.max(pausedUntil.get(origin) ?? 0, performance.now() + ms));
+}
+
+/** Waits for the end of an origin's pause. Rejects with the signal's reason if that fires first. */
+export async function waitForOrigin(origin: string, signal: AbortSignal = NEVER): Promise<void> {
+  for (let ms = pauseLeftMs(origin); ms > 0; ms = pauseLeftMs(origin)) await sleep(ms, signal);
+}
