@@ -1,13 +1,20 @@
-import * as pulumi from "@pulumi/pulumi";
-import { ApiChatWebhook } from "pulumi-apichat";
+import { ApiChatWebhook, HandshakeResponder, VerificationKey } from "pulumi-apichat";
 
-const config = new pulumi.Config();
+// The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
+const key = new VerificationKey("key");
 
-// The workspace's address and the API key come from the configuration: apichat:baseUrl and apichat:apiKey.
-const webhook = new ApiChatWebhook("quickstart", {
-  webhookUrl: config.require("webhookUrl"),
-  webhookVerificationKey: config.requireSecret("verificationKey"),
+// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
+// program to forward to, or register your own endpoint instead.
+const responder = new HandshakeResponder("responder", {
+  workspaces: { acme: { verificationKeys: key.keys } },
 });
 
-export const bot_url = webhook.botUrl;
-export const status = webhook.status;
+// The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+const webhook = new ApiChatWebhook("webhook", {
+  webhookUrl: responder.urls.acme,
+  webhookVerificationKey: key.current,
+});
+
+export const bot_url = webhook.botUrl; // where messages of your contacts are posted
+export const status = webhook.status; // "verified"
+export const verification_key = key.current; // a secret, for apichat verify and apichat listen

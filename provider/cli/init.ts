@@ -7,8 +7,7 @@ import { homedir } from "node:os";
 import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
 import { openCredentials } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
-import { dynamicProgram } from "./init/typescript.js";
-import { LANGUAGES, type Language } from "./init/languages.js";
+import { LANGUAGES, readProgram, type Language } from "./init/program.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { type Interruption, runToExit } from "./run-command.js";
 import { isLoopback, formatUrl } from "../lib/url.js";
@@ -95,9 +94,8 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   }
   const folder = resolve(given);
   const name = toProjectName(basename(folder));
-  const makeProgram = language === undefined ? dynamicProgram : LANGUAGES[language];
-  const { source, clone } = await findPackage();
-  const { files, install } = makeProgram({ name, source, baseUrl, webhookUrl });
+  const { own, source, clone } = await findPackage();
+  const files = await readProgram(own, { name, source, baseUrl, webhookUrl, language });
   const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
@@ -108,7 +106,7 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   return {
     folder,
     files: Object.keys(files),
-    next: nextCommands({ folder, baseUrl, webhookUrl, install, path: clone && pathLine(clone, language) }),
+    next: nextCommands({ folder, baseUrl, webhookUrl, language, path: clone && pathLine(clone, language) }),
   };
 }
 
@@ -153,6 +151,8 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
 }
 
 interface FoundPackage {
+  /** The folder of the package that runs. */
+  own: string;
   /** How the program's package.json refers to this package. */
   source: string;
   /** The folder of the running clone, if this is one. */
@@ -168,7 +168,7 @@ async function findPackage(): Promise<FoundPackage> {
   const modules = dirname(own);
   if (basename(modules) !== "node_modules") {
     const isClone = existsSync(join(own, "tools/engine"));
-    return { source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
+    return { own, source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
   }
   const above = dirname(modules);
   // Without one, pnpm has put it there.
@@ -176,7 +176,8 @@ async function findPackage(): Promise<FoundPackage> {
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
   const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];
   const isLocal = given?.startsWith("file:");
-  return { source: isLocal ? `file:${resolve(above, given?.slice("file:".length) ?? "")}` : `^${VERSION}` };
+  const source = isLocal ? `file:${resolve(above, given?.slice("file:".length) ?? "")}` : `^${VERSION}`;
+  return { own, source };
 }
 
 /** Puts a clone's `pulumi` and its Node on PATH: neither needs to be on the machine. */
@@ -197,13 +198,12 @@ function nextCommands(program: {
   folder: string;
   baseUrl: string;
   webhookUrl: string | undefined;
-  install: readonly string[];
+  language: Language | undefined;
   /** Makes the commands available in a terminal that does not have them. */
   path: string | undefined;
 }): string[] {
   const enter = [...(program.path === undefined ? [] : [program.path]), `cd ${quote(program.folder)}`];
-  const install = program.path === undefined ? program.install : program.install.map(withWayOut);
-  const prepare = [...enter, ...install];
+  const prepare = [...enter, "npm install", ...generateSdk(program)];
   const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
   if (program.baseUrl !== EMULATOR_URL) {
     const login = hasBackend() ? [] : ["pulumi login"];
@@ -222,11 +222,18 @@ function nextCommands(program: {
   ];
 }
 
-/** The hosts that a clone builds lack what `pulumi install` needs. */
-const withWayOut = (command: string): string =>
-  command === "pulumi install"
-    ? `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n${command}`
-    : command;
+/** The hosts that a clone builds lack what `pulumi install` needs. YAML and the dynamic provider need no SDK. */
+function generateSdk({
+  language,
+  path,
+}: {
+  language: Language | undefined;
+  path: string | undefined;
+}): string[] {
+  if (language === undefined || language === "yaml") return [];
+  const hint = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n`;
+  return [`${path === undefined ? "" : hint}pulumi install`];
+}
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 

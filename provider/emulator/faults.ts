@@ -1,12 +1,12 @@
 import * as z from "zod";
 import { MAX_TIMER_MS } from "../lib/abort.js";
+import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.js";
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
  * (section 6.1), or one try of a delivery (section 6.2).
  */
-export type FaultOperation =
-  "get-webhook" | "set-webhook" | "delete-webhook" | "message" | "handshake" | "delivery";
+export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
 const afterChange = z.boolean().optional();
 
@@ -22,7 +22,7 @@ const answerFault = z.union([
   statusFault,
   delayFault,
   z.strictObject({ statusField: z.string(), afterChange }),
-  z.enum(["broken-json", "html", "truncated", "close-before", "close-after"]),
+  z.enum(ANSWER_FAULTS),
 ]);
 
 /**
@@ -39,19 +39,7 @@ const answerFault = z.union([
  */
 export type AnswerFault = z.infer<typeof answerFault>;
 
-const deliveryFault = z.union([
-  statusFault,
-  delayFault,
-  z.enum([
-    "broken-json",
-    "truncated",
-    "close-before",
-    "close-after",
-    "wrong-signature",
-    "duplicate",
-    "reorder",
-  ]),
-]);
+const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]);
 
 /**
  * What goes wrong with one try of a delivery:
@@ -86,7 +74,7 @@ const fault = z.union([...answerFault.options, ...deliveryFault.options], {
 
 export const faultRule = z
   .strictObject({
-    operation: z.enum(["get-webhook", "set-webhook", "delete-webhook", "message", "handshake", "delivery"]),
+    operation: z.enum(FAULT_OPERATIONS),
     /** Only calls of this workspace. Default: all. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
     /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */

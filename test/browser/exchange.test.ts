@@ -1,9 +1,6 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { afterTests } from "../support/http.ts";
 import {
   API_KEY,
   CLIPBOARD,
@@ -79,26 +76,18 @@ test("the endpoint accepts what the curl command of a delivery sends", async () 
   expect(endpoint.deliveries.length).toBe(2);
 });
 
-test("one exchange is saved as JSON, with the masks that the page shows, and as HAR 1.2, which a browser answers from", async () => {
-  const { page, emulator, endpoint, acme, id } = await openDelivery();
-  const json = await save(page, "JSON");
-  expect(json.name).toBe(`delivery-${id}.json`);
+test("one exchange is saved as JSON, with the masks that the page shows", async () => {
+  const { page, emulator, id } = await openDelivery();
+  const exchange = await unfold(exchangesOf(page, "delivery"));
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    exchange.getByRole("button", { name: "Save as JSON" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`delivery-${id}.json`);
+  const saved = await readText(await download.createReadStream());
   const answer = await fetch(`${emulator.url}/_emulator/deliveries/${id}`);
-  expect(JSON.parse(json.text)).toEqual(await answer.json());
-  const har = await save(page, "HAR");
-  expect(har.name).toBe(`delivery-${id}.har`);
-  for (const { text } of [json, har]) expect(text).toContain("[redacted]");
-
-  const replay = await openInbox(emulator);
-  await replay.page.goto(`${endpoint.url}/`);
-  await replay.page.routeFromHAR(har.path);
-  const received = endpoint.requests.length;
-  const status = await replay.page.evaluate(
-    async (body) => (await fetch("/webhook", { method: "POST", body })).status,
-    acme.deliveries[0]?.request.body ?? "",
-  );
-  expect(status).toBe(200);
-  expect(endpoint.requests.length).toBe(received);
+  expect(JSON.parse(saved)).toEqual(await answer.json());
+  expect(saved).toContain("[redacted]");
 });
 
 describe("a link", () => {
@@ -147,20 +136,6 @@ describe("a link", () => {
     expect(problems.splice(0)).toEqual([expect.stringContaining("status of 404")]);
   });
 });
-
-async function save(page: Page, format: string): Promise<{ name: string; path: string; text: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "apichat-saved-"));
-  afterTests(() => rm(folder, { recursive: true, force: true }));
-  const exchange = await unfold(exchangesOf(page, "delivery"));
-  const [download] = await Promise.all([
-    page.waitForEvent("download"),
-    exchange.getByRole("button", { name: `Save as ${format}` }).click(),
-  ]);
-  const name = download.suggestedFilename();
-  const path = join(folder, name);
-  await download.saveAs(path);
-  return { name, path, text: await readFile(path, "utf8") };
-}
 
 async function expectOpen(page: Page, text: string): Promise<void> {
   const exchange = page.locator("[data-testid=exchange][open]").filter({ hasText: text });

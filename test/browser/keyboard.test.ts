@@ -52,7 +52,7 @@ test("a conversation is begun, written, answered by a button and inspected with 
   await press("Enter");
   await expectSoon(() => service.endpoint.deliveries.length).toBe(5);
   await expectFocus(page, edit);
-  for (const name of ["Copy as curl", "Copy link", "Save as JSON", "Save as HAR"]) {
+  for (const name of ["Copy as curl", "Copy link", "Save as JSON"]) {
     await tabTo(page, exchange.getByRole("button", { name }));
   }
   await tabTo(page, page.getByLabel("Search in bodies"), "Shift+Tab");

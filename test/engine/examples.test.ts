@@ -44,25 +44,28 @@ const destroy = (program: ProgramFolder) => program.run("destroy", "--yes", "--s
 const outputs = async (program: ProgramFolder): Promise<Record<string, unknown>> =>
   JSON.parse(await program.run("stack", "output", "--json")) as Record<string, unknown>;
 
-test("quickstart registers its webhook, exports bot_url and status, and removes it", async () => {
-  const program = await open("quickstart", {
-    "apichat:baseUrl": workspace("single").baseUrl,
-    "apichat:apiKey": API_KEY,
-    webhookUrl: `${endpoint.url}/quickstart`,
-    verificationKey: VERIFICATION_KEY,
-  });
-  await up(program);
-  const { botUrl, registration } = workspace("single");
-  expect(registration).toMatchObject({
-    webhook_url: `${endpoint.url}/quickstart`,
-    webhook_verification_key: VERIFICATION_KEY,
-  });
-  expect(await outputs(program)).toEqual({ bot_url: botUrl, status: "verified" });
-  await destroy(program);
-  expect(workspace("single").registration).toBeUndefined();
-  expect(program.printed()).not.toMatch(/warning/i);
-  expect(findSecrets(program.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
-});
+test.each(["endpoint", "yaml/endpoint"])(
+  "%s registers its webhook, exports bot_url and status, and removes it",
+  async (example) => {
+    const program = await open(example, {
+      "apichat:baseUrl": workspace("single").baseUrl,
+      "apichat:apiKey": API_KEY,
+      webhookUrl: `${endpoint.url}/endpoint`,
+      verificationKey: VERIFICATION_KEY,
+    });
+    await up(program);
+    const { botUrl, registration } = workspace("single");
+    expect(registration).toMatchObject({
+      webhook_url: `${endpoint.url}/endpoint`,
+      webhook_verification_key: VERIFICATION_KEY,
+    });
+    expect(await outputs(program)).toEqual({ bot_url: botUrl, status: "verified" });
+    await destroy(program);
+    expect(workspace("single").registration).toBeUndefined();
+    expect(program.printed()).not.toMatch(/warning/i);
+    expect(findSecrets(program.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
+  },
+);
 
 const deliver = async (signed: { url: string; verificationKey: string }): Promise<number> =>
   (await fetch(await createDelivery("text", signed))).status;

@@ -2,7 +2,7 @@ import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { LANGUAGES, type Language } from "../../dist/provider/cli/init/languages.js";
+import { readProgram, type Language } from "../../dist/provider/cli/init/program.js";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { pluginLanguages } from "../support/languages.ts";
 import { blocksOf, readPage, root } from "../support/pages.ts";
@@ -38,7 +38,7 @@ test.each(pluginLanguages)(
     const folder = join(await realpath(backend.folder), "providers");
     // In place of the program that `apichat init` writes.
     const baseUrl = emulator.workspace("acme").baseUrl;
-    const { files } = LANGUAGES[language]({ name: "providers", source: "*", baseUrl, webhookUrl });
+    const files = await readProgram(root, { name: "providers", source: "*", baseUrl, webhookUrl, language });
     for (const [path, text] of Object.entries(files)) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);

@@ -130,6 +130,24 @@ describe("The command apichat of the packed tarball", () => {
     await endpoint.close();
   });
 
+  test("writes the examples that it has, of every language, and those for an endpoint", async () => {
+    const languages = ["yaml", "python", "go", "typescript", "java"];
+    const endpoint = ["--webhook-url=https://chat.example/webhooks/apichat"];
+    const runs = [[], ...languages.map((name) => [`--language=${name}`])].flatMap((one) => [
+      one,
+      [...one, ...endpoint],
+    ]);
+    for (const [index, options] of runs.entries()) {
+      const { stdout, stderr } = await apichat({}, "init", `program-${index}`, "--json", ...options);
+      expect(stderr, options.join(" ")).toBe("");
+      const { files } = JSON.parse(stdout) as { files: string[] };
+      const manifest = await readFile(join(project, `program-${index}`, "package.json"), "utf8");
+      expect(files).toContain("package.json");
+      // pnpm tells nobody where the package came from.
+      expect(manifest).toContain(`"pulumi-apichat": "^${packageJson.version}"`);
+    }
+  });
+
   test("starts the emulator with npx, which serves its page, and ends at Ctrl-C", async () => {
     const { page, end } = await startWithNpx();
     const index = await fetchPart(page);

@@ -3,13 +3,15 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
+import { parse } from "yaml";
 import { beforeEach, describe, expect, test } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
 import { runCli, startLive, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
+const [MIN_PULUMI] = /[\d.]+/.exec(packageJson.peerDependencies["@pulumi/pulumi"]) ?? [];
 const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const FILES = ["package.json", "tsconfig.json", "Pulumi.yaml", "index.ts", ".gitignore"];
+const FILES = ["package.json", "Pulumi.yaml", "tsconfig.json", "index.ts", ".gitignore"];
 const REAL = [
   "--base-url=https://platform.example/acme/apichat",
   "--webhook-url=https://chat.example/webhooks/apichat",
@@ -19,6 +21,16 @@ let folder: string;
 beforeEach(async () => {
   folder = await makeFolder();
 });
+
+/** What files hold that are no copies. */
+const PATTERNS: Record<string, RegExp> = {
+  "package.json": /"pulumi-apichat": "file:/,
+  "Pulumi.yaml": /^name: "/,
+  ".gitignore": /^node_modules\/$/m,
+  "requirements.txt": new RegExp(`^pulumi>=${MIN_PULUMI},<4\n$`),
+  "go.mod": /^module \S+\n\ngo 1\.\d+\n\nrequire \(\n\t\S+ \S+\n\)\n$/,
+  "pom.xml": /^(?![^]*(?:\.\.\/|<modules>|apichat-examples))/,
+};
 
 async function init(...parameters: string[]) {
   const said = await runCli(["init", ...parameters, "--json"]);
@@ -54,15 +66,41 @@ describe("apichat init", () => {
     await mkdir(join(folder, ".git"));
     await init(folder);
     expect(await readdir(folder)).toEqual([...FILES, ".git"].toSorted());
-    const { engines, devDependencies, dependencies } = await readManifest(
-      join(repository, "examples/quickstart"),
-    );
-    expect(await readManifest(folder)).toMatchObject({
-      engines,
-      devDependencies,
-      dependencies: { ...dependencies, "pulumi-apichat": `file:${repository}` },
+    const { name, ...example } = await readManifest(join(repository, "examples/quickstart"));
+    expect(await readManifest(folder)).toEqual({
+      ...example,
+      name: expect.not.stringContaining(name) as string,
+      engines: packageJson.engines,
+      dependencies: { "@pulumi/pulumi": `^${MIN_PULUMI}`, "pulumi-apichat": `file:${repository}` },
     });
   });
+
+  test.each(["yaml", "python", "go", "typescript", "java"])(
+    "writes the example in %s for an endpoint, with the plugin that npm installs, and starts no responder",
+    async (language) => {
+      const { files } = await init(folder, `--language=${language}`, ...REAL);
+      const example = join(repository, "examples", language, "endpoint");
+      const sources: string[] = [];
+      for (const file of files) {
+        const text = await readFile(join(folder, file), "utf8");
+        sources.push(text);
+        expect(text).toMatch(PATTERNS[file] ?? (await readFile(join(example, file), "utf8")));
+      }
+      const { engines, dependencies } = await readManifest(folder);
+      expect(engines).toEqual(packageJson.engines);
+      expect(dependencies).toMatchObject({ "pulumi-apichat": `file:${repository}` });
+      expect(parse(await readFile(join(folder, "Pulumi.yaml"), "utf8"))).toMatchObject({
+        name: expect.stringMatching(/^[a-z0-9-]+$/) as string,
+        packages: { apichat: "./node_modules/pulumi-apichat/plugin" },
+        config: {
+          "apichat:baseUrl": { value: "https://platform.example/acme/apichat" },
+          webhookUrl: "https://chat.example/webhooks/apichat",
+        },
+      });
+      expect(sources.join("\n")).toMatch(/verificationKey\b/);
+      expect(sources.join("\n")).not.toMatch(/Responder\b/);
+    },
+  );
 
   test("writes nothing where one of its files is, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");

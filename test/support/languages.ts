@@ -86,7 +86,7 @@ export const pluginLanguages: PluginLanguage[] = [
 
 /**
  * Those with examples of the three ways of use. Go and Java take half a minute each for them, which `npm test` does not have:
- * `npm run test:languages` does. The examples in TypeScript are on the dynamic provider.
+ * `npm run test:languages` does. In TypeScript only the dynamic provider has them.
  */
 export const languagesOfTheWholeWay = pluginLanguages.filter(
   ({ name }) =>

@@ -8,6 +8,7 @@ import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
 import { oldestPython } from "../../tools/openapi/environment.ts";
+import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
 import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
 
 const pages = readPages();
@@ -52,6 +53,9 @@ test.each(all.map((page) => [page.path, page] as const))("every link of %s leads
     });
   expect(broken).toEqual([]);
 });
+
+test("docs/emulator-switches.md lists what the emulator has (else run: npm run schema)", () =>
+  expect(readPage("docs/emulator-switches.md").text).toBe(generateSwitchesPage()));
 
 test("the table of requirements says what the code checks", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];

@@ -5,6 +5,7 @@
  */
 import { dirname, join, relative, sep } from "node:path";
 import ts from "typescript";
+import { describeOpenPoint, listOpenPoints } from "../../provider/emulator/open-points.ts";
 
 const USES_ZOD = /\bz\./;
 const IS_INFERRED = /\bz\.(?:infer|input|output)</;
@@ -80,7 +81,7 @@ class InferredTypes {
   #members(type: ts.Type): string {
     const members = this.#checker.getPropertiesOfType(type).map((property) => {
       const mark = (property.flags & ts.SymbolFlags.Optional) === 0 ? "" : "?";
-      const comment = property.declarations?.map(commentOf).find((text) => text !== "") ?? "";
+      const comment = property.declarations?.map(commentOf).find((text) => text !== "") ?? pointOf(property);
       return `${comment}${property.name}${mark}: ${this.#refer(this.#checker.getTypeOfSymbol(property))};`;
     });
     return `{\n${members.join("\n")}\n}`;
@@ -136,6 +137,16 @@ const isOfPackage = (node: ts.Node): boolean => !node.getSourceFile().fileName.i
 function commentOf(node: ts.Node): string {
   const doc = ts.getJSDocCommentsAndTags(node).find(ts.isJSDoc);
   return doc === undefined ? "" : `${doc.getText().replaceAll(/\n\s+/g, "\n ")}\n`;
+}
+
+/** The doc comment of an option that the emulator's table of open points describes. */
+function pointOf({ name, declarations }: ts.Symbol): string {
+  const isPoint = declarations?.some((one) => one.getSourceFile().fileName.endsWith("/open-points.ts"));
+  const [, point] = listOpenPoints().find(([path]) => path.split(".").at(-1) === name) ?? [];
+  if (!isPoint || point === undefined) return "";
+  const [title = "", ...readings] = describeOpenPoint(point, (value) => `\`${value}\``).split("\n");
+  const lines = [title.charAt(0).toUpperCase() + title.slice(1), ...readings].map((line) => ` * ${line}\n`);
+  return `/**\n${lines.join("")} */\n`;
 }
 
 /** Drops the imports of what is no longer used, and repeated ones. */

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { generateJsonSchemas } from "./json-schema.ts";
 import { generateOpenApi } from "./openapi.ts";
+import { generateSwitchesPage } from "./open-points.ts";
 import { generatePulumiSchema } from "./pulumi.ts";
 
 /**
- * Writes schema/*.schema.json, schema/openapi.json and provider/plugin/schema.json; with `--check` it writes nothing and exits 1
- * if a file is not what it would write.
+ * Writes schema/*.schema.json, schema/openapi.json, provider/plugin/schema.json and docs/emulator-switches.md. With
+ * `--check` it writes nothing and exits 1 if a file is not what it would write.
  */
 const root = new URL("../../", import.meta.url);
 
@@ -17,6 +18,7 @@ const files = [
   ...[...jsonSchemas].map(([file, text]) => [`schema/${file}`, text] as const),
   ["schema/openapi.json", generateOpenApi(jsonSchemas)] as const,
   ["provider/plugin/schema.json", generatePulumiSchema()] as const,
+  ["docs/emulator-switches.md", generateSwitchesPage()] as const,
 ];
 const stale = files.filter(([file, text]) => readFileIfExists(new URL(file, root)) !== text);
 

@@ -1,6 +1,21 @@
-import { MIN_NODE } from "../../lib/version.js";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 
-export interface ProgramOptions {
+/**
+ * The files of a program on the resource plugin besides package.json and Pulumi.yaml, as its example in `examples/` has them.
+ * ".." is for a file that the examples of a language share.
+ */
+export const LANGUAGES = {
+  yaml: [],
+  python: ["requirements.txt", "__main__.py"],
+  go: ["../go.mod", "main.go"],
+  typescript: ["tsconfig.json", "index.ts"],
+  java: ["../pom.xml", "src/main/java/example/App.java"],
+} satisfies Record<string, readonly string[]>;
+
+export type Language = keyof typeof LANGUAGES;
+
+interface ProgramOptions {
   /** Of the project and of its package. */
   name: string;
   /** What package.json names this package by. */
@@ -8,71 +23,52 @@ export interface ProgramOptions {
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
   webhookUrl: string | undefined;
+  /** Default: a TypeScript program on the dynamic provider. */
+  language: Language | undefined;
 }
 
-/** A Pulumi program with one webhook. */
-export interface Program {
-  /** Its text files, by their paths in the folder of the program. */
-  files: Record<string, string>;
-  /** The commands that make it ready, in this order. */
-  install: string[];
-}
+/** What Pulumi, npm and the languages create beside a program. npm packs no file of this name, so no example has it. */
+const GITIGNORE = ["node_modules/", ".pulumi/", "sdks/", "target/", "venv/", "__pycache__/", ""].join("\n");
 
-/** What the comments of the programs explain, as lines, the same in every language. */
-export const NOTES = {
-  key: ["The shared key of handshakes and deliveries. It stays in the stack's state, encrypted."],
-  responder: [
-    "For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your",
-    "program to forward to, or register your own endpoint instead.",
-  ],
-  webhook: [
-    "The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.",
-  ],
-  endpointKey: "the key that your endpoint has",
-  botUrl: "where messages of your contacts are posted",
-  status: '"verified"',
-  sharedKey: "a secret, for apichat verify and apichat listen",
-};
-
-/** Comment lines at this indentation. */
-export const comment = (mark: string, lines: readonly string[]): string =>
-  lines.map((line) => `${mark} ${line}`).join("\n");
-
-/** The workspace's name in a program that starts a responder. */
-export const WORKSPACE = "acme";
-
-/** For `npm install`, which brings the plugin and the command `apichat` to programs of every language. */
-export const packageJson = ({ name, source }: ProgramOptions, more: PackageJson = {}): string =>
-  toJson({
-    name,
-    private: true,
-    engines: { node: `>=${MIN_NODE}` },
-    ...more,
-    dependencies: { ...more.dependencies, "pulumi-apichat": source },
+/** Returns a Pulumi program with one webhook, by the paths of its files: an example of the package with these settings. */
+export async function readProgram(
+  packageFolder: string,
+  options: ProgramOptions,
+): Promise<Record<string, string>> {
+  const { language, webhookUrl } = options;
+  const example = webhookUrl === undefined ? "quickstart" : "endpoint";
+  const folder = join(packageFolder, "examples", language ?? "", example);
+  const paths = ["package.json", "Pulumi.yaml", ...LANGUAGES[language ?? "typescript"]];
+  const files = paths.map(async (path) => {
+    const name = path.replace("../", "");
+    const text = await readFile(join(folder, path), "utf8");
+    return [name, EDITS[name]?.(text, options) ?? text] as const;
   });
-
-interface PackageJson {
-  dependencies?: Record<string, string>;
-  devDependencies?: Record<string, string>;
+  return { ...Object.fromEntries(await Promise.all(files)), ".gitignore": GITIGNORE };
 }
 
-export const toJson = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
-
-/** Pulumi.yaml. `runtime` is YAML that stands behind `runtime:`. */
-export const projectYaml = ({ name, baseUrl }: ProgramOptions, runtime: string, packages = ""): string =>
-  `name: ${JSON.stringify(name)}
-description: A webhook of the API Channel service
-runtime: ${runtime}
-${packages}config:
-  apichat:baseUrl:
-    value: ${JSON.stringify(baseUrl)}
-`;
-
-/** Where the engine finds the plugin, for Pulumi.yaml. `pulumi install` makes the SDK of a program from it. */
-export const PACKAGES = `packages:
-  apichat: ./node_modules/pulumi-apichat/plugin
-`;
-
-/** What Pulumi and npm make beside a program, and these. */
-export const gitignore = (...more: string[]): string =>
-  ["node_modules/", ".pulumi/", ...more].map((line) => `${line}\n`).join("");
+/** What differs from the example, by file. */
+const EDITS: Record<string, (text: string, options: ProgramOptions) => string> = {
+  "package.json": (text, { name, source }) => {
+    const example = JSON.parse(text) as { dependencies: Record<string, string> };
+    const dependencies = { ...example.dependencies, "pulumi-apichat": source };
+    return `${JSON.stringify({ ...example, name, dependencies }, null, 2)}\n`;
+  },
+  "Pulumi.yaml": (text, { name, baseUrl, webhookUrl }) =>
+    text
+      .replace(/(?<=^name: ).*/m, () => JSON.stringify(name))
+      .replace(/(?<=^ {2}apichat:baseUrl:\n {4}value: ).*/m, () => JSON.stringify(baseUrl))
+      .replace(/(?<=^ {2}webhookUrl: ).*/m, () => JSON.stringify(webhookUrl)),
+  // `pulumi install` adds the SDK and what it needs.
+  "go.mod": (text, { name }) =>
+    text
+      .replace(/(?<=^module ).*/m, name)
+      .replaceAll(/^.*(?:\/\/ indirect|pulumi-apichat).*\n/gm, "")
+      .replace(/\nrequire \(\n\)\n\n?$/, ""),
+  // The parent of the examples becomes the program; `pulumi install` puts the SDK into its folder.
+  "pom.xml": (text, { name }) =>
+    text
+      .replace("apichat-examples", name)
+      .replace(/ *<packaging>[^]*<\/modules>\n/, "")
+      .replace("${project.basedir}/../../../sdk/java", "sdks/apichat"),
+};

@@ -1,26 +1,15 @@
+import { ANSWER_FAULTS, DELIVERY_FAULTS } from "../fault-names.js";
 import type { Fault, FaultOperation, FaultRule } from "../faults.js";
 
-/** What a fault can strike. */
-export const FAULT_OPERATIONS: readonly FaultOperation[] = [
-  "message",
-  "delivery",
-  "handshake",
-  "set-webhook",
-  "get-webhook",
-  "delete-webhook",
-];
+const TIMED = ["status", "delay"] as const;
 
-const ANSWER_FAULTS = ["status", "delay", "broken-json", "truncated", "close-before", "close-after"] as const;
-const DELIVERY_FAULTS = [...ANSWER_FAULTS, "wrong-signature", "duplicate", "reorder"] as const;
-const HANDSHAKE_FAULTS = [...ANSWER_FAULTS, "html"] as const;
-const CALL_FAULTS = [...HANDSHAKE_FAULTS, "statusField"] as const;
-
-export type FaultKind = (typeof CALL_FAULTS)[number] | (typeof DELIVERY_FAULTS)[number];
+export type FaultKind =
+  (typeof TIMED | typeof ANSWER_FAULTS | typeof DELIVERY_FAULTS)[number] | "statusField";
 
 /** What can go wrong with an operation. */
 export function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
-  if (operation === "delivery") return DELIVERY_FAULTS;
-  return operation === "handshake" ? HANDSHAKE_FAULTS : CALL_FAULTS;
+  if (operation === "delivery") return [...TIMED, ...DELIVERY_FAULTS];
+  return [...TIMED, ...ANSWER_FAULTS, ...(operation === "handshake" ? [] : (["statusField"] as const))];
 }
 
 /** The fields of the fault panel, as they are filled in. Empty texts are left out of the rule. */

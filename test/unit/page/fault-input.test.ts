@@ -1,10 +1,6 @@
 import { expect, it } from "vitest";
-import {
-  FAULT_OPERATIONS,
-  faultKindsOf,
-  faultRuleOf,
-  type FaultFields,
-} from "../../../provider/emulator/page/fault-input.ts";
+import { FAULT_OPERATIONS } from "../../../provider/emulator/fault-names.ts";
+import { faultKindsOf, faultRuleOf, type FaultFields } from "../../../provider/emulator/page/fault-input.ts";
 import { faultRule } from "../../../provider/emulator/faults.ts";
 
 const fields: FaultFields = {

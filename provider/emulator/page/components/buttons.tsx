@@ -60,23 +60,21 @@ export function IconButton({ icon, label, onClick, testId, inactive }: IconButto
 
 interface ToolProps {
   label: string;
-  /** What a screen reader reads in its place. */
-  name?: string;
   icon?: IconName;
   /** Its failure is shown. */
-  action: () => Promise<unknown>;
+  action: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
+  disabled?: boolean;
   testId?: string;
 }
 
 /** A small button that does something at once. */
-export function Tool({ label, name, icon, action, testId }: ToolProps) {
+export function Tool({ label, icon, action, disabled, testId }: ToolProps) {
   return (
     <button
       type="button"
       class="outline small"
-      aria-label={name}
-      title={name}
-      onClick={() => void attempt(action)}
+      disabled={disabled}
+      onClick={(event) => void attempt(async () => action(event))}
       data-testid={testId}
     >
       {icon !== undefined && <Icon name={icon} />} {label}

@@ -4,7 +4,7 @@ import type { ConversationView } from "../../control/shapes.js";
 import { begin, choose } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { begun, conversations, data, view } from "../store.js";
-import { Icon } from "./buttons.js";
+import { Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { bound, Field } from "./field.js";
 import { Text } from "./text.js";
@@ -16,14 +16,12 @@ export function ConversationList({ workspace }: { workspace: string }) {
     <section aria-label={t("conversations.heading")}>
       <div class="head hstack justify-between">
         <h2>{t("conversations.heading")}</h2>
-        <button
-          type="button"
-          class="outline small"
-          onClick={() => (creating.value = true)}
-          data-testid="new-conversation"
-        >
-          <Icon name="plus" /> {t("conversations.new")}
-        </button>
+        <Tool
+          icon="plus"
+          label={t("conversations.new")}
+          action={() => (creating.value = true)}
+          testId="new-conversation"
+        />
       </div>
       {conversations.value.length === 0 && begun.value === null && (
         <p class="text-light p-4">{t("conversations.empty")}</p>

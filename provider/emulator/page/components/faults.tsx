@@ -1,12 +1,13 @@
 import { useSignal } from "@preact/signals";
 import type { FaultView } from "../../control/shapes.js";
+import { FAULT_OPERATIONS } from "../../fault-names.js";
 import type { FaultOperation } from "../../faults.js";
 import { send } from "../api.js";
-import { FAULT_OPERATIONS, faultKindsOf, faultRuleOf, hasMoment, type FaultFields } from "../fault-input.js";
+import { faultKindsOf, faultRuleOf, hasMoment, type FaultFields } from "../fault-input.js";
 import { t } from "../i18n/translate.js";
 import { attempt } from "../notices.js";
 import { data } from "../store.js";
-import { IconButton, moveFocus } from "./buttons.js";
+import { IconButton, moveFocus, Tool } from "./buttons.js";
 import { Dialog } from "./dialog.js";
 import { Check, Field, Form, Select } from "./field.js";
 import { Text } from "./text.js";
@@ -109,16 +110,13 @@ function FaultList({ faults }: { faults: readonly FaultView[] }) {
       <div class="hstack justify-between">
         <h3>{t("faults.list")}</h3>
         {faults.length > 0 && (
-          <button
-            type="button"
-            class="outline small"
-            onClick={({ currentTarget }) => {
+          <Tool
+            label={t("faults.clear")}
+            action={({ currentTarget }) => {
               moveFocus(currentTarget, "dialog", "form button");
-              void attempt(() => send("DELETE", ["faults"]));
+              return send("DELETE", ["faults"]);
             }}
-          >
-            {t("faults.clear")}
-          </button>
+          />
         )}
       </div>
       {active.length === 0 && <p class="text-light">{t("faults.none")}</p>}

@@ -103,7 +103,7 @@ function DeleteWorkspace({ name }: { name: string }) {
   const open = useSignal(false);
   return (
     <>
-      <Tool label={t("workspaces.delete")} action={async () => (open.value = true)} />
+      <Tool label={t("workspaces.delete")} action={() => (open.value = true)} />
       <FormDialog
         title={t("workspaces.deleteTitle", { name })}
         open={open.value}
@@ -139,14 +139,7 @@ function OutsideChange({ workspace, registered }: { workspace: string; registere
         <Field label={t("registration.outsideUrl")} {...bound(url)} type="url" required />
         <Field label={t("registration.outsideKey")} {...bound(key)} required />
         <button class="outline small">{t("registration.outsideSet")}</button>
-        <button
-          type="button"
-          class="outline small"
-          disabled={!registered}
-          onClick={() => void attempt(remove)}
-        >
-          {t("registration.outsideRemove")}
-        </button>
+        <Tool label={t("registration.outsideRemove")} disabled={!registered} action={remove} />
       </Form>
     </details>
   );

@@ -1,7 +1,7 @@
 import { t } from "../i18n/translate.js";
 import type { ShownButton } from "../message-content.js";
 import type { CardInput } from "../outgoing-bodies.js";
-import { Icon, IconButton, moveFocus } from "./buttons.js";
+import { IconButton, moveFocus, Tool } from "./buttons.js";
 import { Field } from "./field.js";
 
 export const emptyButton = (): ShownButton => ({ title: "", payload: "" });
@@ -48,7 +48,7 @@ export function ButtonRows({ buttons, onChange }: ButtonRowsProps) {
           />
         </div>
       ))}
-      <AddButton label={t("compose.addButton")} onClick={() => onChange([...buttons, emptyButton()])} />
+      <Tool icon="plus" label={t("compose.addButton")} action={() => onChange([...buttons, emptyButton()])} />
     </div>
   );
 }
@@ -71,7 +71,7 @@ export function CardRows({ cards, onChange }: CardRowsProps) {
           onRemove={() => onChange(cards.toSpliced(index, 1))}
         />
       ))}
-      <AddButton label={t("compose.addCard")} onClick={() => onChange([...cards, emptyCard()])} />
+      <Tool icon="plus" label={t("compose.addCard")} action={() => onChange([...cards, emptyCard()])} />
     </div>
   );
 }
@@ -100,24 +100,13 @@ function CardRow({ number, card, onChange, onRemove }: CardRowProps) {
         <Field {...field("itemUrl", t("compose.cardLink"))} type="url" />
       </div>
       <ButtonRows buttons={card.buttons} onChange={(buttons) => onChange({ ...card, buttons })} />
-      <button
-        type="button"
-        class="outline small"
-        onClick={({ currentTarget }) => {
+      <Tool
+        label={t("compose.removeCard", { number })}
+        action={({ currentTarget }) => {
           moveFocus(currentTarget, ".cards", ":scope > button");
           onRemove();
         }}
-      >
-        {t("compose.removeCard", { number })}
-      </button>
+      />
     </fieldset>
-  );
-}
-
-function AddButton({ label, onClick }: { label: string; onClick: () => void }) {
-  return (
-    <button type="button" class="outline small" onClick={onClick}>
-      <Icon name="plus" /> {label}
-    </button>
   );
 }

@@ -6,6 +6,7 @@ import { t } from "../i18n/translate.js";
 import { indentJson, isIndentable } from "../indent-json.js";
 import { visibleText } from "../untrusted.js";
 import type { WireEntry } from "../wire.js";
+import { Tool } from "./buttons.js";
 import { BoundCheck } from "./field.js";
 import { Text } from "./text.js";
 
@@ -129,11 +130,7 @@ function Body({ body }: { body: string }) {
       <pre dir="auto" data-testid="body">
         {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
       </pre>
-      {cut && (
-        <button type="button" class="outline small" onClick={() => (whole.value = true)}>
-          {t("wire.showAll", { count: text.length })}
-        </button>
-      )}
+      {cut && <Tool label={t("wire.showAll", { count: text.length })} action={() => (whole.value = true)} />}
     </details>
   );
 }

@@ -1,10 +1,9 @@
 import { useSignal } from "@preact/signals";
-import type { DeliveryView, HealthView } from "../../control/shapes.js";
+import type { DeliveryView } from "../../control/shapes.js";
 import { resend } from "../actions.js";
 import { writeAddress } from "../address.js";
-import { read, readInClear } from "../api.js";
+import { readInClear } from "../api.js";
 import { curlCommand } from "../curl.js";
-import { harOf } from "../har.js";
 import { t } from "../i18n/translate.js";
 import { conversationOf, curlRequestOf, segmentsOf, type WireEntry } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
@@ -23,10 +22,6 @@ export function WireTools({ entry }: { entry: WireEntry }) {
     const scope = { workspace, conversation: conversationOf(entry) };
     return new URL(writeAddress(scope, { kind, id }), location.href).href;
   }
-  async function saveHar(): Promise<void> {
-    const { version } = await read<HealthView>(["health"]);
-    download(`${kind}-${id}.har`, harOf(entry, version));
-  }
   return (
     <div class="hstack gap-2" role="group" aria-label={t("wire.tools")}>
       {kind === "delivery" && (
@@ -38,13 +33,7 @@ export function WireTools({ entry }: { entry: WireEntry }) {
       )}
       <CopyButton label={t("wire.curl")} text={copyCurl} done={t("copy.inClear")} />
       <CopyButton label={t("copy.link")} icon="link" text={copyLink} />
-      <Tool
-        label="JSON"
-        name={t("wire.save", { format: "JSON" })}
-        icon="save"
-        action={async () => download(`${kind}-${id}.json`, record)}
-      />
-      <Tool label="HAR" name={t("wire.save", { format: "HAR" })} icon="save" action={saveHar} />
+      <Tool label={t("wire.save")} icon="save" action={() => download(`${kind}-${id}.json`, record)} />
     </div>
   );
 }

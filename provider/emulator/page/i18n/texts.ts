@@ -195,7 +195,7 @@ export const TEXTS = {
     "Sign with the registered key (otherwise the old signature is kept)",
     "Assinar com a chave registrada (senão a assinatura antiga é mantida)",
   ],
-  "wire.save": ["Save as {format}", "Salvar como {format}"],
+  "wire.save": ["Save as JSON", "Salvar como JSON"],
   "wire.tools": ["Actions", "Ações"],
 
   "copy.copyOf": ["Copy {what}", "Copiar {what}"],

@@ -1,0 +1,23 @@
+package example;
+
+import com.pulumi.Pulumi;
+import com.pulumi.apichat.ApiChatWebhook;
+import com.pulumi.apichat.ApiChatWebhookArgs;
+
+public class App {
+    public static void main(String[] args) {
+        Pulumi.run(ctx -> {
+            // The key that your endpoint has.
+            var verificationKey = ctx.config().requireSecret("verificationKey");
+
+            // The addresses are in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+            var webhook = new ApiChatWebhook("webhook", ApiChatWebhookArgs.builder()
+                .webhookUrl(ctx.config().require("webhookUrl"))
+                .webhookVerificationKey(verificationKey)
+                .build());
+
+            ctx.export("bot_url", webhook.botUrl()); // where messages of your contacts are posted
+            ctx.export("status", webhook.status()); // "verified"
+        });
+    }
+}

@@ -1,0 +1,13 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ApiChatWebhook } from "pulumi-apichat-sdk";
+
+const config = new pulumi.Config();
+
+// The addresses are in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.
+const webhook = new ApiChatWebhook("webhook", {
+  webhookUrl: config.require("webhookUrl"),
+  webhookVerificationKey: config.requireSecret("verificationKey"), // the key that your endpoint has
+});
+
+export const bot_url = webhook.botUrl; // where messages of your contacts are posted
+export const status = webhook.status; // "verified"
