@@ -60,8 +60,8 @@ export function requireFewRemovals(removals: readonly string[], most = DEFAULT_M
 }
 
 /**
- * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation runs the
- * program, so it would register the first without a plan, and delete the others.
+ * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation is
+ * an `up`, so it would register the first without a plan, and delete the others.
  */
 export function requireDeployed(run: Run, index: FleetIndex): void {
   const deployed = new Set(

@@ -5,7 +5,7 @@ import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "
 export interface FleetLimits {
   /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
   stacksAtOnce?: number;
-  /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 8. */
+  /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 32. */
   callsPerOrigin?: number;
   /** After so many failures no further stack begins, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
@@ -67,12 +67,12 @@ export type FleetEvent =
 
 // The command line loads this file for its help: no zod here.
 
-/** Each running stack is an engine with two Node processes: more of them need too much memory on any machine. */
+/** Each running stack is an engine with its provider: more of them need too much memory on any machine. */
 export const MOST_STACKS_AT_ONCE = 32;
 
 export const DEFAULT_LIMITS = {
   stacksAtOnce: Math.min(8, Math.max(2, availableParallelism())),
-  callsPerOrigin: 8,
+  callsPerOrigin: 32,
   stopAfterFailures: 10,
 };
 

@@ -4,11 +4,11 @@ import type { PlacedStack } from "./placement.js";
 import type { Drift, Failure, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
 import { announce, beginRun, runStacks, secondsSince, type FleetContext, type StacksRun } from "./run.js";
 
-/** One workspace that is not as the list, the program and the state have it. */
+/** One workspace that is not as the definition and the state have it. */
 export interface DriftedWorkspace {
   workspace: string;
   stack: string;
-  /** `not-deployed` and `to-be-removed`: the list or the program has gone on since the last `up`. */
+  /** `not-deployed` and `to-be-removed`: the definition has changed since the last `up`. */
   kind: DriftKind;
   /** Empty for `not-deployed` and `to-be-removed`. */
   properties: Drift["properties"];

@@ -156,7 +156,7 @@ export function runCommand<Options extends RunCommandOptions>(
     .option("--stacks-at-once <n>", `how many stacks run at once (default ${stacksAtOnce})`, parseCount)
     .option(
       "--calls-per-origin <n>",
-      `how many calls to one origin are in progress at once, over all stacks (default ${callsPerOrigin})`,
+      `how many calls to one origin are in progress at once, over all stacks: the sum of their --parallel (default ${callsPerOrigin})`,
       parseCount,
     )
     .option(
