@@ -127,7 +127,10 @@ export class Engine {
     });
     // A run that is killed loses the random keys that no checkpoint has stored.
     const skipsCheckpoints = action !== "preview" && !this.#checkpoints && countRandomKeys(own) === 0;
-    const call = { args: [...argsOf(task), "--parallel", String(callsPerOrigin)], folder: this.#fleet.folder };
+    const call = {
+      args: [...argsOf(task), "--parallel", String(callsPerOrigin)],
+      folder: this.#fleet.folder,
+    };
     const runIn = (folder: string): Promise<PulumiEnd> =>
       callPulumi({
         ...call,

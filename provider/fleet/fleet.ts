@@ -101,7 +101,9 @@ async function writeStack({ fleet, stacks }: FleetContext, name: string, folder:
   const stack = stacks.find((one) => one.name === name);
   if (stack === undefined) {
     const names = stacks.map((one) => one.name).join(", ");
-    throw invalidConfig([`stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`]);
+    throw invalidConfig([
+      `stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`,
+    ]);
   }
   await writeProject(fleet, toYaml(callWebhook(fleet, [stack])), folder);
 }

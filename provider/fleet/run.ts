@@ -55,7 +55,17 @@ export async function beginRun(
   const names = await engine.listStacks();
   requireSameSplit(fleet.name, context.stacks.length, names);
   const stop = new RunStop(action, options);
-  return { fleet, engine, stacks, action, options, existing: new Set(names), webhooks, startedAt: Date.now(), stop };
+  return {
+    fleet,
+    engine,
+    stacks,
+    action,
+    options,
+    existing: new Set(names),
+    webhooks,
+    startedAt: Date.now(),
+    stop,
+  };
 }
 
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */

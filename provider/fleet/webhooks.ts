@@ -33,7 +33,9 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
 }
 
 const describeThrown = (error: unknown, { apiKey }: ListedWorkspace): string =>
-  createRedactor(apiKey === undefined ? [] : [apiKey])(error instanceof Error ? error.message : String(error));
+  createRedactor(apiKey === undefined ? [] : [apiKey])(
+    error instanceof Error ? error.message : String(error),
+  );
 
 const EXAMPLE = "return { baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } }";
 

@@ -160,7 +160,11 @@ describe("the rotation of a fleet, on a fake engine", () => {
   });
 
   it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
-    ["does not pass the rotation on", (keys) => (keys.passesRotation = false), /rotation: stack\.rotation/],
+    [
+      "does not pass the rotation on",
+      (keys) => (keys.passesRotation = false),
+      /webhook must return another key/,
+    ],
     ["declares no webhook of a name", ({ undeclared }, name) => undeclared.add(name), /no webhook/],
   ])("reports a program that %s before it touches a second stack", async (_, spoil, message) => {
     const { fleet, keys, first } = await openWithKeys();
