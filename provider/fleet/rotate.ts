@@ -204,7 +204,7 @@ function describeUnverified({ drift, status, change }: WebhookReport): string | 
     return `after the rotation its status is ${JSON.stringify(status ?? "unknown")}, not "verified"`;
   return change === "same"
     ? undefined
-    : `after the rotation the next up would ${change} it still: the arguments do not come to rest`;
+    : `after the rotation the next up would ${change} it still: webhook returns other arguments each time`;
 }
 
 /** One report of a stack: what `up` did, the drift that the verification saw, and what is wrong of both. */

@@ -144,7 +144,7 @@ describe("a stack that fails", () => {
     [
       "its lock's owner and the command, in one line",
       { errors: LOCKED, code: 1 },
-      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --cwd \S+\/\.fleet\/test --stack test-0-of-1$/,
+      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --cwd \S+\/test --stack test-0-of-1$/,
     ],
     [
       "a lock of Pulumi Cloud",

@@ -8,10 +8,10 @@ import { listOf, webhook } from "./harness.ts";
 const API_KEY = "the-api-key-of-all";
 const NAMES = ["acme", "globex", "hooli", "initech", "stark", "wayne"];
 
-async function call(given: unknown, rotations: string[] = []) {
+async function call(given: unknown, rotations?: string[]) {
   const workspaces = listOf(NAMES, { apiKey: API_KEY });
-  const definition = { name: "test", workspaces, webhook: given as FleetDefinition["webhook"], rotations };
-  const fleet = await resolveFleet(definition);
+  const definition = { name: "test", workspaces, webhook: given as FleetDefinition["webhook"] };
+  const fleet = await resolveFleet(rotations ? { ...definition, rotations } : definition);
   return callWebhook(fleet, placeWorkspaces("test", fleet.workspaces, 2));
 }
 
