@@ -21,11 +21,12 @@ beforeAll(async () => {
     name: "former-0-of-1",
     environment: { APICHAT_API_KEY: API_KEY },
     program: async () => {
-      for (const name of NAMES) {
+      const webhooks = NAMES.map((name) => {
         const { baseUrl } = scene.emulator.workspace(name);
         const webhookVerificationKey = new VerificationKey(name, {}).current;
-        new ApiChatWebhook(name, { baseUrl, webhookUrl: scene.urlOf(name), webhookVerificationKey });
-      }
+        return new ApiChatWebhook(name, { baseUrl, webhookUrl: scene.urlOf(name), webhookVerificationKey });
+      });
+      return { botUrls: webhooks.map(({ botUrl }) => botUrl) };
     },
   });
   await stack.up();

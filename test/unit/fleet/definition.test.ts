@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";
 import { failureOf } from "../client/harness.js";
-import { makeFolder, webhook } from "./harness.js";
+import { makeFolder, randomKeyWebhook } from "./harness.js";
 
 const SECRET = "secret-word-0123456789";
 
@@ -15,7 +15,7 @@ const workspace = (name: string) => ({ name, baseUrl: `https://platform.example/
 const definitionOf = (changes: object = {}): FleetDefinition => ({
   name: "production",
   workspaces: [workspace("acme")],
-  webhook,
+  webhook: randomKeyWebhook,
   folder,
   ...changes,
 });
@@ -31,7 +31,7 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
   const filled = {
     name: "production",
     project: "apichat-fleet",
-    webhook,
+    webhook: randomKeyWebhook,
     folder: join(folder, "production"),
     rotations: [],
     workspaces: [workspace("acme")],

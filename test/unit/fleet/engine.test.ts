@@ -8,7 +8,7 @@ import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulum
 import { NEVER } from "../../../provider/lib/abort.ts";
 import { reportVariables } from "../../../provider/lib/provider-process.ts";
 import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
-import { webhook } from "./harness.ts";
+import { randomKeyWebhook } from "./harness.ts";
 
 useFakePulumi();
 
@@ -111,7 +111,7 @@ describe("the engine's command for a stack", () => {
   });
 
   it.each([
-    ["a stack with a random key", {}, { webhook }],
+    ["a stack with a random key", {}, { webhook: randomKeyWebhook }],
     ["those who ask for them", { PULUMI_SKIP_CHECKPOINTS: "false" }, {}],
   ])("writes checkpoints for %s", async (_, environment, changes) => {
     const { run } = await openEngine(changes, environment);

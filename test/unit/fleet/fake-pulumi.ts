@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { beforeEach, vi } from "vitest";
 import type { FleetDefinition } from "../../../provider/fleet/definition.ts";
-import { makeFolder, webhook } from "./harness.ts";
+import { makeFolder, randomKeyWebhook } from "./harness.ts";
 
 /** How the fake `pulumi` answers a command. */
 export interface Answer {
@@ -91,7 +91,7 @@ export const definitionOf = (changes: Partial<FleetDefinition> = {}): FleetDefin
   name: "test",
   stacks: 1,
   webhook: (workspace, run) => ({
-    ...webhook(workspace, run),
+    ...randomKeyWebhook(workspace, run),
     webhookVerificationKey: "0123456789abcdefghij",
   }),
   folder,

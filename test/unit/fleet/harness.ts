@@ -21,7 +21,7 @@ export async function makeFolder(): Promise<string> {
 }
 
 /** The webhook of a listing as it is, with a random key. */
-export const webhook: FleetDefinition["webhook"] = ({
+export const randomKeyWebhook: FleetDefinition["webhook"] = ({
   baseUrl,
   apiKey,
   webhookUrl = "https://chat.example/",
@@ -137,7 +137,7 @@ export async function openTestFleet(
   workspaces: readonly ListedWorkspace[] = listOf(NAMES),
 ): Promise<TestFleet> {
   return openIn(
-    { name: "test", stacks: 4, workspaces, webhook, folder: await makeFolder() },
+    { name: "test", stacks: 4, workspaces, webhook: randomKeyWebhook, folder: await makeFolder() },
     new FakeEngine(),
   );
 }

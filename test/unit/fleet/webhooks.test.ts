@@ -3,7 +3,7 @@ import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/defi
 import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
 import { callWebhook, countRandomKeys } from "../../../provider/fleet/webhooks.ts";
 import { failureOf } from "../client/harness.ts";
-import { listOf, webhook } from "./harness.ts";
+import { listOf, randomKeyWebhook } from "./harness.ts";
 
 const API_KEY = "the-api-key-of-all";
 const NAMES = ["acme", "globex", "hooli", "initech", "stark", "wayne"];
@@ -15,11 +15,12 @@ async function call(given: unknown, rotations?: string[]) {
   return callWebhook(fleet, placeWorkspaces("test", fleet.workspaces, 2));
 }
 
+const derived: FleetDefinition["webhook"] = (workspace, { rotations }) => ({
+  ...randomKeyWebhook(workspace, { rotations }),
+  webhookVerificationKey: { derivedFrom: "a seed", rotations: [...rotations] },
+});
+
 test("webhook is called for each workspace, with the rotations of the definition", async () => {
-  const derived: FleetDefinition["webhook"] = (workspace, { rotations }) => ({
-    ...webhook(workspace, { rotations }),
-    webhookVerificationKey: { derivedFrom: "a seed", rotations: [...rotations] },
-  });
   const webhooks = await call(derived, ["r2", "r1"]);
   expect([...webhooks.keys()].toSorted()).toEqual(NAMES);
   expect(webhooks.get("acme")).toMatchObject({
@@ -27,11 +28,11 @@ test("webhook is called for each workspace, with the rotations of the definition
     webhookVerificationKey: { rotations: ["r2", "r1"] },
   });
   expect(countRandomKeys(webhooks)).toBe(0);
-  expect(countRandomKeys(await call(webhook))).toBe(NAMES.length);
+  expect(countRandomKeys(await call(randomKeyWebhook))).toBe(NAMES.length);
 });
 
-const withArguments = (more: object) => (workspace: Parameters<typeof webhook>[0]) => ({
-  ...webhook(workspace, { rotations: [] }),
+const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyWebhook>[0]) => ({
+  ...randomKeyWebhook(workspace, { rotations: [] }),
   ...more,
 });
 
