@@ -16,7 +16,7 @@ export interface DriftedWorkspace {
   repair: string;
 }
 
-/** A resource that is no webhook, and that an `up` would change: a responder whose process is gone, for one. */
+/** A resource that is not a webhook, and that an `up` would change, such as a key. */
 export interface DriftedResource extends OtherChange {
   stack: string;
   kind: "other";
@@ -68,7 +68,7 @@ export async function watchFleet(
     workspaces: found
       .map(({ removal, ...one }) => ({
         ...one,
-        repair: REPAIRS[repairKindOf(one, others)](command, removal),
+        repair: REPAIRS[one.kind](command, removal),
       }))
       .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
     others: others.map((one) => ({ ...one, kind: "other", repair: REPAIRS.other(command) })),
@@ -89,10 +89,6 @@ function judge(run: StacksRun, differences: number): DriftReport["outcome"] {
   if (run.outcome !== "done") return "failed";
   return differences > 0 ? "drift" : "no-drift";
 }
-
-/** What a responder that is gone changes in webhooks, only a run that looks first sees. */
-const repairKindOf = ({ kind, stack }: Found, others: readonly { stack: string }[]): RepairKind =>
-  kind === "not-deployed" && others.some((one) => one.stack === stack) ? "other" : kind;
 
 /** The key of a workspace that is not deployed, and the like, comes with its webhook. */
 function findOthers({ stacks }: StacksRun, found: readonly Found[]): (OtherChange & { stack: string })[] {
