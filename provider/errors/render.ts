@@ -120,7 +120,7 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
     stacksAtOnce: "--stacks-at-once",
     callsPerOrigin: "--calls-per-origin",
     stopAfterFailures: "--stop-after-failures",
-    mostRemovals: "--most-removals",
+    maxRemovals: "--max-removals",
     waveSize: "--wave-size",
   },
 };

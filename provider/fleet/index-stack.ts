@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { invalidConfig } from "../lib/files.js";
 import { failureOf } from "./failures.js";
-import { DEFAULT_MOST_REMOVALS } from "./options.js";
+import { DEFAULT_MAX_REMOVALS } from "./options.js";
 import { indexStackName } from "./placement.js";
 import type { Failure, StackReport, WebhookReport } from "./reports.js";
 import type { Run } from "./run.js";
@@ -50,12 +50,12 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function requireFewRemovals(removals: readonly string[], most = DEFAULT_MOST_REMOVALS): void {
+export function requireFewRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
   if (removals.length <= most) return;
   throw invalidConfig([
     `workspaces: the list has ${removals.length} fewer of those that have a webhook (${nameSome(removals)}), and at most ${most} may be ` +
       "removed at once. Nothing was changed. If the list was cut short, fix it; if they are to go, give " +
-      `--most-removals ${removals.length}`,
+      `--max-removals ${removals.length}`,
   ]);
 }
 

@@ -32,7 +32,7 @@ export interface UpOptions extends RunOptions {
   /** Runs only the stacks that the last `up` on this machine did not finish. */
   onlyFailed?: boolean;
   /** How many workspaces that left the list may be removed. Default 10. */
-  mostRemovals?: number;
+  maxRemovals?: number;
 }
 
 export interface RotateOptions extends RunOptions {
@@ -68,7 +68,7 @@ export type FleetEvent =
 // The command line loads this file for its help: no zod here.
 
 /** Each running stack is an engine with its provider: more of them need too much memory on any machine. */
-export const MOST_STACKS_AT_ONCE = 32;
+export const MAX_STACKS_AT_ONCE = 32;
 
 export const DEFAULT_LIMITS = {
   stacksAtOnce: Math.min(8, Math.max(2, availableParallelism())),
@@ -77,7 +77,7 @@ export const DEFAULT_LIMITS = {
 };
 
 /** How many workspaces an `up` removes by default: a list that was cut short removes customers' webhooks. */
-export const DEFAULT_MOST_REMOVALS = 10;
+export const DEFAULT_MAX_REMOVALS = 10;
 
 const SHARD = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/;
 

@@ -7,7 +7,7 @@ import type { Engine, StackTask } from "./engine.js";
 import type { StackEvent } from "./events.js";
 import {
   DEFAULT_LIMITS,
-  MOST_STACKS_AT_ONCE,
+  MAX_STACKS_AT_ONCE,
   parseShard,
   type FleetEvent,
   type FleetLimits,
@@ -256,7 +256,7 @@ function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
 const flag = z.boolean().optional();
 
 const base = {
-  stacksAtOnce: wholeNumber(1, MOST_STACKS_AT_ONCE),
+  stacksAtOnce: wholeNumber(1, MAX_STACKS_AT_ONCE),
   callsPerOrigin: wholeNumber(1),
   stopAfterFailures: wholeNumber(1),
   shard: z
@@ -275,7 +275,7 @@ const base = {
 
 const SHAPES = {
   plan: z.strictObject({ ...base, refresh: flag }),
-  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, mostRemovals: wholeNumber(0) }),
+  up: z.strictObject({ ...base, refresh: flag, onlyFailed: flag, maxRemovals: wholeNumber(0) }),
   refresh: z.strictObject(base),
   destroy: z.strictObject(base),
   rotate: z.strictObject({

@@ -24,7 +24,7 @@ import {
 /** Brings every stack to what the list says, and then the index stack to what they hold. */
 export async function upFleet(context: FleetContext, options: UpOptions): Promise<FleetReport> {
   requireRunOptions("up", options);
-  const { refresh = false, onlyFailed = false, mostRemovals } = options;
+  const { refresh = false, onlyFailed = false, maxRemovals } = options;
   const file = join(context.fleet.folder, "last-up.txt");
   const run = await beginRun(context, "up", {
     ...options,
@@ -32,7 +32,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   });
   const before = await readIndex(run);
   requireKnownStacks(run, before);
-  requireFewRemovals(findRemovals(run, before), mostRemovals);
+  requireFewRemovals(findRemovals(run, before), maxRemovals);
   const done = onlyFailed ? readDone(run, file) : new Set<string>();
   await writePrivateFile(file, [...done].map((stack) => `${stack}\n`).join(""));
   const all = findDeployable(run);

@@ -253,8 +253,8 @@ describe("The packed tarball without Pulumi's SDK", () => {
       "stack",
     );
     expect([stderr, exitCode]).toEqual([expect.stringContaining("wrote the project of chat-0-of-1"), 0]);
-    const project = JSON.parse(await readFile(join(alone, "stack", "Pulumi.yaml"), "utf8")) as object;
-    expect(project).toMatchObject({ packages: { apichat: "./../node_modules/pulumi-apichat/plugin" } });
+    const written = JSON.parse(await readFile(join(alone, "stack", "Pulumi.yaml"), "utf8")) as object;
+    expect(written).toMatchObject({ packages: { apichat: "./../node_modules/pulumi-apichat/plugin" } });
   });
 });
 

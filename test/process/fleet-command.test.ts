@@ -19,7 +19,7 @@ describe("a fleet's command line, with a fake fleet", () => {
     ],
     ["plan", { planFails: true }, 1, { name: "plan", options: {} }],
     ["plan", { removals }, 2, { name: "plan", options: {} }],
-    ["plan --most-removals 11", { removals }, 0, { name: "plan", options: {} }],
+    ["plan --max-removals 11", { removals }, 0, { name: "plan", options: {} }],
     ["up --only-failed --shard 2/4", {}, 0, { name: "up", options: { onlyFailed: true, shard: "2/4" } }],
     ["up --skip-plan --yes", {}, 0, { name: "up", options: {} }],
     ["refresh --calls-per-origin 2", {}, 0, { name: "refresh", options: { callsPerOrigin: 2 } }],
@@ -46,19 +46,19 @@ describe("a fleet's command line, with a fake fleet", () => {
   });
 
   test("up --yes plans on stderr, and prints nothing on stdout but the report", async () => {
-    const refused = await run(["up", "--yes", "--json", "--most-removals", "0"]);
+    const refused = await run(["up", "--yes", "--json", "--max-removals", "0"]);
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr.split("\n").at(-1)).toMatch(/"code":"invalid_config".*--most-removals 1/);
+    expect(refused.stderr.split("\n").at(-1)).toMatch(/"code":"invalid_config".*--max-removals 1/);
     expect(names(refused.calls)).toEqual(["open", "plan"]);
 
-    const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--most-removals", "1"]);
+    const { exitCode, stdout, stderr, calls } = await run(["up", "--yes", "--json", "--max-removals", "1"]);
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(fleetReport());
     expect(stderr).toContain("Plan of the fleet production");
     expect(calls).toMatchObject([
       { name: "open" },
       { name: "plan" },
-      { name: "up", options: { mostRemovals: 1 } },
+      { name: "up", options: { maxRemovals: 1 } },
     ]);
   });
 

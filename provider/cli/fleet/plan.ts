@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { requireFewRemovals } from "../../fleet/index-stack.js";
-import { DEFAULT_MOST_REMOVALS } from "../../fleet/options.js";
+import { DEFAULT_MAX_REMOVALS } from "../../fleet/options.js";
 import { ENDINGS } from "../output.js";
 import { parseCountOrNone, pickOptions, runCommand, type RunCommandOptions } from "./command.js";
 import { renderPlan } from "./render.js";
@@ -8,12 +8,12 @@ import type { FleetSource } from "./session.js";
 
 export interface PlanCommandOptions extends RunCommandOptions {
   refresh?: boolean;
-  mostRemovals?: number;
+  maxRemovals?: number;
 }
 
-export const MOST_REMOVALS_OPTION = [
-  "--most-removals <n>",
-  `how many workspaces that left the list may be removed (default ${DEFAULT_MOST_REMOVALS})`,
+export const MAX_REMOVALS_OPTION = [
+  "--max-removals <n>",
+  `how many workspaces that left the list may be removed (default ${DEFAULT_MAX_REMOVALS})`,
   parseCountOrNone,
 ] as const;
 
@@ -23,7 +23,7 @@ export const planCommand = (source: FleetSource): Command =>
     new Command("plan")
       .description("report what each stack would do, and what is registered where a webhook would be created")
       .option("--refresh", "ask the service first, so that drift shows too")
-      .option(...MOST_REMOVALS_OPTION),
+      .option(...MAX_REMOVALS_OPTION),
     {
       about: `Each stack is previewed. Where a webhook would be created, the service is asked what is registered: free, adopted (your URL
 is registered), taken (another URL), unknown. Workspaces that left the list are named. Nothing is changed.`,
@@ -33,7 +33,7 @@ is registered), taken (another URL), unknown. Workspaces that left the list are 
         const plan = await run((given) => fleet.plan({ ...given, ...pickOptions(options, "refresh") }));
         const code = await print(plan, renderPlan);
         // Changes to come are no failure, but more removals than `up` allows are what it would throw.
-        requireFewRemovals(plan.removals, options.mostRemovals);
+        requireFewRemovals(plan.removals, options.maxRemovals);
         return code;
       },
     },

@@ -6,7 +6,7 @@ import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { pickOptions, runCommand, type ReportSession, type FleetSession } from "./command.js";
 import { count } from "./document.js";
-import { MOST_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
+import { MAX_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
 import { listOthers, renderPlan, renderReport } from "./render.js";
 import { isAgreed, type FleetSource } from "./session.js";
 
@@ -27,7 +27,7 @@ export const upCommand = (source: FleetSource): Command =>
       )
       .option("--skip-plan", "ask without a plan")
       .option("--yes", "do not ask")
-      .option(...MOST_REMOVALS_OPTION),
+      .option(...MAX_REMOVALS_OPTION),
     {
       about: `The plan comes first, on stderr, and then a question. Without a terminal it needs --yes. Answering no ends with 1.
 With nothing to do it asks nothing. One failing workspace does not stop the others. After a run that was interrupted or had
@@ -47,7 +47,7 @@ async function upOnFleet(session: ReportSession, options: UpCommandOptions): Pro
       return EXIT.failed;
     }
   }
-  const own = pickOptions(options, "refresh", "onlyFailed", "mostRemovals");
+  const own = pickOptions(options, "refresh", "onlyFailed", "maxRemovals");
   const report = await session.run((given) => session.fleet.up({ ...given, ...own }));
   return session.print(report, renderReport);
 }
@@ -63,7 +63,7 @@ async function planFirst(session: FleetSession, options: UpCommandOptions): Prom
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; fix what it names, or run up --skip-plan`,
     );
   }
-  requireFewRemovals(plan.removals, options.mostRemovals);
+  requireFewRemovals(plan.removals, options.maxRemovals);
   return plan;
 }
 

@@ -128,7 +128,7 @@ describe("up --only-failed", () => {
 describe("workspaces that leave the list", () => {
   it.each([
     [10, {}],
-    [23, { mostRemovals: 23 }],
+    [23, { maxRemovals: 23 }],
   ])("are removed: %i with %j", async (count, options) => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     expect(await upFleet(context, options)).toMatchObject({ outcome: "done" });
@@ -137,12 +137,12 @@ describe("workspaces that leave the list", () => {
 
   it.each([
     [11, {}],
-    [1, { mostRemovals: 0 }],
+    [1, { maxRemovals: 0 }],
   ])("are refused before anything runs: %i with %j", async (count, options) => {
     const { context, engine } = await withList(await openDeployed(), NAMES.slice(count));
     const { code, message } = await failureOf(upFleet(context, options));
     expect(code).toBe("invalid_config");
-    expect(message).toContain(`--most-removals ${count}`);
+    expect(message).toContain(`--max-removals ${count}`);
     expect(engine.takeBegun()).toEqual([]);
   });
 
