@@ -15,8 +15,8 @@ import {
   type ReceivedConversationId,
 } from "./parts.js";
 
-// The shapes of outbound.ts as a service may write them; one in PHP easily mixes up null, "", [], 0 and false. Each is
-// converted to the shape in outbound.ts, and then validated as there.
+// The shapes of outbound.ts as a service may write them; one in PHP easily mixes up null, "", [], 0 and false. Each is converted
+// to the shape in outbound.ts and then validated as there.
 
 /** Of a field that must be there. */
 const converted = <Taken, Given>(shape: z.ZodType<Given>, convert: (taken: Taken) => unknown) =>

@@ -13,7 +13,7 @@ const derivation = { subject: pulumi.getStack(), rotations: config.requireObject
 const keySeed = config.requireSecret("keySeed");
 const key = new VerificationKey("apichat", { derivedFrom: keySeed, ...derivation });
 
-// The function derives the same keys. Not in its environment, where everybody who may look at the function reads it.
+// The function derives the same keys. The seed is not in its environment, which anyone who can view the function can read.
 const keys = new ssm.Parameter("verification-keys", {
   type: "SecureString",
   value: pulumi.jsonStringify({ seed: keySeed, ...derivation }),

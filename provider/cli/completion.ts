@@ -53,18 +53,18 @@ How to install it:
   zsh         $ apichat completion zsh > "\${fpath[1]}/_apichat"
   fish        $ apichat completion fish > ~/.config/fish/completions/apichat.fish
   powershell  > apichat completion powershell >> $PROFILE
-A new shell has it. The script calls apichat at each press of the tab key, so apichat must be on PATH
+Start a new shell to use it. The script runs apichat on each Tab, so apichat must be on PATH
 (npm install --global pulumi-apichat, or node_modules/.bin in PATH).
 
 Examples:
   $ source <(apichat completion bash)
   $ apichat completion fish | source
 
-Exit code: 0 done, 2 wrong use.`;
+Exit code: 0 success, 2 usage error.`;
 
 /**
- * The script for bash. That of @bomb.sh/tab needs the package bash-completion, and evaluates what is typed: `$(…)` would run
- * at the tab key. Where nothing of ours fits, bash completes file names.
+ * The script for bash. The one from @bomb.sh/tab needs the bash-completion package and evaluates the typed words: `$(…)` would
+ * run on Tab. If no suggestion of ours fits, bash completes file names.
  */
 const bashScript = (name: string): string => `# bash completion of ${name}
 _${name}_complete() {

@@ -68,21 +68,23 @@ export function addCredentialOptions(
   for (const kind of kinds) {
     if (kind === "baseUrl" || kind === "botUrl") {
       const { flag, what, variable } = ADDRESSES[kind];
-      command.option(`${flag} <url>`, `${what}; else ${variable}`);
+      command.option(`${flag} <url>`, `${what} (env: ${variable})`);
       continue;
     }
     const { label, fileFlag, variable } = SECRETS[kind];
-    command.option(`${fileFlag} <file>`, `file that holds the ${label}; else ${variable}`);
+    command.option(`${fileFlag} <file>`, `file that holds the ${label} (env: ${variable})`);
     command.addOption(refuseAsArgument(SECRETS[kind]));
   }
-  return command.option("--credentials <file>", `file of several credentials; else ${FILE_VARIABLE}`);
+  return command.option("--credentials <file>", `file of several credentials (env: ${FILE_VARIABLE})`);
 }
 
-/** The option that would hold the secret itself, which others could see then. It is known only to say what to use. */
+/** An option that would hold the secret itself, where other users could see it. It exists only to point to the alternatives. */
 function refuseAsArgument(source: SecretSource): Option {
   const flag = source.fileFlag.replace(/-file$/, "");
   return new Option(`${flag} <key>`).hideHelp().argParser(() => {
-    throw new UsageError(`${flag} is no option, because others can see what it holds; ${howToGive(source)}`);
+    throw new UsageError(
+      `${flag} is not supported, because other users could see its value; ${howToGive(source)}`,
+    );
   });
 }
 
@@ -91,8 +93,9 @@ export const howToGive = ({ variable, fileFlag }: SecretSource): string =>
 
 /** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
-An address is taken from its option, a secret from its file; else both from their environment variable, else from the
-file of --credentials; else a secret is asked for on the terminal, without echo. No option holds a secret itself, because
-others can see it. A file of credentials is YAML or JSON, all fields optional, for your eyes only (chmod 600):
+Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the
+--credentials file. A secret that is still missing is prompted for, without echo. No option takes a secret itself,
+because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it readable only
+by you (chmod 600):
   { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
 `;

@@ -22,7 +22,7 @@ type CredentialsFile = Partial<Record<SecretKind | AddressKind, string>>;
 
 /** The credentials of one run of a command. Malformed ones are thrown as a UsageError, and nothing of them is shown. */
 export interface Credentials {
-  /** The secret, asked for on the terminal where nothing gives it. Throws a UsageError where there is no terminal either. */
+  /** The secret; prompts for it if no source has it. Throws a UsageError if there is no terminal. */
   secret(kind: SecretKind): Promise<string>;
   /** The secret if something gives it. Nobody is asked. */
   findSecret(kind: SecretKind): Promise<string | undefined>;
@@ -128,7 +128,7 @@ function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
   const { flag, variable, example } = ADDRESSES.botUrl;
   throw new UsageError(
-    `the bot URL: ${printUrl(botUrl)} is a base URL, which takes no messages; give ${flag} or ${variable} the bot's own, which ends in its code, such as ${example}; apichat webhook get shows it`,
+    `the bot URL: ${printUrl(botUrl)} is a base URL, which accepts no messages; set ${flag} or ${variable} to the bot's own URL, which ends in its code, such as ${example}; apichat webhook get prints it`,
   );
 }
 

@@ -32,10 +32,10 @@ export function doctorCommand(): Command {
 }
 
 const HELP = `${CREDENTIALS_HELP}
-Nobody is asked for a secret here. With the API key the base URL is read (get-webhook); with the verification key the
-webhook URL has to answer the handshake; without them both only have to answer. Nothing is changed, and no message sent.
-Webhook URL and bot URL are compared with what is registered: another one is a warning.
-The program is the one of the current folder. The apichat:baseUrl of its stacks is checked too.
+It never prompts for a secret. With an API key it reads the registration (get-webhook); with a verification key it
+performs the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A
+webhook URL or bot URL that differs from the registered one is a warning. It checks the program in the current folder,
+and the apichat:baseUrl of its stacks.
 ok, warning and skipped are fine; failed is not.
 
 Examples:

@@ -19,25 +19,25 @@ export function emulatorCommand(): Command {
     .description("run the whole service on this machine, with a page to play the contact, until Ctrl-C")
     .option(
       "--port <port>",
-      "registration, control API and page; 0 is any that is free",
+      "port of the registration interface, control API and page; 0 picks a free one",
       parsePort,
       DEFAULT_PORT,
     )
     .option("--bot-port <port>", "the bot host, to which messages go", parsePort, DEFAULT_BOT_PORT)
-    .option("--host <host>", "address to listen on; another than this machine's needs a token", "127.0.0.1")
+    .option("--host <host>", "address to listen on; anything other than loopback needs a token", "127.0.0.1")
     .option("--token-file <file>", "file with the token that the control API and the page ask for")
     .option(
       "--workspace <name>",
-      'a workspace; may be given again (default: "acme", if there is no other)',
+      'add a workspace; repeatable (default: "acme" if there is no other)',
       collect,
     )
     .option("--seed <file>", "workspaces, flows, faults and open points at the start (YAML or JSON)")
     .option("--data <file>", "keeps the state between runs (default: in memory)")
     .addOption(new Option("--flow <name>", "what replies (default: echo)").choices(FLOWS))
     .option("--scenario <file>", "what replies, written as a file (YAML or JSON)")
-    .option("--fault <json>", "something that goes wrong; may be given again", collectFault)
+    .option("--fault <json>", "inject a fault; repeatable", collectFault)
     .option("--quiet", "no line for each request and delivery")
-    .option("--json", "one JSON object a line")
+    .option("--json", "print one JSON object per line")
     .addHelpText("after", HELP)
     .action(run);
   return addOpenPointOptions(command);
@@ -49,7 +49,7 @@ The token is read from --token-file, else from APICHAT_EMULATOR_TOKEN.
 If an emulator with the workspace acme is already running at the port, the command without options prints where it is, and
 ends with 0.
 
-A seed has workspaces, flow, flows, faults and every open point; flags count over it. Such as:
+A seed file can set workspaces, flow, flows, faults and every open point; flags override it. For example:
   workspaces:
     - name: acme
       apiKey: an-api-key            # or apiKeyEnv, the name of an environment variable
@@ -72,7 +72,7 @@ Examples:
   $ apichat emulator --seed workspaces.yaml --data emulator.db --failed-handshake clears
   $ apichat emulator --fault '{"operation":"set-webhook","times":2,"fault":{"status":503}}'
 
-Exit code: 0 ended by Ctrl-C or SIGTERM, 1 could not start, 2 wrong use or a wrong file.`;
+Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not start, 2 usage error or invalid file.`;
 
 /** Only its JSON is checked here: the emulator checks the rest. */
 function collectFault(text: string, before: readonly unknown[] = []): unknown[] {

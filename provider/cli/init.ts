@@ -25,7 +25,7 @@ interface InitOptions extends CredentialOptions {
 export function initCommand(): Command {
   const command = new Command("init")
     .description("write a Pulumi program that registers a webhook, and print what to do next")
-    .argument("[folder]", "where; it is made if need be", ".")
+    .argument("[folder]", "target folder; created if needed", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
       new Option("--language <name>", "of a program on the resource plugin").choices(Object.keys(LANGUAGES)),
@@ -41,9 +41,9 @@ Without --language it writes a TypeScript program on the dynamic provider: packa
 and .gitignore. With --language the program is on the resource plugin, which lies in this package too: Pulumi.yaml names its
 folder, so each of these programs has a package.json for npm install.
 
-If one of the files is there already, it writes none. Without a base URL the program is for the emulator on this machine,
-without --webhook-url it starts a responder of its own, which only a service on this machine reaches. Nothing is asked, sent
-or installed.
+If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this machine.
+Without --webhook-url, it starts its own responder, which only a service on this machine can reach. The command prompts
+for nothing and sends and installs nothing.
 
 Examples:
   $ apichat init my-webhooks
@@ -153,13 +153,16 @@ async function writeAll(folder: string, files: Record<string, string>): Promise<
 }
 
 interface FoundPackage {
-  /** What a program's package.json names this package by. */
+  /** How the program's package.json refers to this package. */
   source: string;
-  /** The folder of the clone that runs, if one does. */
+  /** The folder of the running clone, if this is one. */
   clone?: string;
 }
 
-/** Finds the clone that runs, the tarball or folder that the package was installed from, else its version in the registry. */
+/**
+ * How the program's package.json refers to this package: the running clone, the tarball or folder it was installed from, or the
+ * registry version.
+ */
 async function findPackage(): Promise<FoundPackage> {
   const own = dirname(createRequire(import.meta.url).resolve("pulumi-apichat/package.json"));
   const modules = dirname(own);
@@ -187,7 +190,9 @@ function pathLine(clone: string, language: Language | undefined): string {
 const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
 const EMULATOR_API_KEY = "acme-api-key";
 
-/** What brings the program up, as lines for a shell. Joined by `&&`: a question of one takes no line of the paste for its answer. */
+/**
+ * The shell commands that bring the program up, joined by `&&` so that a prompt does not take the next pasted line as its answer.
+ */
 function nextCommands(program: {
   folder: string;
   baseUrl: string;
@@ -220,7 +225,7 @@ function nextCommands(program: {
 /** The hosts that a clone builds lack what `pulumi install` needs. */
 const withWayOut = (command: string): string =>
   command === "pulumi install"
-    ? `# "unknown method GeneratePackage"? See docs/languages.md#from-a-clone in the clone\n${command}`
+    ? `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n${command}`
     : command;
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");

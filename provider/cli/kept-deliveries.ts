@@ -37,11 +37,11 @@ export function deadLettersCommand(): Command {
 /** Ends the help of each command that works on a spool. */
 const EXIT_CODES = `
 ${JSON_FAILURES}
-Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration.`;
+Exit code: 0 success, 1 failure, 2 usage or configuration error.`;
 
 const DELIVERIES_HELP = `
-Of each delivery that has failed it shows why and when the next attempt is due: "failure" and "nextAttemptAt" with
---json. Later deliveries of its conversation wait behind it. Do not want to wait: apichat responder retry.
+For each failed delivery it shows the reason and when the next attempt is due ("failure" and "nextAttemptAt" with
+--json). Later deliveries of the same conversation wait for it. To retry now, run apichat responder retry.
 
 Examples:
   $ apichat responder deliveries --config /etc/apichat/responder.json
@@ -58,7 +58,7 @@ function listCommand(name: string, description: string): Command {
   return placeCommand(name, description)
     .option("--workspace <name>", "only of this workspace")
     .option("--limit <n>", "how many at most", parseCount, DEFAULT_LIMIT)
-    .option("--json", "one JSON object a line, with headers and body");
+    .option("--json", "print one JSON object per line, with headers and body");
 }
 
 interface Page {
@@ -105,7 +105,7 @@ export function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, u
     workspace,
     conversation,
     acceptedAt: toTime(acceptedMs),
-    ...("buriedMs" in row && { buriedAt: toTime(row.buriedMs) }),
+    ...("buriedMs" in row && { deadLetteredAt: toTime(row.buriedMs) }),
     attempts,
     failure,
     ...(dueMs !== undefined && { nextAttemptAt: toTime(dueMs) }),
@@ -215,7 +215,7 @@ export function replayCommand(): Command {
 
 /** The command `apichat responder retry`: has what waits for its next attempt forwarded at once. */
 export function retryCommand(): Command {
-  return placeCommand("retry", "forward at once what waits for its next attempt: the target is back")
+  return placeCommand("retry", "retry waiting deliveries now, for example when the target is back")
     .option("--workspace <name>", "only of this workspace")
     .option("--json", 'print { "retried": n }: how many conversations waited')
     .addHelpText("after", RETRY_HELP)
@@ -248,7 +248,7 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
     await report(options, dataDir, { replayed });
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
-      throw new Error(`no dead letters: ${those}; apichat responder dead-letters lists those that there are`);
+      throw new Error(`not dead letters: ${those}; apichat responder dead-letters lists them`);
     }
     if (replayed === 0) note(workspace === undefined ? "no dead letters" : `none of workspace ${workspace}`);
   });
@@ -277,5 +277,7 @@ async function report(
   const [count = 0] = Object.values(counted);
   if (json) process.stdout.write(`${JSON.stringify(counted)}\n`);
   else if (count > 0)
-    process.stdout.write(`${count} to be forwarded again${isRunning ? "" : ", when the responder runs"}\n`);
+    process.stdout.write(
+      `${count} will be forwarded again${isRunning ? "" : " when the responder starts"}\n`,
+    );
 }

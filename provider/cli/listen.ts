@@ -27,22 +27,23 @@ const loadListener = () => import("./listen/run.js");
 export function listenCommand(): Command {
   const command = new Command("listen")
     .description("receive deliveries, print each with its verdict, and forward it, until Ctrl-C")
-    .option("--port <port>", "where to listen; 0 is any that is free", parsePort, 0)
+    .option("--port <port>", "port to listen on; 0 picks a free one", parsePort, 0)
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--path <path>", "the only path that is answered (default: every path)", parsePath)
-    .option("--forward <url>", "URL of your program: what is accepted is posted there", parseUrl)
+    .option("--forward <url>", "forward accepted deliveries to this URL", parseUrl)
     .option("--verbose", "headers and body too")
-    .option("--json", "one JSON object a line, with headers and body");
+    .option("--json", "print one JSON object per line, with headers and body");
   return addCredentialOptions(command, ["verificationKey"]).addHelpText("after", HELP).action(listen);
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It answers the handshake, so its URL can be registered: for a service elsewhere put a tunnel before it.
-The preflight of this package, as in pulumi up, is marked. It is known by its User-Agent, which any sender can copy.
-A delivery is answered with 200 if its signature is right, else with 401, and printed in both cases.
+It answers the handshake, so you can register its URL. If the service runs elsewhere, put a tunnel in front of it.
+Handshakes of this package's own preflight, as in pulumi up, are marked; they are recognised by their User-Agent, which
+any sender can copy.
+A delivery is answered with 200 if its signature is valid, else with 401, and printed in both cases.
 
-What is accepted is forwarded once, byte for byte, with its end-to-end headers, in order within a conversation. The answer
-to the service does not wait for it: nothing is kept and nothing is tried again. For that see apichat responder.
+Accepted deliveries are forwarded once, byte for byte, with their end-to-end headers, in order within a conversation.
+The service gets its response without waiting for that. Nothing is stored or retried; for that, use apichat responder.
 
 The first line is the URL. With --json "type" is listening, handshake, delivery, request or forward.
 
@@ -51,7 +52,7 @@ Examples:
   $ apichat listen --port 8080 --forward http://127.0.0.1:3000/messages --verbose
   $ apichat listen --key-file acme.key --json | jq 'select(.signature == "wrong")'
 
-Exit code: 0 ended by Ctrl-C or SIGTERM, 1 cannot listen, 2 wrong use.`;
+Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
 /** As on the wire. `createResponder` has the same rule for programs. */
 function parsePath(text: string): string {

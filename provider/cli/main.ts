@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { oldNodeProblem } from "../lib/version.js";
 
-// Everything else is loaded behind this: an old Node fails in the middle of it, with a stack of some library.
+// Everything else is loaded after this check: an old Node would fail halfway through, with some library's stack trace.
 const message = oldNodeProblem("apichat");
 if (message !== undefined) {
   const isForScripts = process.argv.includes("--json");

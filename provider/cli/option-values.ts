@@ -5,7 +5,7 @@ import { problemOfUrl } from "../lib/checks.js";
 export function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It must be a whole number from 0 to 65535; 0 is any that is free.");
+  throw new InvalidArgumentError("It must be a whole number from 0 to 65535; 0 picks a free one.");
 }
 
 /** An absolute http or https URL. */
@@ -32,13 +32,13 @@ export function parseCount(text: string): number {
   throw new InvalidArgumentError("It must be a whole number above 0.");
 }
 
-const MOST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 
 /** A time limit in seconds, for commander. */
 export function parseSeconds(text: string): number {
   const seconds = toNumber(text);
-  if (seconds > 0 && seconds <= MOST_SECONDS) return seconds;
-  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MOST_SECONDS}.`);
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds;
+  throw new InvalidArgumentError(`It must be a number of seconds above 0, at most ${MAX_SECONDS}.`);
 }
 
 /** As {@link parseSeconds}, and 0 for no waiting. */

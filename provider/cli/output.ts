@@ -1,7 +1,7 @@
 import { toPlainLines, toPlainText } from "../lib/plain-text.js";
 
 /** How every command ends. */
-export const EXIT = { done: 0, failed: 1, wrongUse: 2, interrupted: 130 } as const;
+export const EXIT = { done: 0, failed: 1, usageError: 2, interrupted: 130 } as const;
 
 /** What --json means for a failure. */
 export const JSON_FAILURES =
@@ -9,7 +9,7 @@ export const JSON_FAILURES =
 
 /** Ends the help of a command. */
 export const ENDINGS = `
-Exit code: 0 done, 1 failed, 2 wrong use or a wrong configuration, 130 ended by Ctrl-C.
+Exit code: 0 success, 1 failure, 2 usage or configuration error, 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`;
 
 /** The result, for people or scripts. */

@@ -6,7 +6,7 @@ import { emulatorCommand } from "./emulator.js";
 import { initCommand } from "./init.js";
 import { listenCommand } from "./listen.js";
 import { ENDINGS } from "./output.js";
-import { reportAsOthers, reportError } from "./report-error.js";
+import { useOwnErrorFormat, reportError } from "./report-error.js";
 import { responderCommand } from "./responder.js";
 import { sendCommand } from "./send.js";
 import { signCommand } from "./sign.js";
@@ -46,7 +46,7 @@ export const apichatProgram = (): Command =>
 /** Runs the command line of this process. */
 export async function runProgram(): Promise<void> {
   const program = apichatProgram();
-  reportAsOthers(program);
+  useOwnErrorFormat(program);
   // `apichat … | head` closes the pipe: nothing is wrong then.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   try {

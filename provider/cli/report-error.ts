@@ -17,9 +17,9 @@ function wantsJson(): boolean {
  * its own errors.
  */
 export function reportError(error: unknown, audience: Audience = "command_line"): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
   printError({ code: codeOf(error), message: textOf(error, audience) });
-  return isWrongUse(error) ? EXIT.wrongUse : EXIT.failed;
+  return isUsageError(error) ? EXIT.usageError : EXIT.failed;
 }
 
 /** The text of an error in the words of an audience. */
@@ -28,18 +28,20 @@ export function textOf(error: unknown, audience: Audience = "command_line"): str
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Commander ends the process with 1 for wrong use, and prints it in its own way, unless each command sets another. */
-export function reportAsOthers(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: (line) => reportWrongUse(command, line) });
-  for (const subcommand of command.commands) reportAsOthers(subcommand);
+/**
+ * Makes commander report usage errors in this format; by default it prints its own and exits with 1. Each command has to set it.
+ */
+export function useOwnErrorFormat(command: Command): void {
+  command.exitOverride().configureOutput({ outputError: (line) => reportUsageError(command, line) });
+  for (const subcommand of command.commands) useOwnErrorFormat(subcommand);
 }
 
 /** Prints what commander refuses of a command, which calls it with the line that it would print. */
-const reportWrongUse = (command: Command, line: string): void => {
+const reportUsageError = (command: Command, line: string): void => {
   const problem = hideValues(line.replace(/^error: /, "").trimEnd())
     .replace(/\n\(/, " (")
     .replace(/\.$/, "");
-  printError({ code: "wrong_use", message: `${problem}; see ${nameOf(command)} --help` });
+  printError({ code: "usage", message: `${problem}; see ${nameOf(command)} --help` });
 };
 
 /** With the commands above it, such as `apichat webhook get`. */
@@ -63,9 +65,9 @@ function printError({ code, message }: { code: string; message: string }): void 
 }
 
 function codeOf(error: unknown): string {
-  if (error instanceof UsageError) return "wrong_use";
+  if (error instanceof UsageError) return "usage";
   return error instanceof ApiChatError ? error.code : "failed";
 }
 
-const isWrongUse = (error: unknown): boolean =>
+const isUsageError = (error: unknown): boolean =>
   error instanceof UsageError || (error instanceof ApiChatError && error.code === "invalid_config");

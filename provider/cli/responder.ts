@@ -55,7 +55,7 @@ A configuration:
 
 Its fields; paths of files are relative to the folder of the configuration:
   host                  Where it listens. Default "127.0.0.1", this machine only; "0.0.0.0" for every address.
-  port                  Required. 0 to 65535; 0 for any that is free.
+  port                  Required. 0 to 65535; 0 picks a free one.
   dataDir               Required. Folder of the spool and the log; made if it is missing.
   workspaces            Required. At least one, by name: 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-".
     verificationKeys    One key or a list; all are accepted, so that a key can be rotated. A key is a text,
@@ -76,7 +76,7 @@ Examples:
   $ apichat responder retry --config /etc/apichat/responder.json
   $ apichat responder replay --all --data-dir /var/lib/apichat
 
-Exit code: 0 stopped, 1 could not start, 2 wrong use or a wrong configuration.`;
+Exit code: 0 stopped, 1 could not start, 2 usage or configuration error.`;
 
 /** The headers of the control interface hold it. */
 function parseInstance(text: string): string {

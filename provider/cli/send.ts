@@ -81,7 +81,7 @@ const messageCommand = (name: string, description: string): Command =>
     .requiredOption("--sender-name <name>", "the contact's name")
     .requiredOption("--conversation-id <number>", "the conversation, in your numbers", parseConversationId)
     .option(
-      "--flow-api-key-as <way>",
+      "--flow-api-key-as <method>",
       "how the key is presented: bearer, raw, body, or header:NAME",
       parseFlowApiKeyAs,
       "bearer",

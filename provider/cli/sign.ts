@@ -32,7 +32,7 @@ Examples:
   $ curl -X POST --data-binary @body.json -H "X-Hub-Signature-256: $(apichat sign body.json)" https://chat.example/acme
   $ apichat sign - --check sha256=5257a8… < body.json
 ${ENDINGS}
-With --check 0 is right and 1 is wrong; "reason" is why it is wrong, and is empty if it is right.`;
+With --check, 0 means valid and 1 invalid; "reason" says why, and is empty if valid.`;
 
 async function sign(file: string, options: SignOptions, { interrupt }: Interruption): Promise<number> {
   const key = await openCredentials(options, interrupt).secret("verificationKey");
@@ -59,7 +59,7 @@ async function checkSignature(
 
 const whyWrong = (signature: string): string =>
   /^sha256=[0-9a-f]{64}$/.test(signature)
-    ? "another key has signed it, or the body is not the same to the byte"
+    ? "it was signed with a different key, or the body differs"
     : "a signature is sha256= and 64 lower-case hex digits";
 
 async function readBody(file: string): Promise<Uint8Array> {

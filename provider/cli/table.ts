@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import { toPlainText } from "../lib/plain-text.js";
 
 /** A column is not made narrower than this, in characters. */
-const LEAST_WIDTH = 12;
+const MIN_WIDTH = 12;
 const GAP = "  ";
 
 export interface TableOptions {
@@ -38,7 +38,7 @@ export function formatTable(
 
 /** The lines of one row: as many as its longest cell has. */
 function formatRow(row: readonly string[], widths: readonly number[]): string[] {
-  const cells = row.map((text, column) => wrap(text, widths[column] ?? LEAST_WIDTH));
+  const cells = row.map((text, column) => wrap(text, widths[column] ?? MIN_WIDTH));
   return Array.from({ length: Math.max(...cells.map((lines) => lines.length)) }, (_, line) =>
     cells
       .map((lines, column) => (lines[line] ?? "").padEnd(widths[column] ?? 0))
@@ -54,14 +54,14 @@ const wrap = (text: string, width: number): string[] =>
     .trimEnd()
     .split("\n");
 
-/** Takes the width that is missing from the widest columns. */
+/** Shrinks the widest columns until the table fits. */
 export function fitWidths(widths: readonly number[], width: number): number[] {
   const fitted = [...widths];
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width;
   while (excess > 0) {
     const widest = fitted.indexOf(Math.max(...fitted));
     const now = fitted[widest] ?? 0;
-    if (now <= LEAST_WIDTH) break;
+    if (now <= MIN_WIDTH) break;
     fitted[widest] = now - 1;
     excess -= 1;
   }

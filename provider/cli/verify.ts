@@ -52,7 +52,7 @@ Examples:
   $ apichat verify https://chat.example/webhooks/apichat
   $ apichat verify https://chat.example/webhooks/apichat --key-file acme.key --json
 
-Exit code: 0 passed, 1 failed, 2 wrong use, 130 ended by Ctrl-C.
+Exit code: 0 passed, 1 failed, 2 usage error, 130 interrupted (Ctrl-C).
 With 2 and 130 nothing is on stdout, with --json either.
 ${JSON_FAILURES}`;
 

@@ -33,9 +33,9 @@ const getCommand = (): Command =>
     );
 
 const setCommand = (): Command =>
-  workspaceCommand("set", "register a webhook URL; the same URL is adopted, another one is unchanged")
+  workspaceCommand("set", "register a webhook URL; adopts the same URL, leaves a different one alone")
     .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries", parseUrl)
-    .option("--replace", "take over from another URL")
+    .option("--replace", "take over from a different URL")
     .addOption(
       new Option("--preflight <mode>", "try the handshake before the service does")
         .choices(["require", "warn", "off"])
@@ -54,7 +54,7 @@ const setCommand = (): Command =>
 
 const deleteCommand = (): Command =>
   workspaceCommand("delete", "remove the webhook if its URL is the one you name")
-    .requiredOption("--webhook-url <url>", "the URL that is to go", parseUrl)
+    .requiredOption("--webhook-url <url>", "the URL to remove", parseUrl)
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
@@ -92,7 +92,7 @@ const workspaceCommand = (name: string, description: string): Command =>
 
 const apiKeyAsOption = (): Option =>
   new Option(
-    "--api-key-as <way>",
+    "--api-key-as <method>",
     "how the API key is presented; the specification also speaks of a bearer token",
   )
     .choices(["body", "body-and-bearer"])
@@ -105,8 +105,9 @@ Examples:
 ${ENDINGS}`;
 
 const GET_HELP = `
-The key is shown as "set", or as compared with yours if a flag, the environment or a file gives it; --show-key prints it.
-With --json "keyMatches" is true, false, or null where that is unknown; "key" is there with --show-key only. Values of the URL's query are hidden.
+The key is shown as "set", or compared with yours if a flag, the environment or a file has it; --show-key prints it.
+With --json, "keyMatches" is true, false, or null if unknown; "key" is present only with --show-key. Values of the URL's
+query are hidden.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook get --base-url https://platform.example/acme/apichat --api-key-file acme.key
@@ -114,10 +115,10 @@ Examples:
 ${ENDINGS} Nothing registered is 0 too.`;
 
 const SET_HELP = `
-Nothing registered: the handshake is tried, then the webhook is set. The same URL: adopted; a changed key is pushed.
-Another URL: it stays, and the command fails, unless --replace. With a bot URL, another bot than that fails too; where
-nothing was registered it shows only after the set, which is then taken back. An endpoint that refuses the key in three
-rounds in the same way is not waited for any longer.
+If nothing is registered, it performs the handshake, then sets the webhook. If the same URL is registered, it adopts it
+and sets a changed key. If a different URL is registered, it fails and leaves it in place, unless you pass --replace.
+With a bot URL, it also fails if a different bot answers; if nothing was registered, that is only known after the set,
+which is then undone. It stops waiting once the endpoint has rejected the key three times in the same way.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook set --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -125,8 +126,9 @@ Examples:
 ${ENDINGS}`;
 
 const DELETE_HELP = `
-There is no record of what you registered, so the URL decides whose it is, and the bot URL if one is given. Another URL or
-another bot stays, and the command fails, unless --replace. Nothing registered is done.
+Nothing records what you registered, so the URL, and the bot URL if given, decide whether the webhook is yours. If a
+different URL or bot is registered, the command fails and removes nothing, unless you pass --replace. If nothing is
+registered, it succeeds.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook delete --webhook-url https://chat.example/webhooks/apichat --credentials acme.yaml
@@ -134,7 +136,7 @@ ${ENDINGS}`;
 
 const PLAN_HELP = `
 The list:
-  webhookUrl: https://chat.example/webhooks/apichat    # of every workspace that names none
+  webhookUrl: https://chat.example/webhooks/apichat    # for every workspace without its own
   workspaces:
     - name: acme
       baseUrl: https://platform.example/acme/apichat
@@ -146,7 +148,7 @@ Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEn
 with API_KEY in it).
 An entry may also have botUrl: another bot is then reported. Without apiKey the API key is that of the command.
 
-States: free (nothing registered), yours (the same URL), foreign (another URL), other-bot, same-bot (two entries reach one
+States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two entries reach one
 workspace), unauthorized, unreachable, unclear (the service answers otherwise). HTTP 404 counts as free: the
 specification does not say what the service answers for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}

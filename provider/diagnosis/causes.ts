@@ -146,7 +146,7 @@ export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   },
   challenge_case_changed: {
     rule: "wrong_challenge",
-    finding: "the challenge has other capitals",
+    finding: "the case of the challenge was changed",
     hint: "answer with hub_challenge as it came: without lower-casing or upper-casing it",
   },
   challenge_in_json: {

@@ -1,6 +1,6 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
-import { Turns } from "./deliveries/turns.js";
+import { ConversationQueue } from "./deliveries/queue.js";
 import {
   HISTORY_LIMIT,
   keep,
@@ -18,8 +18,12 @@ export interface Party {
   contactName?: string;
 }
 
-/** The conversation of a contact; begun if there is none. Of a workspace's too many conversations the one longest silent goes. */
-export function conversationOf(state: EmulatorState, workspace: WorkspaceState, party: Party): Conversation {
+/** Returns a contact's conversation, creating it if needed. If a workspace has too many, the one idle longest is dropped. */
+export function getOrCreateConversation(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  party: Party,
+): Conversation {
   const { conversations } = workspace;
   const { contactId, contactName = "" } = party;
   const conversationId = String(party.conversationId);
@@ -38,7 +42,7 @@ export function conversationOf(state: EmulatorState, workspace: WorkspaceState, 
     conversationId,
     lastAt: new Date().toISOString(),
     messages: [],
-    turns: new Turns(state.outgoing.closing),
+    queue: new ConversationQueue(state.outgoing.closing),
   };
   if (conversations.size >= HISTORY_LIMIT) dropLongestSilent(state, conversations);
   conversations.set(key, conversation);

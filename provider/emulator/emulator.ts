@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createControl } from "./control/app.js";
-import { assertFromHere } from "./control/guard.js";
+import { assertSameOrigin } from "./control/guard.js";
 import { isLoopback } from "../lib/url.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { invalidOption, parseOptions, Refusal } from "./errors.js";
+import { invalidOption, parseOptions, HttpError } from "./errors.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
 import { answerMessage } from "./flows/run-flow.js";
@@ -46,7 +46,7 @@ export interface Emulator {
   workspace(name: string): Workspace;
   /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is taken. */
   addWorkspace(options: WorkspaceOptions): Workspace;
-  /** Removes a workspace with all that it holds; what is still to be delivered never is. Throws `invalid_config` if there is none. */
+  /** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
   removeWorkspace(name: string): void;
   /** Every request received, oldest first, with all keys in clear; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
@@ -57,8 +57,8 @@ export interface Emulator {
   /** Calls the listener with everything that happens from now on, secrets masked, until the function given back is called. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
-   * Resolves with the newest delivery that matches, or with the next one that comes to. One that is pending counts only where
-   * `verdict` asks for it. Throws `timeout` with what was seen instead.
+   * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches only if `verdict`
+   * asks for it. Throws `timeout`, naming what was seen instead.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
   /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with what was seen instead. */
@@ -70,7 +70,7 @@ export interface Emulator {
    * unless they are to go too. Resolves when nothing of what was forgotten is in progress any more.
    */
   reset(options?: { workspaces?: boolean }): Promise<void>;
-  /** Ends everything, also connections that wait for an answer. May be called twice. */
+  /** Stops the emulator and closes all connections, including those waiting for a response. May be called more than once. */
   close(): Promise<void>;
 }
 
@@ -184,9 +184,9 @@ function createService(
   return async (incoming, outgoing) => {
     await ready;
     try {
-      if (isLoopback(settings.host)) assertFromHere(settings, incoming);
+      if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof HttpError)) throw error;
       return send(outgoing, answerJson(403, { error: { code: "forbidden", message: error.message } }));
     }
     return answerRaw(incoming, outgoing, (request) => answer(state, request));

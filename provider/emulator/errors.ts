@@ -6,8 +6,8 @@ import { describeIssues, inOurWords } from "../lib/validate.js";
 export type FieldErrors = Readonly<Record<string, readonly string[]>>;
 
 /** A request that is answered with an error: its HTTP status, and a message that holds no secret. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class HttpError extends Error {
+  override readonly name = "HttpError";
   readonly httpStatus: number;
   readonly headers: Record<string, string>;
   readonly fields: FieldErrors;
@@ -25,11 +25,11 @@ export class Refusal extends Error {
 }
 
 /** A body of which fields are wrong: 422 with all of them in the message. */
-export function refuseFields(fields: FieldErrors): Refusal {
+export function refuseFields(fields: FieldErrors): HttpError {
   const problems = Object.entries(fields).flatMap(([field, texts]) =>
     texts.map((text) => (field === "" ? text : `${field}: ${text}`)),
   );
-  return new Refusal(422, problems.join("; "), { fields });
+  return new HttpError(422, problems.join("; "), { fields });
 }
 
 /** A mistake in how the emulator was called. */

@@ -56,7 +56,8 @@ const deliveryFault = z.union([
  * What goes wrong with one try of a delivery:
  * - `{ status }`: the webhook URL answers this, as far as the emulator can tell: nothing is sent, or with `afterChange` it is
  *   sent and its own answer lost. `retryAfterSeconds` changes nothing here.
- * - `{ delayMs }`: sent so much later, and those behind it too; with `afterChange` sent at once, its answer counts later.
+ * - `{ delayMs }`: sent this much later, as are the deliveries queued behind it; with `afterChange`, sent at once, but its
+ *   response counts only after the delay.
  * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
  *   signature is that of the whole body.
  * - `close-before`, `close-after`: not sent, or sent and its answer lost.
@@ -89,7 +90,7 @@ export const faultRule = z
     workspace: z.string().optional(),
     /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
     times: count.optional(),
-    /** One call in this many gets it: the last of each. Default 1: every one. */
+    /** Every n-th matching call gets the fault. Default 1: every call. */
     every: z.int().min(1).optional(),
     /** How likely a call gets it, from 0 to 1. Default 1: always. */
     probability: z.number().min(0).max(1).optional(),
@@ -102,7 +103,10 @@ export const faultRule = z
     error: ({ input }) => describeMisfit(input),
   });
 
-/** A fault to be injected. It is plain JSON, but for `times: Infinity`, which leaving out `times` beside `every` says too. */
+/**
+ * A fault to be injected. It is plain JSON except for `times: Infinity`; leaving out `times` together with `every` means the
+ * same.
+ */
 export interface FaultRule extends z.input<typeof faultRule> {}
 
 /** Whether an operation can have a fault: a delivery has no envelope, and an answer no signature. */

@@ -5,7 +5,7 @@ import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";
 import { switches } from "./switches.js";
 
-/** What a seed file can say: all of it can stand in the options too, which count where both do. */
+/** What a seed file can set. The options can set the same and take precedence. */
 export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
 
 /**
@@ -49,7 +49,7 @@ function chooseKey(
 ): string | undefined {
   if (variable === undefined) return given;
   if (given !== undefined)
-    return refuse(context, `${field}Env`, `stands beside ${field}; leave out one of the two`);
+    return refuse(context, `${field}Env`, `cannot be combined with ${field}; use one of the two`);
   const value = process.env[variable];
   if (value) return value;
   return refuse(context, `${field}Env`, "names an environment variable that is not set or empty; set it");

@@ -1,11 +1,11 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
-import type { Turns } from "./deliveries/turns.js";
+import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
-import type { HttpPart, HttpReply, Outgoing } from "./service/outgoing.js";
+import type { HttpMessage, ReceivedResponse, Outgoing } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "./switches.js";
 
 /*
@@ -34,11 +34,11 @@ export interface RecordedRequest extends Numbered {
   method: string;
   /** The whole address. */
   url: string;
-  sent: HttpPart;
+  request: HttpMessage;
   /** The status of the answer. Missing while it is in progress, and when the connection was closed without an answer. */
   status?: number;
   /** The answer; null while it is in progress, and when the connection was closed without one. */
-  received: HttpReply | null;
+  response: ReceivedResponse | null;
   /** The injected fault that it got, as JSON text; empty if none. */
   fault: string;
   /** From the whole request to the answer; 0 while it is in progress. */
@@ -70,10 +70,10 @@ export interface HandshakeRecord extends Numbered {
   /** What was wrong; empty if it passed. No secret is in it. */
   reason: string;
   /** The parameters as they were sent. */
-  sent: HttpPart;
+  request: HttpMessage;
   /** The status that the webhook URL answered, where it answered. */
   status?: number;
-  received: HttpReply | null;
+  response: ReceivedResponse | null;
   durationMs: number;
 }
 
@@ -82,7 +82,7 @@ interface DeliveryAttempt {
   at: string;
   durationMs: number;
   /** What the endpoint answered, up to 64 KiB; null if there was no answer. */
-  received: HttpReply | null;
+  response: ReceivedResponse | null;
   /** What was wrong; empty if it was delivered. */
   reason: string;
   /** The injected fault that it got, as JSON text; empty if none. */
@@ -103,7 +103,7 @@ export interface DeliveryRecord extends Numbered {
   /** Where it was posted last, or is to be posted: the registered `webhook_url`. */
   url: string;
   /** The headers that were sent last, none before the first try, and the body that was signed. */
-  sent: HttpPart;
+  request: HttpMessage;
   /** The bytes that were signed, in base64, where they are no UTF-8. */
   base64?: string;
   /** Whether the signature is the right one for the registered key. */
@@ -139,7 +139,7 @@ export interface ConversationRecord {
 
 /** A conversation as the emulator holds it. */
 export interface Conversation extends ConversationRecord {
-  readonly turns: Turns;
+  readonly queue: ConversationQueue;
 }
 
 /** What a workspace holds while a webhook is registered (section 2.1, without the bot's address). */
@@ -167,8 +167,8 @@ export interface WorkspaceRecord {
   everSet: boolean;
   /** When the registration becomes `verified` by itself, in milliseconds since 1970. */
   verifiesAtMs: number | null;
-  /** The workspace that calls to this one's address reach, if it is not this one. */
-  owner: string | null;
+  /** The workspace that receives calls to this one's address, if it is a different one. */
+  routeTo: string | null;
 }
 
 /** All that the emulator holds of one workspace: plain data, changed by the functions of this folder. */
@@ -203,7 +203,7 @@ export function deliverableRegistration(
   return takes ? registration : null;
 }
 
-/** A flow that threw, or replied what is no reply: the message stays without answer. */
+/** A flow that threw or returned an invalid reply; the message gets no reply. */
 export interface FlowFailure {
   workspace: string;
   conversation: string;
@@ -226,10 +226,7 @@ export type Change =
   | { kind: "faults" }
   | { kind: "reset" };
 
-/**
- * Reports each change to all listeners before the one who made it goes on: the store has written a record before its request
- * is answered.
- */
+/** Notifies all listeners synchronously, so that the store has written a record before its request is answered. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 

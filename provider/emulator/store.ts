@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, openSqlite, toSqliteError, type SqliteErrorCode } from "../lib/sqlite.js";
 import { keyOf } from "./conversations.js";
-import { Turns } from "./deliveries/turns.js";
+import { ConversationQueue } from "./deliveries/queue.js";
 import { invalidOption } from "./errors.js";
 import {
   HISTORY_LIMIT,
@@ -52,14 +52,14 @@ const TABLES = `
 `;
 
 /**
- * Opens the file for this emulator alone, until it is closed or the process ends, however it ends; makes it (0600) if it is
- * missing. Throws `invalid_config` naming the file if it is another's, of another release, or in use; then it is as it was.
+ * Opens the file exclusively until it is closed or the process ends in any way; creates it (mode 0600) if it is missing. Throws
+ * `invalid_config`, naming the file, if it belongs to another program or release or is in use; the file is then unchanged.
  */
 function openFile(path: string): DatabaseSync {
   try {
     return openSqlite(resolve(path), {
       applicationId: "apie",
-      version: 2,
+      version: 3,
       tables: TABLES,
       // NORMAL: what a process has written is safe from its death, if not from that of the machine.
       pragmas: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
@@ -79,7 +79,7 @@ const HINTS: Partial<Record<SqliteErrorCode, string>> = {
   newer: ", or another file",
 };
 
-/** How many new records come between two times that rows are deleted which the lists have dropped. */
+/** After this many new records, rows that the lists have dropped are deleted. */
 const SWEEP_AFTER = 1_000;
 
 /** Keeps the state of one emulator in a file: each record is in it before the request that made it is answered. */
@@ -226,7 +226,7 @@ function withoutRecords(workspace: WorkspaceState): WorkspaceRecord {
   return kept;
 }
 
-function withoutMessages({ messages: _m, turns: _t, ...kept }: Conversation): Kept["conversation"] {
+function withoutMessages({ messages: _m, queue: _q, ...kept }: Conversation): Kept["conversation"] {
   return kept;
 }
 
@@ -243,7 +243,7 @@ function restoreState(database: DatabaseSync, state: EmulatorState): void {
   const byLastMessage = read("conversation").toSorted((a, b) => Date.parse(a.lastAt) - Date.parse(b.lastAt));
   const byId = new Map<string, Conversation>();
   for (const kept of byLastMessage) {
-    const conversation = { ...kept, messages: [], turns: new Turns(state.outgoing.closing) };
+    const conversation = { ...kept, messages: [], queue: new ConversationQueue(state.outgoing.closing) };
     byId.set(kept.id, conversation);
     state.directory.get(kept.workspace)?.conversations.set(keyOf(kept), conversation);
   }

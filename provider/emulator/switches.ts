@@ -68,7 +68,7 @@ export const switches = {
    * What `bot_url` answers to a message that it takes (section 4.2 leaves it open): `ok` 200 and `{ status: "ok" }`; `created`
    * 201 and the message's id; `empty` 204. Default `ok`.
    */
-  messageAnswer: z.enum(["ok", "created", "empty"]).default("ok"),
+  messageResponse: z.enum(["ok", "created", "empty"]).default("ok"),
   /** Whether `sender.email` and `sender.phone_number` must be there (section 2.3 leaves it open). Default `optional`. */
   senderFields: z.enum(["optional", "required"]).default("optional"),
   /**
@@ -77,7 +77,7 @@ export const switches = {
    */
   deliveryWhile: z.enum(["verified", "registered"]).default("verified"),
   /** Which answer of the webhook URL means that it took a delivery (section 6.2 leaves it open). Default `2xx`. */
-  deliveryAnswer: z.enum(["2xx", "200", "any"]).default("2xx"),
+  deliveryResponse: z.enum(["2xx", "200", "any"]).default("2xx"),
   /** How the body of a delivery is written: as JSON.stringify does, or as PHP does, with `\/` and `\u00e9`. Default `json`. */
   deliveryEncoding: z.enum(["json", "php"]).default("json"),
   /** How often a delivery is tried. Default 1, no retry: the harshest reading. */

@@ -11,8 +11,8 @@ import {
 } from "./state.js";
 
 /**
- * Which record is meant: a function, or the fields that it must have; of a field that is an object, the named fields. Such
- * as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
+ * Which record to wait for: a predicate, or the fields it must have. A field that is an object needs to match only in the named
+ * fields. Such as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 
@@ -77,15 +77,15 @@ function isDone(record: object, match: object): boolean {
 }
 
 function matches<T>(record: T, match: Match<T>): boolean {
-  return typeof match === "function" ? match(record) : holds(record, match);
+  return typeof match === "function" ? match(record) : matchesPartially(record, match);
 }
 
 /** Whether a value has all that is wanted of it. */
-export function holds(value: unknown, wanted: unknown): boolean {
+export function matchesPartially(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
   const fields = new Map(Object.entries(value));
-  return Object.entries(wanted).every(([name, field]) => holds(fields.get(name), field));
+  return Object.entries(wanted).every(([name, field]) => matchesPartially(fields.get(name), field));
 }
 
 /** Of all workspaces, oldest first. */

@@ -60,7 +60,7 @@ export interface Workspace {
   /** Somebody else registers an endpoint of its own: `verified`, without a handshake. */
   takeOver(registration: Pick<Registration, "webhook_url" | "webhook_verification_key">): void;
   /** Somebody else removes the registration: all four fields are empty, as after delete-webhook. */
-  remove(): void;
+  removeRegistration(): void;
   /**
    * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other deliveries of its
    * conversation. It is recorded there as a reply of the flow. Resolves with the endpoint's response after the last attempt
@@ -126,7 +126,7 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
       });
       publishWorkspace(emulator, state);
     },
-    remove: () => {
+    removeRegistration: () => {
       unregister(state);
       publishWorkspace(emulator, state);
     },

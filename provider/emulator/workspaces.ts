@@ -29,7 +29,7 @@ export const workspaceChange = z.strictObject({
    * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
    * own name takes it back.
    */
-  owner: text.optional(),
+  routeTo: text.optional(),
 });
 
 const anyChange = workspaceChange.extend({
@@ -60,7 +60,7 @@ export function newWorkspace(
     registration: null,
     everSet: false,
     verifiesAtMs: null,
-    owner: null,
+    routeTo: null,
     handshakes: [],
     deliveries: [],
     conversations: new Map(),
@@ -107,12 +107,12 @@ export function changeWorkspace(
   publishWorkspace(state, workspace);
 }
 
-/** Removes a workspace with all that it holds. What is still to be delivered never is. Throws `invalid_config` if there is none. */
+/** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
 export function removeWorkspace(state: EmulatorState, name: string): void {
   const workspace = state.directory.get(name);
   if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);
   state.directory.delete(name);
-  for (const { turns } of workspace.conversations.values()) void turns.end();
+  for (const { queue } of workspace.conversations.values()) void queue.end();
   for (const delivery of workspace.deliveries.filter(({ verdict }) => verdict === "pending")) {
     Object.assign(delivery, { verdict: "failed", reason: "the workspace was removed" });
     state.changes.publish({ kind: "delivery", delivery });
@@ -129,8 +129,8 @@ export async function resetState(
   state: EmulatorState,
   { workspaces = false }: { workspaces?: boolean } = {},
 ): Promise<void> {
-  const turns = [...state.directory.values()].flatMap((workspace) =>
-    Array.from(workspace.conversations.values(), (conversation) => conversation.turns),
+  const queues = [...state.directory.values()].flatMap((workspace) =>
+    Array.from(workspace.conversations.values(), (conversation) => conversation.queue),
   );
   for (const workspace of state.directory.values()) {
     // In place: the lists are handed out.
@@ -142,7 +142,7 @@ export async function resetState(
   state.requests.length = 0;
   state.faults.clear();
   state.changes.publish({ kind: "reset" });
-  await Promise.all(turns.map((each) => each.end()));
+  await Promise.all(queues.map((each) => each.end()));
 }
 
 /** Reports that a workspace has changed. One that was removed while a call was in progress stays removed. */
@@ -179,11 +179,11 @@ export function unregister(workspace: WorkspaceState): void {
   Object.assign(workspace, { registration: null, everSet: true, verifiesAtMs: null });
 }
 
-/** Throws if a workspace cannot have these: an unknown flow or owner, another's bot code or address. */
+/** Throws if a workspace cannot have these: an unknown flow or routeTo, another's bot code or address. */
 function assertIsPossible(
   { flows, directory }: EmulatorState,
   workspace: WorkspaceState,
-  { flow, botCode, apiKey, owner }: Partial<WorkspaceState>,
+  { flow, botCode, apiKey, routeTo }: Partial<WorkspaceState>,
 ): void {
   const { name, path, query } = workspace;
   const others = [...directory.values()].filter((other) => other !== workspace);
@@ -201,8 +201,8 @@ function assertIsPossible(
         "give one of them another path, query or API key",
     );
   }
-  if (typeof owner !== "string" || directory.has(owner)) return;
-  throw invalidOption(`change: there is no workspace named "${owner}"`);
+  if (typeof routeTo !== "string" || directory.has(routeTo)) return;
+  throw invalidOption(`change: there is no workspace named "${routeTo}"`);
 }
 
 function changeRegistration(workspace: WorkspaceState, fields: Partial<Registration>): void {

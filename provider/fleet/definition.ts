@@ -13,7 +13,7 @@ import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 
 /** A fleet: many workspaces, split over stacks, each with a webhook. */
 export interface FleetDefinition {
-  /** Starts the name of each stack, such as `production-07-of-20`: lower-case letters, digits and "-". */
+  /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
    * How many stacks, from 1 to 999. It is part of the name of each stack, and a different number is rejected while stacks of the old

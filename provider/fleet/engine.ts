@@ -97,9 +97,9 @@ export class Engine {
   async run(task: StackTask, exists: boolean, options: TaskOptions): Promise<StackReport> {
     const started = performance.now();
     const { name } = task.stack;
-    let ran: Ran | undefined;
+    let ran: CommandResult | undefined;
     const failure = await failureOf(name, async () => {
-      if (task.action === "destroy") await this.#requireNoneForgotten(name);
+      if (task.action === "destroy") await this.#refuseAfterKilledUp(name);
       if (!exists) await this.#init(name);
       ran = await this.#command(task, options);
       await this.#finish(task, exists, ran);
@@ -110,13 +110,20 @@ export class Engine {
     return { ...report, seconds: (performance.now() - started) / 1000 };
   }
 
-  async #finish({ action, stack: { name }, refresh }: StackTask, exists: boolean, ran: Ran): Promise<void> {
+  async #finish(
+    { action, stack: { name }, refresh }: StackTask,
+    exists: boolean,
+    ran: CommandResult,
+  ): Promise<void> {
     if (action === "up" && ran.code === 0) await this.#forgetPending(name, refresh, ran.reader);
     // A preview needs a stack, and is to leave none behind.
     if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
   }
 
-  async #command(task: StackTask, { signal, onEvent, callsPerOrigin, webhooks }: TaskOptions): Promise<Ran> {
+  async #command(
+    task: StackTask,
+    { signal, onEvent, callsPerOrigin, webhooks }: TaskOptions,
+  ): Promise<CommandResult> {
     const { action, stack, rotation } = task;
     const own = webhooksOf(stack, webhooks);
     const reader = new EventReader({
@@ -180,7 +187,7 @@ export class Engine {
     return join(this.#fleet.folder, `${stack}.unfinished`);
   }
 
-  /** Runs an `up`. Its mark stays if the engine was killed, or if an earlier mark is there and nothing was adopted. */
+  /** Runs an `up`. Its marker stays if the engine was killed, or if the `up` failed and an earlier marker was already there. */
   async #marked(stack: string, up: () => Promise<PulumiEnd>): Promise<PulumiEnd> {
     const mark = this.#markOf(stack);
     const wasKilled = existsSync(mark);
@@ -198,10 +205,11 @@ export class Engine {
   }
 
   /** Throws if a killed run may have created what the state does not hold: a destroy would leave it behind. An `up` adopts it. */
-  async #requireNoneForgotten(stack: string): Promise<void> {
+  async #refuseAfterKilledUp(stack: string): Promise<void> {
     const pending = await this.#findPending(stack);
     if (pending.length === 0 && !existsSync(this.#markOf(stack))) return;
-    const what = pending.length > 0 ? `while it created ${pending.join(", ")}` : "here, or still runs";
+    const what =
+      pending.length > 0 ? `while it created ${pending.join(", ")}` : "on this machine or is still running";
     throw new Error(
       `an earlier up was killed ${what}, so nothing was removed: run up first, which adopts what was created`,
     );
@@ -228,17 +236,18 @@ function argsOf({ action, stack, refresh = false, expectNoChanges = false }: Sta
 }
 
 /** One command of the engine: what it reported, and how it ended. */
-interface Ran extends Pick<PulumiEnd, "code"> {
+interface CommandResult extends Pick<PulumiEnd, "code"> {
   /** Why it failed, if it did. */
   reason: string;
   reader: EventReader;
 }
 
-const isComplete = (ran: Ran | undefined): boolean => ran?.code === 0 || ran?.code === CHANGES_FOUND;
+const isComplete = (ran: CommandResult | undefined): boolean =>
+  ran?.code === 0 || ran?.code === CHANGES_FOUND;
 
 function toReport(
   stack: string,
-  ran: Ran | undefined,
+  ran: CommandResult | undefined,
   { failure, isStopped }: { failure: Failure | undefined; isStopped: boolean },
 ): StackReport {
   const read = ran?.reader.result() ?? { webhooks: [], notes: [], failures: [] };
@@ -248,17 +257,20 @@ function toReport(
   return { ...read, ...findUnseen(stack, ran, read), stack, outcome, seconds: 0, failures };
 }
 
-/** What concerns the whole run is no news beside a failure of one workspace. */
-function failuresOf(stack: string, ran: Ran | undefined, read: Failure[]): Failure[] {
+/** Errors of the whole run are left out if a workspace has failed: they only repeat it. */
+function failuresOf(stack: string, ran: CommandResult | undefined, read: Failure[]): Failure[] {
   if (read.some(({ workspace }) => workspace !== undefined)) return read;
   if (ran === undefined || isComplete(ran)) return [];
   return read.length > 0 ? read : [{ stack, message: ran.reason }];
 }
 
-/** The engine counts changes that no webhook and no other resource shows, such as of a provider: then the stack has changed. */
+/**
+ * The engine also counts changes that appear on no resource here, such as those of a provider. They are reported as a change of
+ * the stack.
+ */
 function findUnseen(
   stack: string,
-  ran: Ran | undefined,
+  ran: CommandResult | undefined,
   { webhooks, others }: Pick<StackReport, "webhooks" | "others">,
 ): Pick<StackReport, "others"> {
   const isSeen =

@@ -6,7 +6,7 @@ import type { DriftedProperty } from "../webhook/contract.js";
 import { toFailure } from "./failures.js";
 import type { Drift, Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "./reports.js";
 
-/** The resources of both doors: the dynamic provider's and the plugin's. */
+/** The resource types of both providers, dynamic and plugin. */
 const OURS = /^(?:pulumi-nodejs:dynamic\/apichat|apichat:index):(ApiChatWebhook|VerificationKey)$/;
 
 const isWebhook = (type: string): boolean => OURS.exec(type)?.[1] === "ApiChatWebhook";

@@ -20,8 +20,8 @@ import { toYaml } from "./yaml-program.js";
 export const WORKSPACES_PER_STACK = 500;
 
 /**
- * A fleet that can be run. What goes wrong with a stack or a webhook is in the report; a run rejects with an `ApiChatError`
- * only for what was wrong before it began: `invalid_config`, or a backend that cannot be reached.
+ * A fleet that can be run. Failures of a stack or a webhook are in the report. A run rejects only for a problem found before it
+ * starts (an `ApiChatError` `invalid_config`, or an `Error` if the backend cannot be reached) or if `onEvent` throws.
  */
 export interface Fleet {
   readonly name: string;
@@ -43,7 +43,10 @@ export interface Fleet {
   rotate(options?: RotateOptions): Promise<RotationReport>;
   /** Reports what differs between the stacks and the service. Changes nothing. */
   watch(options?: WatchOptions): Promise<DriftReport>;
-  /** Writes what a report of `up` or `destroy` has to the index stack: for shares, which do not write it. Gives the report, with a failure of that. */
+  /**
+   * Updates the index stack from a report of `up` or `destroy`, because sharded runs do not write it. Returns the report, with a
+   * failure added if that went wrong.
+   */
   recordIndex(report: FleetReport): Promise<FleetReport>;
   /**
    * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains secrets, so only its

@@ -13,7 +13,7 @@ export interface FleetIndex {
   stackOf: Record<string, string>;
 }
 
-/** Reads the index; empty if there is none yet. Throws `invalid_config` if the backend has lost a stack that it knows. */
+/** Reads the index; empty if there is none yet. */
 export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">): Promise<FleetIndex> {
   const stack = indexStackName(run.fleet.name);
   if (!run.existing.has(stack)) return { botUrls: {}, stackOf: {} };
@@ -25,12 +25,12 @@ export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">)
  * Throws `invalid_config` if the index knows workspaces of a stack that the backend does not hold: a run would make new keys
  * for them. The engine leaves only a copy of a state if it is killed in the write that changes `PULUMI_DIY_BACKEND_GZIP`.
  */
-export function requireKnownStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
+export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
   const known = new Set(Object.values(stackOf));
   const lost = stacks.find(({ name }) => known.has(name) && !existing.has(name))?.name;
   if (lost === undefined) return;
   throw invalidConfig([
-    `stacks: the index knows workspaces of ${lost}, and the backend holds no such stack; a new one would give them new keys, ` +
+    `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new keys, ` +
       "and their receivers would refuse what is signed with those. Nothing was changed. A run that was killed may have left a " +
       `copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak (or .json.gz.bak) to the ` +
       "same name without .bak. After a destroy that did not end, run destroy again. If somebody removed the stack on purpose, " +
@@ -50,7 +50,7 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function requireFewRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
+export function refuseTooManyRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
   if (removals.length <= most) return;
   throw invalidConfig([
     `workspaces: the list has ${removals.length} fewer of those that have a webhook (${nameSome(removals)}), and at most ${most} may be ` +

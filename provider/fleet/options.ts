@@ -7,9 +7,9 @@ export interface FleetLimits {
   stacksAtOnce?: number;
   /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 32. */
   callsPerOrigin?: number;
-  /** After so many failures no further stack begins, and running ones finish their current steps. Default 10. */
+  /** After this many failures, no more stacks are started, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
-  /** Runs one share of the stacks, such as "2/4": so several machines share a fleet. Default: all. */
+  /** Runs one shard of the stacks, such as "2/4", so that several machines can split a fleet. Default: all. */
   shard?: string;
 }
 
@@ -17,7 +17,7 @@ export interface FleetLimits {
 export interface RunOptions extends FleetLimits {
   /** Ends the run: no further stack begins, and the engine finishes and stores its current steps. */
   signal?: AbortSignal;
-  /** Called for everything that happens. What it throws ends the run and rejects it. */
+  /** Called for every event. If it throws, the run stops and rejects with that error. */
   onEvent?: (event: FleetEvent) => void;
 }
 

@@ -3,7 +3,7 @@ import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
 import { isSameUrl } from "../lib/url.js";
 import { observeFirst } from "../webhook/observe.js";
 import { toFailure } from "./failures.js";
-import { findRemovals, isStale, readIndex, requireKnownStacks } from "./index-stack.js";
+import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";
 import type {
   Failure,
@@ -79,7 +79,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
   takenOver: number;
   /** The workspaces that left the list, by name. */
   removals: string[];
-  /** `stale`: the index stack lacks what the stacks hold, or has more: a run was killed before it wrote it. `up` writes it. */
+  /** `stale`: the index stack does not match the stacks, because a run was killed before writing it. `up` updates it. */
   index: "current" | "stale";
 }
 
@@ -87,7 +87,7 @@ export interface FleetPlan extends Pick<FleetReport, "failures" | "skipped" | "s
 export async function planFleet(context: FleetContext, options: PlanOptions): Promise<FleetPlan> {
   const run = await beginRun(context, "plan", options);
   const index = await readIndex(run);
-  requireKnownStacks(run, index);
+  refuseLostStacks(run, index);
   const deployable = findDeployable(run);
   announce(run, deployable);
   const { refresh = false } = options;

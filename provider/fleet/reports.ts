@@ -30,7 +30,7 @@ export interface WebhookReport {
   isRotated?: boolean;
 }
 
-/** How the service differs from the state. `gone`: nothing is registered. `taken-over`: another URL with another key. */
+/** How the service differs from the state. `gone`: nothing is registered. `taken-over`: a different URL and key. */
 export interface Drift {
   kind: "changed" | "gone" | "taken-over";
   properties: DriftedProperty[];
@@ -79,8 +79,8 @@ export interface FleetReport {
   startedAt: string;
   seconds: number;
   stacks: StackReport[];
-  /** Stacks that were not run, and why: the last run did not fail there, or this one was stopped before. */
-  skipped: { stack: string; workspaces: number; why: "not-failed" | "stopped" }[];
+  /** Stacks that were not run, and why: `already-done` if the last run finished them, `stopped` if this run ended first. */
+  skipped: { stack: string; workspaces: number; reason: "already-done" | "stopped" }[];
   failures: Failure[];
   /** Why the run stopped early; left out if it did not. */
   stoppedBy?: string;

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
-import { readIndex, requireDeployed, requireKnownStacks } from "./index-stack.js";
+import { readIndex, requireDeployed, refuseLostStacks } from "./index-stack.js";
 import type { RotateOptions } from "./options.js";
 import { splitIntoWaves, type PlacedStack } from "./placement.js";
 import type { Failure, FleetReport, Outcome, StackReport, WebhookReport } from "./reports.js";
@@ -32,11 +32,11 @@ export interface KeysByWorkspace {
   new: string[];
   /** Registered with the key that they had before. */
   old: string[];
-  /** What was in progress failed or was stopped: the one or the other. The next run with the same rotation settles it. */
-  unsure: string[];
+  /** Failed or stopped while in progress: either key may be registered. Run the same rotation again to settle it. */
+  unknown: string[];
 }
 
-/** How a rotation ended. Of each stack it has what `up` did, and the drift that the verification saw. No key is in it. */
+/** How a rotation ended. For each stack it has what `up` did and the drift found by verification. It contains no keys. */
 export interface RotationReport extends FleetReport {
   rotation: string;
   /** In their order; those that were not begun are `stopped`. */
@@ -55,7 +55,7 @@ export interface RotationReport extends FleetReport {
 export async function rotateFleet(context: FleetContext, options: RotateOptions): Promise<RotationReport> {
   const run = await beginRun(context, "rotate", options);
   const index = await readIndex(run);
-  requireKnownStacks(run, index);
+  refuseLostStacks(run, index);
   requireDeployed(run, index);
   const rotation = chooseRotation(run, options);
   await writePrivateFile(unfinishedFile(run), rotation);
@@ -87,8 +87,8 @@ function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {
       ? `run rotate --rotation ${unfinished}`
       : `run rotate with rotations that begin with ${JSON.stringify(unfinished)}`;
   throw invalidConfig([
-    `rotation: ${JSON.stringify(rotation)} cannot begin while ${JSON.stringify(unfinished)} did not end, because some ` +
-      `workspaces may have the key before it still. First ${first}`,
+    `rotation: ${JSON.stringify(rotation)} cannot start until ${JSON.stringify(unfinished)} has finished, because some ` +
+      `workspaces may still have the previous key. First ${first}`,
   ]);
 }
 
@@ -176,7 +176,7 @@ function findNewKeys({ webhooks, failures }: StackReport): WebhookReport[] {
   return webhooks.filter((webhook) => hasNewKey(webhook) && !failed.has(webhook.workspace));
 }
 
-/** What is wrong with each workspace of the stacks that ended well: the others have failures of their own. */
+/** Problems of workspaces in stacks that finished; the other stacks have already reported failures. */
 function findWrong(
   stacks: readonly PlacedStack[],
   ran: StacksRun,
@@ -245,7 +245,7 @@ function summarize(
     skipped: notBegun.map(({ name: stack, workspaces: { length } }) => ({
       stack,
       workspaces: length,
-      why: "stopped",
+      reason: "stopped",
     })),
     failures: ran.flatMap(({ failures }) => failures),
     ...(stoppedBy === undefined || outcome === "done" ? {} : { stoppedBy }),
@@ -263,7 +263,7 @@ function summarize(
     keys: {
       new: inBegun.filter((name) => withNewKey.has(name)),
       old: namesOf(notBegun),
-      unsure: inBegun.filter((name) => !withNewKey.has(name)),
+      unknown: inBegun.filter((name) => !withNewKey.has(name)),
     },
     ...(outcome === "done" && !isNews ? { note: nothingNew(rotation) } : {}),
   };

@@ -25,7 +25,7 @@ export interface FleetContext {
   engine: Engine;
 }
 
-/** One run over the stacks of a fleet, or over one share of them. */
+/** One run over the stacks of a fleet, or over one shard of them. */
 export interface Run extends FleetContext {
   action: FleetAction;
   options: RunOptions;
@@ -177,7 +177,7 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
   const runTask = async (task: StackTask): Promise<void> => {
     const { name: stack, workspaces } = task.stack;
     if (stop.signal.aborted) {
-      skipped.push({ stack, workspaces: workspaces.length, why: "stopped" });
+      skipped.push({ stack, workspaces: workspaces.length, reason: "stopped" });
       return;
     }
     stop.emit({ type: "stack-started", stack, workspaces: workspaces.length });
@@ -243,7 +243,7 @@ export const addFailure = (report: FleetReport, failure: Failure | undefined): F
 
 function wholeNumber(from: number, to?: number): z.ZodOptional<z.ZodNumber> {
   const range = to === undefined ? `${from}` : `${from} to ${to}`;
-  // A text in the place of a number is quoted, so that the slip shows.
+  // A string instead of a number is quoted, so that the mistake is visible.
   const error = ({ input }: { input?: unknown }): string =>
     `must be a whole number from ${range}, got ${JSON.stringify(input) ?? typeof input}`;
   return z
@@ -262,7 +262,7 @@ const base = {
   shard: z
     .string()
     .refine((text) => parseShard(text) !== undefined, {
-      error: ({ input }) => `must be a share such as "2/4", got ${JSON.stringify(input)}`,
+      error: ({ input }) => `must be a shard such as "2/4", got ${JSON.stringify(input)}`,
     })
     .optional(),
   signal: z.instanceof(AbortSignal, { error: "must be an AbortSignal" }).optional(),

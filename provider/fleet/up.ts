@@ -4,8 +4,8 @@ import { invalidConfig, readIfThere, writePrivateFile } from "../lib/files.js";
 import {
   findRemovals,
   readIndex,
-  requireFewRemovals,
-  requireKnownStacks,
+  refuseTooManyRemovals,
+  refuseLostStacks,
   updateIndex,
 } from "./index-stack.js";
 import type { FleetEvent, UpOptions } from "./options.js";
@@ -31,8 +31,8 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
     onEvent: (event) => noteDone(event, file, options),
   });
   const before = await readIndex(run);
-  requireKnownStacks(run, before);
-  requireFewRemovals(findRemovals(run, before), maxRemovals);
+  refuseLostStacks(run, before);
+  refuseTooManyRemovals(findRemovals(run, before), maxRemovals);
   const done = onlyFailed ? readDone(run, file) : new Set<string>();
   await writePrivateFile(file, [...done].map((stack) => `${stack}\n`).join(""));
   const all = findDeployable(run);
@@ -42,15 +42,15 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
     run,
     stacks.map((stack) => ({ action: "up", stack, refresh })),
   );
-  const notFailed = all
+  const alreadyDone = all
     .filter(({ name }) => done.has(name))
     .map(({ name: stack, workspaces: { length } }) => ({
       stack,
       workspaces: length,
-      why: "not-failed" as const,
+      reason: "already-done" as const,
     }));
   const failure = options.shard === undefined ? await updateIndex(run, before, ran.stacks) : undefined;
-  return toReport(run, { ...ran, skipped: [...ran.skipped, ...notFailed] }, failure);
+  return toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }, failure);
 }
 
 /** The stacks that an `up` runs: those with workspaces, and those that exist, whose workspaces may have left the list. */

@@ -117,7 +117,7 @@ function findDrift(stacks: readonly PlacedStack[], { stack, webhooks }: StackRep
   });
 }
 
-/** What the service shows comes first: a webhook that is gone would be created too, and is deployed all the same. */
+/** Drift takes precedence: a webhook that is gone at the service also shows as a create, although it is deployed. */
 function kindOf({ drift, change }: WebhookReport, isListed: boolean): DriftKind | undefined {
   if (drift && (isListed || change !== "delete")) return drift.kind;
   if (change === "delete") return "to-be-removed";
@@ -130,7 +130,7 @@ const findUndeployed = (stacks: readonly PlacedStack[]): Found[] =>
     workspaces.map(({ name }) => ({ workspace: name, stack, kind: "not-deployed", properties: [] })),
   );
 
-/** A webhook that is to be created, and is not gone, does not stand in the state: there is nothing to look at. */
+/** A webhook to be created that has no drift is not in the state yet, so there is nothing to check. */
 function findChecked({ webhooks, failures }: StackReport): WebhookReport[] {
   const failed = new Set(failures.map(({ workspace }) => workspace));
   return webhooks.filter(
@@ -175,9 +175,10 @@ function hintOfError({ code, httpStatus, hints }: ErrorData): Repair {
     return (command) => `fix baseUrl or API key of this workspace in the list, then ${command} watch`;
   if (code === "unauthorized")
     return (command) =>
-      `give the workspace's API key of today (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then ${command} up`;
+      `set the workspace's current API key (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then run ${command} up`;
   if (httpStatus === 429)
-    return (command) => `the service asks for fewer calls: later ${command} watch --calls-per-origin 2`;
+    return (command) =>
+      `the service is rate limiting: try again later with ${command} watch --calls-per-origin 2`;
   if (code === "unavailable" || code === "timeout")
     return (command) => `the service could not be asked: ${command} watch, when it is up`;
   return FIX_IT;

@@ -52,10 +52,10 @@ function problemsOfColumn(name: string, index: number, cells: readonly string[])
   if (isField(name)) {
     return cells.indexOf(name) === index
       ? []
-      : [{ field: name, text: "the column stands twice; remove one of the two" }];
+      : [{ field: name, text: "the column appears twice; remove one" }];
   }
   // A value in its place is not shown: it may be a key.
-  const text = `is none of the columns ${COLUMNS}; look for a slip of the pen, or leave it out`;
+  const text = `is not one of the columns ${COLUMNS}; check the spelling, or remove it`;
   return [isPlainName(name) ? { field: name, text } : { text: `the name of column ${index + 1} ${text}` }];
 }
 
@@ -133,7 +133,7 @@ const QUOTES =
  */
 function readRows(text: string): { rows: CsvRow[]; problems: CsvProblem[] } {
   const { records, errors } = parseRecords(text);
-  // After a quote that is not closed nothing is where it seems to be, so that one is the last that is reported.
+  // After an unclosed quote, positions cannot be trusted, so it is the last problem reported.
   const end = endOf(errors.find(({ code }) => code !== "INVALID_OPENING_QUOTE"));
   const sound = records.filter(({ info }) => info.lines < end);
   const rows = sound.map(({ record, info }) => ({ line: info.lines - breaksIn(record), cells: record }));

@@ -2,8 +2,8 @@ import * as z from "zod";
 import { problemOfSecret, problemOfUrl, WORKSPACE_NAME } from "../lib/checks.js";
 
 /**
- * Who reads a list. A fleet makes resources of the names, and its program may make the webhook URL. A plan asks, and
- * compares with the webhook URL; its names are only printed.
+ * Who reads a list. A fleet names its resources after the entries, and its program may supply the webhook URL. `webhook plan`
+ * compares registrations with the webhook URL and only prints the names.
  */
 export type ListReader = "fleet" | "plan";
 
@@ -83,7 +83,7 @@ export interface KeySource {
 /** Refuses an API key that is given twice. */
 export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
-    error: "stands beside apiKeyEnv; give one of the two",
+    error: "cannot be combined with apiKeyEnv; use one of the two",
     path: ["apiKey"],
     // Also beside other problems: all of them are reported at once.
     when: ({ value }) => typeof value === "object" && value !== null,

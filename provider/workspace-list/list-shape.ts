@@ -44,14 +44,14 @@ const isList = {
     typeof value === "object" && value !== null && "workspaces" in value && Array.isArray(value.workspaces),
 };
 
-interface Together {
+interface EntryChecks {
   entries: readonly unknown[];
   defaults: KeySource;
   reader: ListReader;
   path: string[];
 }
 
-function reportClashes({ entries, defaults, reader, path }: Together, context: z.RefinementCtx): void {
+function reportClashes({ entries, defaults, reader, path }: EntryChecks, context: z.RefinementCtx): void {
   // A plan asks each workspace and reports those that are one: it sees more than the list does.
   const sameWorkspaces = reader === "fleet" ? findSameWorkspaces(entries, defaults) : [];
   for (const { index, field, text } of [...findSameNames(entries), ...sameWorkspaces]) {
@@ -66,7 +66,7 @@ function reportMissingUrls({ workspaces, webhookUrl }: List, context: z.Refineme
   if (webhookUrl !== undefined) return;
   for (const [index, entry] of workspaces.entries()) {
     if (typeof entry !== "object" || entry === null || entry.webhookUrl !== undefined) continue;
-    const message = "is missing, and there is none at the top; must be a text";
+    const message = "is missing, both here and at the top of the list";
     context.addIssue({ code: "custom", path: ["workspaces", index, "webhookUrl"], message });
   }
 }
@@ -99,7 +99,7 @@ interface Clash {
   text: string;
 }
 
-/** The entries whose name an earlier one has. Entries may be anything: they are looked at before they are known to be sound. */
+/** Entries whose name an earlier one already has. Entries may be of any type: they have not been validated yet. */
 function findSameNames(entries: readonly unknown[]): Clash[] {
   const names = entries.map((entry) => textOf(entry, "name"));
   return groupBy(names).flatMap((indexes) =>

@@ -23,7 +23,7 @@ const sampleOf = ({ emulator }: Service, kind: keyof typeof MEDIA): string =>
 const received = ({ emulator }: Service): unknown[] =>
   emulator.requests
     .filter((entry) => entry.interface === "bot")
-    .map(({ sent }) => JSON.parse(sent.body) as unknown);
+    .map(({ request }) => JSON.parse(request.body) as unknown);
 
 const shownFrom = async (page: Page, who: "contact" | "flow"): Promise<Shown[]> =>
   (await shownMessages(page)).filter(([from]) => from === who);
@@ -187,7 +187,7 @@ describe("an agent", () => {
 test("every window shows a message as it arrives, and a reply without a webhook as not delivered", async () => {
   const { page, acme, emulator } = await openService({ flow: "echo" });
   const other = await openInbox(emulator);
-  acme.remove();
+  acme.removeRegistration();
   const message = { ...INCOMING, event: "message_created" } as const;
   await acme.send({ ...message, content: "Oi" });
   for (const window of [page, other.page]) {

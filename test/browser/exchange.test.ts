@@ -50,7 +50,7 @@ describe("while the page shows masks", () => {
   test("curl of every kind of exchange is copied with the secret that was sent", async () => {
     const { page, acme } = await openDelivery();
     for (const [kind, secret] of [
-      ["delivery", acme.deliveries.at(-1)?.sent.headers["x-hub-signature-256"] ?? ""],
+      ["delivery", acme.deliveries.at(-1)?.request.headers["x-hub-signature-256"] ?? ""],
       ["message", `Bearer ${acme.flowApiKey}`],
       ["handshake", new URLSearchParams({ "": VERIFICATION_KEY }).toString().slice(1)],
       ["registration", JSON.stringify(API_KEY).slice(1, -1)],
@@ -95,7 +95,7 @@ test("one exchange is saved as JSON, with the masks that the page shows, and as 
   const received = endpoint.requests.length;
   const status = await replay.page.evaluate(
     async (body) => (await fetch("/webhook", { method: "POST", body })).status,
-    acme.deliveries[0]?.sent.body ?? "",
+    acme.deliveries[0]?.request.body ?? "",
   );
   expect(status).toBe(200);
   expect(endpoint.requests.length).toBe(received);

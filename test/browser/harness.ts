@@ -173,4 +173,5 @@ async function watchProblems(page: Page): Promise<string[]> {
 const isMedium = (url: string): boolean => !new URL(url).pathname.startsWith("/_emulator/");
 
 /** The body of the last request that the service received. */
-export const lastBody = ({ requests }: Emulator): unknown => JSON.parse(requests.at(-1)?.sent.body ?? "null");
+export const lastBody = ({ requests }: Emulator): unknown =>
+  JSON.parse(requests.at(-1)?.request.body ?? "null");

@@ -111,20 +111,20 @@ describe("a delivery", () => {
     const shown = exchange.getByTestId("body").first();
     expect(await shown.textContent()).toMatch(/^\{\n {2}"sender_id": "5511999990001",\n/);
     await exchange.getByLabel("Indented").first().uncheck();
-    await expectSoon(() => shown.textContent()).toBe(acme.deliveries[1]?.sent.body);
+    await expectSoon(() => shown.textContent()).toBe(acme.deliveries[1]?.request.body);
 
     for (const signed of [true, false]) {
       await exchange.getByTestId("edit").click();
       const dialog = page.getByRole("dialog");
       const body = dialog.getByRole("textbox", { name: "Body" });
-      expect(await body.inputValue()).toBe(acme.deliveries[1]?.sent.body);
+      expect(await body.inputValue()).toBe(acme.deliveries[1]?.request.body);
       const edited = `{"edited":"à mão", "signed": ${signed}}`;
       await body.fill(edited);
       await dialog.getByRole("checkbox").setChecked(signed);
       await dialog.getByTestId("submit").click();
       await dialog.waitFor({ state: "hidden" });
       await expectSoon(() => acme.deliveries.at(-1)).toMatchObject({
-        sent: { body: edited },
+        request: { body: edited },
         signature: signed ? "right" : "wrong",
         verdict: signed ? "delivered" : "failed",
       });

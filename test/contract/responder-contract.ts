@@ -44,7 +44,7 @@ const CASES: readonly ContractCase[] = [
   ...headCases,
 ];
 
-const LEAST_CASES = 80;
+const MIN_CASES = 80;
 
 const encoder = new TextEncoder();
 const toBytes = (body: string | Uint8Array): Uint8Array =>
@@ -64,8 +64,8 @@ export function describeResponderContract(runtime: ContractRuntime, send: Send):
       expectNoKey(logged.mock.calls.flat().join("\n"));
     });
 
-    it(`has at least ${LEAST_CASES} cases that can exist here, all with different names`, () => {
-      expect(cases.length).toBeGreaterThanOrEqual(LEAST_CASES);
+    it(`has at least ${MIN_CASES} cases that can exist here, all with different names`, () => {
+      expect(cases.length).toBeGreaterThanOrEqual(MIN_CASES);
       expect(new Set(CASES.map(({ name }) => name)).size).toBe(CASES.length);
     });
 

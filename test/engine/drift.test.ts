@@ -34,7 +34,7 @@ describe("a registration that was changed behind our back is shown by refresh, n
     workspace("key").change({ webhook_verification_key: "a-key-that-somebody-set-by-hand" });
     workspace("status").change({ webhook_status: "failed" });
     workspace("bot-host").change({ botBaseUrl: "http://127.0.0.2:4711" });
-    workspace("everything").remove();
+    workspace("everything").removeRegistration();
   });
 
   test("preview --refresh finds it and writes nothing", async () => {

@@ -10,8 +10,9 @@ import { findSecrets } from "../support/secrets.ts";
 import { createBackend } from "../support/stack.ts";
 
 const page = readPage("docs/first-steps.md");
-const [emulator = "", endpoint = "", register = "", init = "", change = "", drift = "", key = "", end = ""] =
-  blocksOf(page, "sh");
+const [emulator = "", endpoint = "", register = "", init = "", key = "", end = ""] = blocksOf(page, "sh");
+const [, chapter = ""] = readPage("docs/resource.md").text.split("\n## Drift\n");
+const [change = "", drift = ""] = blocksOf({ text: chapter }, "sh");
 /** Those of the page, which nobody else may have. */
 const PORTS = [4000, 4001, 4002];
 
@@ -31,7 +32,7 @@ test("First steps works word for word, from the first terminal to the end", asyn
   if (!first || !second || !third) throw new Error("there are three terminals");
 
   first.paste(emulator);
-  await first.waitFor(/Ctrl-C ends it/);
+  await first.waitFor(/press Ctrl-C to stop/);
   second.paste(endpoint);
   await second.waitFor(/4002/);
   expect(await third.run(register)).toMatch(/verified/);

@@ -234,7 +234,7 @@ describe(`the example fleet on GitHub Actions, its state in ${s3 ? "S3" : "files
 
   test("watch opens an issue about drift", async () => {
     const artifacts = join(backend.folder, "artifacts", "watch");
-    emulator.workspace("globex").remove();
+    emulator.workspace("globex").removeRegistration();
     const { exitCode, summary } = await run("watch", "watch", {}, artifacts);
     expect(exitCode).toBe(0);
     expect(summary).toContain("globex");

@@ -53,7 +53,7 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
   expect(report).toMatchObject({
     outcome: "done",
     failures: [],
-    skipped: done.map((stack) => ({ stack, why: "not-failed" })),
+    skipped: done.map((stack) => ({ stack, reason: "already-done" })),
   });
   const accepted = NAMES.map((name) =>
     callsOf(scene, "set-webhook", name).filter(({ status }) => status === 200),

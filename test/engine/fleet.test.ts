@@ -123,7 +123,7 @@ describe("15 workspaces in 3 stacks", () => {
   test("up with refresh adds, removes and repairs, touches no other, and fails for one taken over and one that is down", async () => {
     scene.emulator.workspace(drifted).change({ webhook_url: "https://changed.example/hook" });
     scene.emulator.workspace(down).change({ webhook_status: "failed" });
-    scene.emulator.workspace(gone).remove();
+    scene.emulator.workspace(gone).removeRegistration();
     scene.emulator.workspace(taken).takeOver(STRANGER);
     await scene.second.stop();
     const count = requestCount();
@@ -144,7 +144,7 @@ describe("15 workspaces in 3 stacks", () => {
 
   test("after fixing, up of what failed does what is left and nothing twice", async () => {
     await scene.second.start();
-    scene.emulator.workspace(taken).remove();
+    scene.emulator.workspace(taken).removeRegistration();
     const count = requestCount();
     const report = await scene.run(NAMES, (fleet, options) =>
       fleet.up({ refresh: true, onlyFailed: true, ...options }),
@@ -152,7 +152,7 @@ describe("15 workspaces in 3 stacks", () => {
     expect(report).toMatchObject({
       outcome: "done",
       failures: [],
-      skipped: [{ stack: STACKS[0], why: "not-failed" }],
+      skipped: [{ stack: STACKS[0], reason: "already-done" }],
     });
     expect(writesSince(scene, count)).toEqual(setWebhooks([down, taken]));
     expectSharedKeys(NAMES);
@@ -179,7 +179,7 @@ describe("15 workspaces in 3 stacks", () => {
       ]);
       expect(report).toMatchObject({ outcome: "failed", failures: [{ workspace: refused }] });
       const rotated = [...first, ...second].filter((name) => name !== refused).toSorted();
-      expect(report.keys).toEqual({ new: rotated, old: third.toSorted(), unsure: [refused] });
+      expect(report.keys).toEqual({ new: rotated, old: third.toSorted(), unknown: [refused] });
       expect(NAMES.filter((name) => keyOf(name) !== before.get(name))).toEqual(rotated);
     });
 
@@ -191,7 +191,7 @@ describe("15 workspaces in 3 stacks", () => {
         [STACKS.slice(0, 1), "done"],
         [STACKS.slice(1), "done"],
       ]);
-      expect(report.keys).toEqual({ new: NAMES, old: [], unsure: [] });
+      expect(report.keys).toEqual({ new: NAMES, old: [], unknown: [] });
       expect(writesSince(scene, count)).toEqual(setWebhooks(NAMES));
       const handshakes = NAMES.flatMap((name) => [...scene.emulator.workspace(name).handshakes]);
       expect(handshakes.filter(({ verdict }) => verdict === "failed")).toEqual([]);

@@ -44,11 +44,8 @@ const exported = (values: Values): Values =>
   );
 
 /** The commands of the documentation for what is tested here. Those of the Automation API run in place of the first ones. */
-const [, chapter = ""] = readPage("docs/languages.md").text.split(
-  "## From the dynamic provider to the plugin, and back\n",
-);
 const { move: [moveInDocs = ""] = [], run: runInDocs } = Object.groupBy(
-  commandsIn(blocksOf({ text: chapter }, "sh")),
+  commandsIn(blocksOf(readPage("docs/migration.md"), "sh")),
   (command) => (command.startsWith("pulumi state move") ? "move" : "run"),
 );
 

@@ -164,7 +164,7 @@ describe("the plugin does what the options of a resource ask for", () => {
   test("drift is shown by refresh and by the next preview, and up repairs it; a renamed webhook stays registered", async () => {
     const changedUrl = urlOf("changed-by-hand");
     scene.emulator.workspace("plain").change({ webhook_url: changedUrl });
-    scene.emulator.workspace("adopted").remove();
+    scene.emulator.workspace("adopted").removeRegistration();
     expect((await stack.refresh()).changes).toMatchObject({ update: 1, delete: 1 });
     const before = scene.emulator.requests.length;
     stack.run(program(renamed, afterRotation));

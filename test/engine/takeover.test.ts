@@ -83,7 +83,7 @@ describe("one receiver for all workspaces: create adopts what has its URL, and t
 
   test("what somebody else has taken over since is a conflict, also after a refresh; what is gone is set again", async () => {
     scene.emulator.workspace("taken").takeOver(foreign);
-    scene.emulator.workspace("gone").remove();
+    scene.emulator.workspace("gone").removeRegistration();
     stack.run(declare());
     const before = requestCount();
     const output = await stack.fails("up", { refresh: true, continueOnError: true });
@@ -93,7 +93,7 @@ describe("one receiver for all workspaces: create adopts what has its URL, and t
   });
 
   test("destroy leaves it alone, with a warning; what is gone already is no failure", async () => {
-    scene.emulator.workspace("gone").remove();
+    scene.emulator.workspace("gone").removeRegistration();
     const before = requestCount();
     const { output, changes } = await stack.destroy();
     expect(changes).toEqual({ delete: names.length + 1 });

@@ -154,7 +154,7 @@ export const outside = (workspace: WorkspaceName, what: (typeof OUTSIDE)[number]
       const webhook_url = `http://127.0.0.1:9/foreign/${number}`;
       const webhook_verification_key = SECRETS.foreignKey(number);
       world.known[workspace].isUnseen = true;
-      if (what === "removed") there.remove();
+      if (what === "removed") there.removeRegistration();
       else if (what === "taken over") there.takeOver({ webhook_url, webhook_verification_key });
       else if (what === "key changed") there.change({ webhook_verification_key });
       else if (what === "url changed") there.change({ webhook_url });

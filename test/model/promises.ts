@@ -83,7 +83,7 @@ const PROMISES: Record<string, (world: World, seen: Seen) => string | false | un
     if (reached.apiKey === given) return false;
     if (world.givenKey !== world.serviceKey) return "up succeeded with a key that the service refuses";
     const hasTried = seen.requests.some(
-      ({ sent }) => (JSON.parse(sent.body) as { ChaveApi?: string }).ChaveApi === given,
+      ({ request }) => (JSON.parse(request.body) as { ChaveApi?: string }).ChaveApi === given,
     );
     return !hasTried && "it was not";
   },
@@ -224,7 +224,7 @@ export function isProven(world: World, workspace: WorkspaceName): boolean {
 export function judge(world: World, { seen, printed }: Awaited<ReturnType<World["run"]>>): void {
   for (const { workspace, writes } of seen) {
     const sets = writes.filter(({ action }) => action === "set-webhook");
-    world.known[workspace].ours.push(...sets.map(({ sent }) => JSON.parse(sent.body) as Pair));
+    world.known[workspace].ours.push(...sets.map(({ request }) => JSON.parse(request.body) as Pair));
   }
   const broken = seen.flatMap((one) =>
     Object.entries(PROMISES).flatMap(([promise, findWrong]) => {

@@ -115,7 +115,7 @@ export class World {
     this.endpoint = endpoint;
     this.engine = new Engine(startProvider);
     this.known = { acme: known(), globex: known(), initech: known() };
-    for (const name of WORKSPACES) emulator.workspace(`${name}-moved`).change({ owner: name });
+    for (const name of WORKSPACES) emulator.workspace(`${name}-moved`).change({ routeTo: name });
   }
 
   static async open(startProvider: () => Provider, readings: EmulatorOptions = {}): Promise<World> {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { API_KEY, runCli, startService, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { API_KEY, runCli, startService, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 async function doctor(parameters: readonly string[], environment: Record<string, string> = {}) {
@@ -27,5 +27,5 @@ it.each([
   [["--webhook-url", "nowhere"], {}, /absolute/],
   [[], { APICHAT_API_KEY: ` ${API_KEY}` }, /white space/],
 ])("apichat doctor %j with %j is wrong use", async (parameters, environment, message) => {
-  expect(await doctor(["--json", ...parameters], environment)).toMatchObject(wrongUse(message));
+  expect(await doctor(["--json", ...parameters], environment)).toMatchObject(usageError(message));
 });

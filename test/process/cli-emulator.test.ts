@@ -5,7 +5,7 @@ import { startEndpoint, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { startServer } from "../support/http.ts";
 import { blocksOf, readPage } from "../support/pages.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { makeWriter, readJsonLines, runCli, startLive, wrongUse } from "./cli-harness.ts";
+import { makeWriter, readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
 import { run, type ProgramOptions } from "./program.ts";
 
 interface StartedWorkspace {
@@ -201,9 +201,9 @@ describe("apichat emulator", () => {
 
   it("prints where it is and nothing more with --quiet", async () => {
     const program = start(["--quiet"]);
-    const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*Ctrl-C ends it\n/);
+    const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*press Ctrl-C to stop\n/);
     await fetch(baseUrl);
-    expect((await program.end()).stdout).toMatch(/Ctrl-C ends it\n$/);
+    expect((await program.end()).stdout).toMatch(/press Ctrl-C to stop\n$/);
   });
 });
 
@@ -213,19 +213,19 @@ describe("apichat emulator, used wrongly", () => {
     [["--seed", SEED], /:3:\d+: workspaces\[0\]\.apiKey: must be a text[^]*:4:\d+: workspaces\[1\]/],
     [["--seed", "/nowhere.yaml"], /nowhere\.yaml: cannot be read \(ENOENT\)/],
     [["--scenario", "rules: 3\n"], /:1:\d+: rules/],
-    [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "wrong_use"],
-    [["--fault", "{"], /must be JSON/, "wrong_use"],
-    [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "wrong_use"],
-    [["--flow", "explode"], /Allowed choices are echo, menu, silent/, "wrong_use"],
-    [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/, "wrong_use"],
-    [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "wrong_use"],
-    [["--workspace", "a/b"], /--workspace: must start with a letter.*, got "a\/b"/, "wrong_use"],
+    [["--scenario", "rules: 3\n", "--flow", "echo"], /either --flow or --scenario/, "usage"],
+    [["--fault", "{"], /must be JSON/, "usage"],
+    [["--fault", '{"operation":"explode"}'], /--fault: operation: must be one of/, "usage"],
+    [["--flow", "explode"], /Allowed choices are echo, menu, silent/, "usage"],
+    [["--failed-handshake", "explode"], /Allowed choices are keeps, clears, unverified/, "usage"],
+    [["--host", "0.0.0.0"], /--host: 0\.0\.0\.0 .*--token-file/, "usage"],
+    [["--workspace", "a/b"], /--workspace: must start with a letter.*, got "a\/b"/, "usage"],
   ])("ends with 2 for %j, without a value of a file", async (parameters, reason, code = "invalid_config") => {
     const words = parameters.map(async (word) =>
       word.endsWith("\n") ? writeText("wrong.yaml", word) : word,
     );
     const said = await runCli(["emulator", ...FREE, "--json", ...(await Promise.all(words))]);
-    expect(said).toMatchObject(wrongUse(reason, code));
+    expect(said).toMatchObject(usageError(reason, code));
     expect(said.stderr).not.toContain("a-secret-in-a-seed");
   });
 

@@ -51,7 +51,7 @@ function parse(text = ""): unknown {
 }
 
 /** Matches a run that was refused as wrong use, before anything was done. */
-export const wrongUse = (message: RegExp | string, code = "wrong_use"): object => ({
+export const usageError = (message: RegExp | string, code = "usage"): object => ({
   exitCode: 2,
   stdout: "",
   error: { code, message: expect.stringMatching(message) },

@@ -5,7 +5,7 @@ import { execa } from "execa";
 import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { beforeEach, describe, expect, test } from "vitest";
 import { RegistrationClient } from "pulumi-apichat/client";
-import { runCli, startLive, wrongUse } from "./cli-harness.ts";
+import { runCli, startLive, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -68,7 +68,7 @@ describe("apichat init", () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
     expect(await runCli(["init", folder, "--json"])).toMatchObject(
-      wrongUse(/has index\.ts, \.gitignore already, so nothing was written/),
+      usageError(/has index\.ts, \.gitignore already, so nothing was written/),
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);
     expect(await readFile(join(folder, "index.ts"), "utf8")).toBe("mine");
@@ -91,7 +91,7 @@ describe("apichat init", () => {
     [["--base-url=http://127.0.0.1:4000/?token=secret"], /^--base-url: must have no query/],
     [["--language=cobol"], /cobol.*yaml, python, /],
   ])("refuses %j, and writes nothing", async (parameters, reason) => {
-    expect(await runCli(["init", folder, "--json", ...parameters])).toMatchObject(wrongUse(reason));
+    expect(await runCli(["init", folder, "--json", ...parameters])).toMatchObject(usageError(reason));
     expect(await readdir(folder)).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { createDelivery, createHandshake } from "pulumi-apichat/responder";
 import { freePort, startServer } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { readJsonLines, runCli, startLive, wrongUse } from "./cli-harness.ts";
+import { readJsonLines, runCli, startLive, usageError } from "./cli-harness.ts";
 import { KEY } from "./program.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: KEY };
@@ -40,7 +40,7 @@ describe("apichat listen", () => {
     expect(said).toMatchObject({ exitCode: 0, signal: null, stderr: "" });
     const lines = said.stdout.replaceAll(/^\d\d:\d\d:\d\d {2}/gm, "").replaceAll(/ {2,}/g, "  ");
     expect(lines.split("\n")).toEqual([
-      `listening on ${url}; Ctrl-C ends it`,
+      `listening on ${url}; press Ctrl-C to stop`,
       "#1 handshake  passed  as form",
       expect.stringMatching(/^#2 handshake {2}refused 401 {2}as json: /),
       '#3 delivery  accepted  signature right  text  sender 7  conversation 1  "Olá"',
@@ -167,14 +167,16 @@ describe("apichat listen, used wrongly", () => {
     [["--port", "70000"], /0 to 65535/],
     [["--path", "hooks"], /must start with "\/"/],
   ])("ends with 2 for %j", async (parameters, reason) => {
-    expect(await runListen(...parameters)).toMatchObject(wrongUse(reason));
+    expect(await runListen(...parameters)).toMatchObject(usageError(reason));
   });
 
   it("ends with 2 if it would forward to itself", async () => {
     const port = await freePort();
     const target = `http://localhost:${port}/?token=***`;
     const said = await runListen("--port", `${port}`, "--forward", target.replace("***", "secret"));
-    expect(said).toMatchObject(wrongUse(/^--forward: must be the URL of your own program, .*listens itself/));
+    expect(said).toMatchObject(
+      usageError(/^--forward: must be the URL of your own program, .*listens itself/),
+    );
     expect(said.stderr).toContain(target);
   });
 

@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { startServer } from "../support/http.ts";
-import { API_KEY, LIST_PACKAGES, makeWriter, runCli, wrongUse } from "./cli-harness.ts";
+import { API_KEY, LIST_PACKAGES, makeWriter, runCli, usageError } from "./cli-harness.ts";
 import { PROGRAM, startProgram } from "./program.ts";
 
 let writeFile: Awaited<ReturnType<typeof makeWriter>>;
@@ -24,9 +24,9 @@ describe("what the command line does not know is wrong use, and the error names 
     ["webhook frob", "unknown command 'frob'; see apichat webhook --help"],
     [`webhook get --api-kye=${API_KEY}`, /unknown option '--api-kye=…'.*; see apichat webhook get --help/],
     ["verify", "missing required argument 'url'; see apichat verify --help"],
-    [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is no option.*APICHAT_FLOW_API_KEY/],
+    [`send text x --flow-api-key ${API_KEY}`, /^--flow-api-key is not supported.*APICHAT_FLOW_API_KEY/],
   ])("apichat %s", async (words, message) => {
-    expect(await runCli([...words.split(" "), "--json"])).toMatchObject(wrongUse(message));
+    expect(await runCli([...words.split(" "), "--json"])).toMatchObject(usageError(message));
   });
 });
 

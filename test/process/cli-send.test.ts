@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../support/http.ts";
-import { makeWriter, runCli, wrongUse, type CliOptions } from "./cli-harness.ts";
+import { makeWriter, runCli, usageError, type CliOptions } from "./cli-harness.ts";
 
 const FLOW_API_KEY = "flow-api-key/+of=acme-0123456789";
 
@@ -100,7 +100,7 @@ describe("apichat send", () => {
     [["text", "Hello", ...CONTACT, "--flow-api-key-as", "cookie"], /--flow-api-key-as/],
     [["text", "Hello", ...CONTACT, "--bot-url", ""], /bot URL/],
   ])("%j is wrong use, and nothing is sent", async (parameters, message, code) => {
-    expect(await send([...parameters, "--json"])).toMatchObject(wrongUse(message, code));
+    expect(await send([...parameters, "--json"])).toMatchObject(usageError(message, code));
     expect(received()).toEqual([]);
   });
 });

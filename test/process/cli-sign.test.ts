@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { makeWriter, runCli, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { makeWriter, runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 
 const BODY = '{"text":"Olá"}\n';
 const RIGHT = `sha256=${createHmac("sha256", VERIFICATION_KEY).update(BODY).digest("hex")}`;
@@ -39,5 +39,5 @@ test("--check --json gives the reason: no signature at all", async () => {
 });
 
 test("a file that is not there is wrong use", async () => {
-  expect(await sign([`${file}-not-there`, "--json"])).toMatchObject(wrongUse(/ENOENT/));
+  expect(await sign([`${file}-not-there`, "--json"])).toMatchObject(usageError(/ENOENT/));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startDeafListener, startServer, type Answer } from "../support/http.ts";
-import { runCli, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 import { startProgram } from "./program.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
@@ -46,7 +46,7 @@ test.each<[string[], RegExp]>([
   [["http://me:secret-word@127.0.0.1/"], /^url: (?!.*secret-word).*user name and password/],
   [["http://a.example", "--timeout", "soon"], /number of seconds/],
 ])("%j is wrong use: 2, and nothing on stdout with --json either", async (parameters, message) => {
-  expect(await verify(...parameters, "--json")).toMatchObject(wrongUse(message));
+  expect(await verify(...parameters, "--json")).toMatchObject(usageError(message));
 });
 
 test("an endpoint that is slow is reported after two seconds, and what is given up is JSON", async () => {

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import { freePort } from "../support/http.ts";
-import { API_KEY, makeWriter, QUERY_SECRET, runCli, startService, wrongUse } from "./cli-harness.ts";
+import { API_KEY, makeWriter, QUERY_SECRET, runCli, startService, usageError } from "./cli-harness.ts";
 
 const OURS = `https://chat.example/hook?token=${QUERY_SECRET}`;
 const OTHER_API_KEY = "other-api-key-0123456789";
@@ -88,7 +88,7 @@ workspaces:
   - { name: acme, baseUrl: platform.example/acme?token=${QUERY_SECRET} }
   - { name: acme, baseUrl: https://platform.example/globex }`;
     expect(await plan(list, "--json")).toMatchObject(
-      wrongUse(
+      usageError(
         /yaml:3:28: workspaces\[0\]\.baseUrl: must be an absolute .*\n.*yaml:4:13: workspaces\[1\]\.name: is there more/,
         "invalid_config",
       ),
@@ -100,6 +100,6 @@ workspaces:
     const file = new URL("../../examples/workspaces/workspaces.yaml", import.meta.url).pathname;
     // Sound, so what is missing is the key.
     const said = await runCli(["webhook", "plan", "--json", "--file", file]);
-    expect(said).toMatchObject(wrongUse(/APICHAT_API_KEY/));
+    expect(said).toMatchObject(usageError(/APICHAT_API_KEY/));
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import { startEndpoint, type Endpoint } from "../support/endpoint.ts";
 import { startServer } from "../support/http.ts";
-import { API_KEY, QUERY_SECRET, runCli, startService, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { API_KEY, QUERY_SECRET, runCli, startService, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 
 let endpoint: Endpoint;
 let emulator: Emulator;
@@ -133,7 +133,7 @@ describe("apichat webhook set", () => {
 
   test("of no absolute URL is wrong use, and asks the service nothing", async () => {
     const said = await webhook(["set", "--json", "--webhook-url", `chat.example/?token=${QUERY_SECRET}`]);
-    expect(said).toMatchObject(wrongUse(/must be an absolute http/));
+    expect(said).toMatchObject(usageError(/must be an absolute http/));
     expect(emulator.requests).toEqual([]);
   });
 });
@@ -184,7 +184,7 @@ describe("apichat webhook get", () => {
   test("prints what is registered, with another bot than the given one as a warning", async () => {
     acme().takeOver(FOREIGN);
     const { stdout, stderr } = await webhook(["get"], { APICHAT_BOT_URL: globex().botUrl });
-    expect(stdout).toContain("  key      set, another than yours\n");
+    expect(stdout).toContain("  key      set, different from yours\n");
     expect(stderr).toBe(
       `warning: the workspace has the bot ${acme().botCode}, not ${globex().botCode} of APICHAT_BOT_URL; check the base URL and the API key\n`,
     );
@@ -208,7 +208,7 @@ describe("apichat webhook get", () => {
 
   test("refuses a bot URL that is a base URL", async () => {
     const said = await webhook(["get", "--json", "--bot-url", acme().baseUrl]);
-    expect(said).toMatchObject(wrongUse(/is a base URL, which takes no messages/));
+    expect(said).toMatchObject(usageError(/is a base URL, which accepts no messages/));
   });
 
   test("ends with 0 where nothing is registered, and a failure names flags and variables", async () => {

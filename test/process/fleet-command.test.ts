@@ -87,7 +87,7 @@ describe("a fleet's command line, with a fake fleet", () => {
       "failed: globex (production-0-of-2): the same as acme",
       "3 more times: the certificate ends soon",
     ]);
-    expect(stdout).toContain("this does what is left: node fleet.ts up --only-failed");
+    expect(stdout).toContain("After fixing this, continue with: node fleet.ts up --only-failed");
   });
 
   test("writes Markdown and JSON into files too, and joins the reports of shares", async () => {
@@ -136,11 +136,11 @@ describe("a fleet's command line, with a fake fleet", () => {
 
 describe("what is asked, with a fake fleet", () => {
   test.each(["up", "rotate", "destroy"])(
-    "%s without a terminal and without --yes is wrong use",
+    "%s without a terminal and without --yes is a usage error",
     async (command) => {
       const said = await run([command]);
       expect(said).toMatchObject({ exitCode: 2, stdout: "", calls: [] });
-      expect(said.stderr).toMatch(/no terminal to ask on; give --yes/);
+      expect(said.stderr).toMatch(/there is no terminal; pass --yes/);
     },
   );
 
@@ -187,7 +187,7 @@ describe("a run that is to end, with a fake fleet", () => {
       const { exitCode, stdout, stderr } = await running;
       expect(exitCode).toBe(130);
       expect(stdout).toContain("Fleet production, up: stopped");
-      expect(stderr).toContain("press again to end at once");
+      expect(stderr).toContain("press Ctrl-C again to stop at once");
     },
   );
 

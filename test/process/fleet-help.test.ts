@@ -82,7 +82,7 @@ describe("wrong use of a fleet's command line ends with 2", () => {
   ])("%s", async (words, message) => {
     const { exitCode, stdout, stderr } = await run(`${words} --json`);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    const error = { code: "wrong_use", message: message.replace("FOLDER", folder) };
+    const error = { code: "usage", message: message.replace("FOLDER", folder) };
     expect(JSON.parse(stderr)).toEqual({ error });
   });
 

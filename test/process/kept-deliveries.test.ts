@@ -74,7 +74,7 @@ describe("what a responder keeps", () => {
     receiver.answerWith(200);
     receiver.received.length = 0;
     const one = await run("responder", "replay", String(first?.["id"]), ...place);
-    expect(one).toMatchObject({ exitCode: 0, stdout: "1 to be forwarded again\n", stderr: "" });
+    expect(one).toMatchObject({ exitCode: 0, stdout: "1 will be forwarded again\n", stderr: "" });
     await expect.poll(() => receiver.received.map(({ id }) => id)).toEqual([first?.["id"]]);
     const all = await run("responder", "replay", "--all", ...place, "--json");
     expect(JSON.parse(all.stdout)).toEqual({ replayed: 2 });
@@ -84,7 +84,7 @@ describe("what a responder keeps", () => {
     expect(await run("responder", "replay", String(first?.["id"]), "nope\u0007", ...place)).toMatchObject({
       exitCode: 1,
       stdout: "",
-      stderr: `error: no dead letters: ${String(first?.["id"])}, nope\\u0007; apichat responder dead-letters lists those that there are\n`,
+      stderr: `error: not dead letters: ${String(first?.["id"])}, nope\\u0007; apichat responder dead-letters lists them\n`,
     });
   });
 
@@ -103,7 +103,7 @@ describe("what a responder keeps", () => {
     await expect.poll(list).toMatchObject({ failure: expect.stringContaining("503") });
     expect(Date.parse(String((await list())?.["nextAttemptAt"]))).toBeGreaterThan(Date.now());
     const said = await run("responder", "retry", ...place, "--workspace", "acme");
-    expect(said).toMatchObject({ exitCode: 0, stdout: "1 to be forwarded again\n", stderr: "" });
+    expect(said).toMatchObject({ exitCode: 0, stdout: "1 will be forwarded again\n", stderr: "" });
     await expect.poll(counts).toMatchObject({ pending: 0 });
     const none = await run("responder", "retry", ...place);
     expect(none).toMatchObject({ exitCode: 0, stdout: "", stderr: "nothing waits for its next attempt\n" });

@@ -7,7 +7,7 @@ import { createDelivery } from "pulumi-apichat/responder";
 import { deliverTo } from "../support/responder.ts";
 import { KEY, makeHome, startResponder } from "./program.ts";
 
-/** What docs/handshake-responder.md names as the limit. */
+/** What docs/responder-server.md names as the limit. */
 const CONNECTIONS = 2_000;
 
 it("a responder takes deliveries while a sender without a key holds every connection open", async () => {

@@ -90,11 +90,11 @@ export function expectRecordsMatchOpenApi(
   options: EmulatorOptions = {},
 ): void {
   if (otherReadings.some((reading) => reading in options)) return;
-  for (const { method, url, sent, received, fault } of requests) {
-    if (received === null || fault !== "") continue;
+  for (const { method, url, request, response, fault } of requests) {
+    if (response === null || fault !== "") continue;
     const { pathname, search } = new URL(url);
-    const { status, ...answer } = received;
-    const { headers, body } = sent;
+    const { status, ...answer } = response;
+    const { headers, body } = request;
     const exchange = { method, path: pathname + search, headers, status, answer };
     expectMatchesOpenApi({ ...exchange, body: isSuccess(status) ? (JSON.parse(body) as unknown) : body });
   }

@@ -73,8 +73,8 @@ describe("The blocks", () => {
     return file;
   };
 
-  test("of the README show a handshake and a delivery as the responder takes and answers them", async () => {
-    const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("README.md"), "http");
+  test("of the responder's page show a handshake and a delivery as the responder takes and answers them", async () => {
+    const [handshake = "", challenge = "", delivery = ""] = blocksOf(readPage("docs/responder.md"), "http");
     const onDelivery = vi.fn<() => void>();
     const responder = createResponder({ verificationKeys: "a-key-that-nobody-guesses", onDelivery });
     const answer = await responder(parseRequest(handshake));
@@ -113,7 +113,7 @@ describe("The blocks", () => {
   });
 
   test("of the server's configuration and of the list of workspaces are valid", async () => {
-    const [config = ""] = blocksOf(readPage("docs/handshake-responder.md"), "json");
+    const [config = ""] = blocksOf(readPage("docs/responder-server.md"), "json");
     const key = write("acme-key", "a-key-that-nobody-guesses");
     const loaded = await loadConfig(write("responder.json", config.replace("/run/secrets/acme-key", key)));
     expect(loaded.config.port).toBe(8080);

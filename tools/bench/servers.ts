@@ -89,7 +89,7 @@ const others: Record<string, () => Promise<() => unknown>> = {
   emulator: async () => {
     const workspaces = [{ name: "acme", apiKey: API_KEY }];
     // The load reads answers without a body.
-    const emulator = await startEmulator({ workspaces, messageAnswer: "empty" });
+    const emulator = await startEmulator({ workspaces, messageResponse: "empty" });
     const workspace = emulator.workspace("acme");
     workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
     return (): RelayReport => ({ url: workspace.botUrl, flowApiKey: workspace.flowApiKey });

@@ -58,7 +58,7 @@ async function makeEngine(entry: string, { env, signal, makers, refusals }: Make
       });
     } catch (error) {
       signal.throwIfAborted();
-      console.error(`  that came to nothing: ${reasonOf(error)}`);
+      console.error(`  failed: ${reasonOf(error)}`);
       refusals.push(`${name}: ${reasonOf(error)}`);
     }
   }

@@ -1,6 +1,6 @@
 /** Keys that are older than this are read again before they are used: so long a removed key may still be accepted. */
 const MAX_AGE_MS = 60_000;
-/** At most so often are they read because a request was refused: refused requests cost their sender nothing. */
+/** Minimum interval between reads caused by refused requests, because those cost their sender nothing. */
 const MIN_AGE_MS = 1_000;
 
 /** Verification keys as they stand in a store, kept between the invocations of one instance. */

@@ -13,8 +13,8 @@ func main() {
 			return err
 		}
 
-		// For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
-		// program to forward to, or register an endpoint of your own in its place.
+		// For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
+		// program to forward to, or register your own endpoint instead.
 		responder, err := apichat.NewResponder(ctx, "responder", &apichat.ResponderArgs{
 			Workspaces: apichat.ResponderWorkspaceMap{
 				"acme": apichat.ResponderWorkspaceArgs{VerificationKeys: key.Keys},

@@ -4,8 +4,8 @@ import pulumi_apichat as apichat
 # The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
 key = apichat.VerificationKey("key")
 
-# For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
-# program to forward to, or register an endpoint of your own in its place.
+# For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your
+# program to forward to, or register your own endpoint instead.
 responder = apichat.Responder("responder", workspaces={"acme": {"verification_keys": key.keys}})
 
 # The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.

@@ -36,7 +36,7 @@ export const baseUrlCheck: Check = {
     const apiKey = await surroundings.credentials.findSecret("apiKey");
     const finding =
       apiKey === undefined
-        ? await knock(baseUrl, "without the API key no more is known", surroundings)
+        ? await probe(baseUrl, "not checked further: no API key", surroundings)
         : await getWebhook(baseUrl, surroundings);
     if (finding.status !== "ok" || !isClearText(baseUrl)) return finding;
     return warning(`${finding.text}, without encryption: the API key can be read on the way`, "use https");
@@ -52,7 +52,7 @@ export const webhookUrlCheck: Check = {
     const verificationKey = await credentials.findSecret("verificationKey");
     const finding =
       verificationKey === undefined
-        ? await knock(webhookUrl, "without the verification key no more is known", surroundings)
+        ? await probe(webhookUrl, "not checked further: no verification key", surroundings)
         : await performHandshake({ url: webhookUrl, verificationKey }, surroundings);
     const { webhookUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameUrl(registered, webhookUrl)) return finding;
@@ -68,25 +68,25 @@ export const botUrlCheck: Check = {
     if (botUrl === undefined) {
       return skipped(`give it with ${ADDRESSES.botUrl.flag} or ${ADDRESSES.botUrl.variable}`);
     }
-    const finding = await knock(botUrl, "no message was sent", surroundings);
+    const finding = await probe(botUrl, "no message was sent", surroundings);
     const { botUrl: registered } = (await findRegistration(surroundings)) ?? {};
     if (!registered || isSameBot(registered, botUrl)) return finding;
     return addOther(finding, registered, `take ${printUrl(registered)} if the base URL is right`);
   },
 };
 
-/** Adds that another URL is registered; a failure stays one. */
+/** Adds that a different URL is registered; a failure stays a failure. */
 const addOther = (finding: Finding, registered: string, hint: string): Finding =>
   finding.status === "failed"
     ? finding
-    : warning(`${finding.text}; registered is another one, ${printUrl(registered)}`, hint);
+    : warning(`${finding.text}; a different one is registered: ${printUrl(registered)}`, hint);
 
 async function getWebhook(baseUrl: string, surroundings: Surroundings): Promise<Finding> {
   try {
     const registration = await readRegistration(surroundings);
     const place = `${printUrl(baseUrl)} accepts the API key`;
     if (registration === undefined) return ok(`${place}; no webhook is registered`);
-    return ok(`${place}; registered is ${printUrl(registration.webhookUrl)}, ${registration.status}`);
+    return ok(`${place}; ${printUrl(registration.webhookUrl)} is registered, ${registration.status}`);
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     return failed(renderFailure(error, "doctor"), HINTS[error.code] ?? "check the base URL and the API key");
@@ -122,7 +122,7 @@ async function performHandshake(
 }
 
 /** Whether anything answers HTTP there. Only the status 404 means something: this is a GET, and the interfaces take POST. */
-async function knock(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
+async function probe(url: string, remark: string, { limitMs, signal }: Surroundings): Promise<Finding> {
   const limit = AbortSignal.timeout(limitMs);
   try {
     const answer = await request(url, {

@@ -14,7 +14,7 @@ export const dependencyCheck = programCheck("pulumi-apichat", isOnDynamic, (proj
   const version = findVersion(project.folder, "pulumi-apichat");
   return version === undefined
     ? failed(
-        `not installed for ${project.folder}, from where the provider is loaded`,
+        `not installed in ${project.folder}, where the provider is loaded from`,
         addHint(project, "pulumi-apichat"),
       )
     : ok(version);
@@ -23,7 +23,7 @@ export const dependencyCheck = programCheck("pulumi-apichat", isOnDynamic, (proj
 export const libraryCheck = programCheck("@pulumi/pulumi", isNode, (project) => {
   const version = findVersion(project.folder, "@pulumi/pulumi");
   const hint = addHint(project, `@pulumi/pulumi@^${majorOf(MIN_PULUMI)}`);
-  if (version === undefined) return failed(`not installed for ${project.folder}`, hint);
+  if (version === undefined) return failed(`not installed in ${project.folder}`, hint);
   if (isOlder(version, MIN_PULUMI)) {
     return failed(`${version} is too old; ${MIN_PULUMI} or newer is needed`, hint);
   }

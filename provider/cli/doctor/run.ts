@@ -37,7 +37,7 @@ export const NAME_WIDTH = Math.max(...CHECKS.map(({ name }) => name.length));
 /** Makes all checks at once, and gives what they found in their order, each as soon as it is there. */
 export async function* runChecks(surroundings: Surroundings): AsyncGenerator<NamedFinding> {
   const { credentials, signal } = surroundings;
-  // Read before, so that a malformed one is wrong use and not the failure of some check.
+  // Read first, so that a malformed one is a usage error instead of a failed check.
   const secrets = [await credentials.findSecret("apiKey"), await credentials.findSecret("verificationKey")];
   await Promise.all([credentials.findAddress("baseUrl"), credentials.findAddress("botUrl")]);
   const known = secrets.filter((secret) => secret !== undefined);

@@ -77,15 +77,15 @@ function toLine(event: EmulatorEvent): Line | undefined {
 }
 
 function requestLine(request: RequestView): Line | undefined {
-  const { at, workspace, operation, method, url, received, fault, durationMs } = request;
+  const { at, workspace, operation, method, url, response, fault, durationMs } = request;
   // A connection that was closed without an answer took some time; one that is in progress has none yet.
-  if (received === null && durationMs === 0) return undefined;
-  const status = received?.status ?? 0;
+  if (response === null && durationMs === 0) return undefined;
+  const status = response?.status ?? 0;
   return {
     at,
     workspace: workspace ?? "-",
     what: "request",
-    verdict: received === null ? "no answer" : String(status),
+    verdict: response === null ? "no answer" : String(status),
     mood: status >= 200 && status <= 299 ? "good" : "bad",
     details: [
       operation ?? `${method} ${printUrl(url)}`,
@@ -139,7 +139,7 @@ function deliveryLine(delivery: DeliveryView): Line | undefined {
     at: last.at,
     workspace,
     what: "delivery",
-    verdict: `${isTriedAgain ? "to try again" : verdict}${statusOf(last.received?.status)}`,
+    verdict: `${isTriedAgain ? "to try again" : verdict}${statusOf(last.response?.status)}`,
     mood: verdict === "delivered" ? "good" : "bad",
     details: [
       `to ${printUrl(url)}`,
@@ -158,7 +158,7 @@ const flowFailureLine = ({ workspace, reason }: FlowFailure): Line => ({
   what: "flow",
   verdict: "failed",
   mood: "bad",
-  details: [`the message stays without answer: ${reason}`],
+  details: [`the message gets no reply: ${reason}`],
 });
 
 const statusOf = (status: number | undefined): string => (status === undefined ? "" : ` ${status}`);

@@ -14,7 +14,7 @@ export type OpenPoint = {
   /** The section that leaves it open. */
   section: string;
   /** What holds without the option. */
-  otherwise: string;
+  default: string;
 } & (
   | {
       /** What can be chosen, and what it means. */
@@ -26,9 +26,9 @@ export type OpenPoint = {
     }
 );
 
-/** The readings of a switch that is one of a few texts; `otherwise` is the default. */
-const readings = <T extends string>(otherwise: NoInfer<T>, meanings: Record<T, string>) => ({
-  otherwise,
+/** The readings of a switch that is one of a few texts; `byDefault` is the default. */
+const readings = <T extends string>(byDefault: NoInfer<T>, meanings: Record<T, string>) => ({
+  default: byDefault,
   readings: meanings,
 });
 
@@ -61,7 +61,7 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     about: "how long the whole handshake may take",
     section: "8",
     value: "ms",
-    otherwise: "5000",
+    default: "5000",
   },
   failedHandshake: {
     about: "what a set-webhook with a failed handshake does",
@@ -88,25 +88,25 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     about: "answers show the verification key as ab********yz",
     section: "2.1",
     value: "none",
-    otherwise: "as it is",
+    default: "as it is",
   },
   normalizeUrl: {
     about: "answers show the URL without default port and trailing slash, its host in lower case",
     section: "2.1",
     value: "none",
-    otherwise: "as it was given",
+    default: "as it was given",
   },
   statusAfterSet: {
     about: "the webhook_status after a good handshake",
     section: "3",
     value: "text",
-    otherwise: "verified",
+    default: "verified",
   },
   verifyAfterMs: {
     about: "after how long another --status-after-set becomes verified by itself",
     section: "3",
     value: "ms",
-    otherwise: "never",
+    default: "never",
   },
   errorShape: {
     about: "the body of an error",
@@ -138,10 +138,10 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
       none: "not required",
     }),
   },
-  messageAnswer: {
+  messageResponse: {
     about: "what bot_url answers to a message that it takes",
     section: "4.2",
-    ...readings<ReadingOf<"messageAnswer">>("ok", {
+    ...readings<ReadingOf<"messageResponse">>("ok", {
       ok: '200 and { "status": "ok" }',
       created: "201 and the id of the message",
       empty: "204",
@@ -163,10 +163,10 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
       registered: "all, also one whose handshake failed",
     }),
   },
-  deliveryAnswer: {
+  deliveryResponse: {
     about: "which answer to a delivery means that it was taken",
     section: "6.2",
-    ...readings<ReadingOf<"deliveryAnswer">>("2xx", {
+    ...readings<ReadingOf<"deliveryResponse">>("2xx", {
       "2xx": "any 2xx",
       "200": "200 only",
       any: "any answer at all",
@@ -181,22 +181,22 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     }),
   },
   deliveryAttempts: {
-    about: "how often a delivery is tried",
+    about: "how many times a delivery is attempted",
     section: "6.2",
     value: "count",
-    otherwise: "1, the harshest reading",
+    default: "1, the harshest reading",
   },
   deliveryRetryMs: {
     about: "the pause before the second try; it doubles with each",
     section: "6.2",
     value: "ms",
-    otherwise: "1000",
+    default: "1000",
   },
   deliveryTimeoutMs: {
     about: "how long one try may take",
     section: "8",
     value: "ms",
-    otherwise: "5000",
+    default: "5000",
   },
   defaultAction: {
     about: "default_action of the cards in the flow menu",
@@ -204,10 +204,10 @@ export const OPEN_POINTS: Record<SwitchPath, OpenPoint> = {
     ...readings<ReadingOf<"defaultAction">>("null", { null: "null", url: "an object with a URL" }),
   },
   requestsPerSecond: {
-    about: "how many calls of one workspace a second are not answered with 429",
+    about: "calls per second that a workspace may make before it gets 429",
     section: "8",
     value: "count",
-    otherwise: "any number",
+    default: "any number",
   },
 };
 
@@ -271,9 +271,9 @@ const VALUES = {
 
 function describe(point: OpenPoint): string {
   const title = `${point.about} (section ${point.section})`;
-  if (!("readings" in point)) return `${title}; default ${point.otherwise}`;
+  if (!("readings" in point)) return `${title}; default ${point.default}`;
   const lines = Object.entries(point.readings).map(
-    ([reading, meaning]) => `- ${reading}: ${meaning}${reading === point.otherwise ? " (default)" : ""}`,
+    ([reading, meaning]) => `- ${reading}: ${meaning}${reading === point.default ? " (default)" : ""}`,
   );
   return [title, ...lines].join("\n");
 }
@@ -283,10 +283,10 @@ function describeOption(option: Option): string {
   return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
 }
 
-const MOST_MS = 2_147_483_647;
+const MAX_MS = 2_147_483_647;
 
 function parseMs(text: string): number {
   const ms = Number(text);
-  if (/^\d+$/.test(text) && ms <= MOST_MS) return ms;
-  throw new InvalidArgumentError(`It must be a whole number of milliseconds, at most ${MOST_MS}.`);
+  if (/^\d+$/.test(text) && ms <= MAX_MS) return ms;
+  throw new InvalidArgumentError(`It must be a whole number of milliseconds, at most ${MAX_MS}.`);
 }

@@ -85,7 +85,7 @@ const LISTEN_CALLS = new Set(["listen", "getaddrinfo"]);
 /** The options that a running workspace shows as they were given. */
 const COMPARED = ["apiKey", "flowApiKey", "botCode", "mayManageFlow", "flow"] as const;
 
-/** Workspaces that the data holds otherwise than they are wanted. */
+/** Workspaces whose stored settings differ from the options. */
 const listKept = (emulator: Emulator, { workspaces = [] }: EmulatorOptions): string[] =>
   workspaces.flatMap((wanted) => {
     const { name } = wanted;
@@ -99,7 +99,7 @@ const listKept = (emulator: Emulator, { workspaces = [] }: EmulatorOptions): str
 const listDerived = ({ workspaces }: EmulatorFacts, host: string): string[] =>
   workspaces.filter(({ name, apiKey }) => apiKey === generateKeys(name, host).apiKey).map(({ name }) => name);
 
-/** A workspace that was started with keys that were made here, and are shown once. */
+/** The names of workspaces with generated keys, which are printed once at the start. */
 type ShownKeys = ReadonlySet<string>;
 
 interface StartFacts {
@@ -122,7 +122,7 @@ const formatStart = (emulator: EmulatorFacts, { shown, hasToken, host }: StartFa
       query: hasToken ? "?token=<the token>" : "",
       reach: WILDCARDS.has(host) ? [formatReach(emulator)] : [],
     }),
-    "Ctrl-C ends it",
+    "press Ctrl-C to stop",
     "",
   ].join("\n");
 

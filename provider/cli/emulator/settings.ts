@@ -35,7 +35,7 @@ export interface EmulatorCliOptions extends Record<string, unknown> {
 /** Without any other workspace. */
 export const DEFAULT_WORKSPACE = "acme";
 
-const LEAST_TOKEN_CHARACTERS = 16;
+const MIN_TOKEN_CHARACTERS = 16;
 const TOKEN_VARIABLE = "APICHAT_EMULATOR_TOKEN";
 
 /** The options of `startEmulator`, files read; a flag counts over the seed. Throws a UsageError or `invalid_config`. */
@@ -75,7 +75,7 @@ function requireFlag(flag: string, schema: z.ZodType, value: unknown): void {
   throw new UsageError(`${flag}: ${describeIssues(error.issues).join("; ")}${got}`);
 }
 
-/** Scenarios and the parts of a handshake come from both: the others, one by one, from the flags if they are there. */
+/** Scenarios and handshake settings are merged; every other option comes from the flag if it is set, else from the seed. */
 function overrule(seed: Seed, flags: EmulatorOptions): EmulatorOptions {
   const flows = { ...seed.flows, ...flags.flows };
   const handshake = { ...seed.handshake, ...flags.handshake };
@@ -99,9 +99,9 @@ async function readToken(file: string | undefined): Promise<string | undefined> 
   if (token === undefined || (file === undefined && token === "")) return undefined;
   const [failure] = checkSecret(name, token, "give the token alone");
   if (failure !== undefined) throw new UsageError(failure.reason);
-  if (token.length < LEAST_TOKEN_CHARACTERS) {
+  if (token.length < MIN_TOKEN_CHARACTERS) {
     warn(
-      `${name} has ${token.length} characters and may be guessed; give it ${LEAST_TOKEN_CHARACTERS} or more`,
+      `${name} has ${token.length} characters and may be guessed; give it ${MIN_TOKEN_CHARACTERS} or more`,
     );
   }
   return token;
@@ -115,8 +115,8 @@ interface GeneratedKeys {
 }
 
 /**
- * The keys of a workspace that was named only. On this machine they follow from the name, so that a program set up with them
- * works with the next run too; where others can reach the emulator they cannot be guessed.
+ * Keys for a workspace that is given by name only. On loopback they are derived from the name, so that a program still works
+ * after a restart; where others can reach the emulator, they are random.
  */
 export function generateKeys(name: string, host: string): GeneratedKeys {
   if (!isLoopback(host)) return { apiKey: random(), flowApiKey: random() };

@@ -19,7 +19,7 @@ function refuseSameVariables(names: readonly string[]): void {
     .filter(([, same]) => same.length > 1)
     .map(([variable, same]) => {
       const list = same.map((name) => JSON.stringify(name)).join(", ");
-      return `names: must give a variable each, and ${list} all give ${variable}; read them as JSON, which keeps the names`;
+      return `names: ${list} all map to the variable ${variable}; use JSON, which keeps the names`;
     });
   if (problems.length > 0) throw invalidConfig(problems);
 }

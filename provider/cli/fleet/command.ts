@@ -15,7 +15,7 @@ export interface FleetSession extends Session {
 }
 
 /** What a command of a fleet does, and its help. */
-interface Given<Options, S = FleetSession> {
+interface CommandSpec<Options, S = FleetSession> {
   /** What its help has before the examples. */
   about?: string;
   /** Without the name of the command line. */
@@ -34,7 +34,7 @@ interface Given<Options, S = FleetSession> {
 export const fleetCommand = <Options>(
   source: FleetSource,
   command: Command,
-  given: Given<Options>,
+  given: CommandSpec<Options>,
 ): Command =>
   sessionCommand<Options>(source, command, {
     ...given,
@@ -49,7 +49,7 @@ const withFleet =
 const sessionCommand = <Options>(
   source: FleetSource,
   command: Command,
-  given: Given<Options, Session>,
+  given: CommandSpec<Options, Session>,
 ): Command =>
   command.addHelpText("after", helpOf(source.name, given)).action(() => {
     const options = command.opts<object>() as Options;
@@ -67,7 +67,7 @@ function helpOf(
     about = "",
     examples,
     endings = ENDINGS,
-  }: Pick<Given<unknown, unknown>, "about" | "examples" | "endings">,
+  }: Pick<CommandSpec<unknown, unknown>, "about" | "examples" | "endings">,
 ): string {
   const lines = examples.map((example) => `  $ ${name} ${example}\n`);
   return `${about === "" ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
@@ -98,7 +98,7 @@ interface WithReports {
 /** What the work of a command with a report gets. */
 export type ReportSession = FleetSession & WithReports;
 
-type GivenOfReport<Options, S = ReportSession> = Omit<Given<Options, S>, "check"> & {
+type ReportCommandSpec<Options, S = ReportSession> = Omit<CommandSpec<Options, S>, "check"> & {
   /** For a command that asks before it changes anything: whether that is agreed already. */
   isAgreed?: (options: Options) => boolean | undefined;
 };
@@ -107,7 +107,7 @@ type GivenOfReport<Options, S = ReportSession> = Omit<Given<Options, S>, "check"
 const reportCommand = <Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
-  given: GivenOfReport<Options>,
+  given: ReportCommandSpec<Options>,
 ): Command =>
   closedReportCommand<Options>(source, command, {
     ...given,
@@ -118,7 +118,7 @@ const reportCommand = <Options extends OutputOptions>(
 export function closedReportCommand<Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
-  { isAgreed, work, ...given }: GivenOfReport<Options, Session & WithReports>,
+  { isAgreed, work, ...given }: ReportCommandSpec<Options, Session & WithReports>,
 ): Command {
   command
     .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
@@ -149,7 +149,7 @@ SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the res
 export function runCommand<Options extends RunCommandOptions>(
   source: FleetSource,
   command: Command,
-  { about = "", ...given }: GivenOfReport<Options>,
+  { about = "", ...given }: ReportCommandSpec<Options>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -161,10 +161,14 @@ export function runCommand<Options extends RunCommandOptions>(
     )
     .option(
       "--stop-after-failures <n>",
-      `begin no further stack after so many failures (default ${stopAfterFailures})`,
+      `start no more stacks after this many failures (default ${stopAfterFailures})`,
       parseCount,
     )
-    .option("--shard <k/n>", "run one share of the stacks, such as 2/4: for several machines", parseShare);
+    .option(
+      "--shard <k/n>",
+      "run one shard of the stacks, such as 2/4, on one of several machines",
+      parseShardOption,
+    );
   return reportCommand<Options>(source, command, { ...given, about: about + STOPPING });
 }
 
@@ -179,9 +183,9 @@ function parseWhole(text: string, least: number): number {
   throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
 }
 
-function parseShare(text: string): string {
+function parseShardOption(text: string): string {
   if (parseShard(text) !== undefined) return text;
-  throw new InvalidArgumentError("It must be a share such as 2/4.");
+  throw new InvalidArgumentError("It must be a shard such as 2/4.");
 }
 
 /** The given ones of some options, and the limits. */
@@ -199,9 +203,7 @@ export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
 /** Throws unless somebody can be asked, or has agreed already. */
 function requireConsent(command: string, isGiven = false): void {
   if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
-  throw new UsageError(
-    `${command} asks before it changes anything, and there is no terminal to ask on; give --yes to run it without`,
-  );
+  throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
 }
 
 /** Throws if a report could not be written: that would come out when the run is over. */

@@ -13,7 +13,7 @@ export const destroyCommand = (source: FleetSource): Command =>
       .option("--yes", "do not ask for the number of webhooks"),
     {
       about:
-        "Webhooks that somebody else has taken over stay. It asks for the number of webhooks; without a terminal it needs --yes.",
+        "Webhooks taken over by somebody else are left alone. It asks you to type the number of webhooks; without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
       isAgreed: ({ yes }) => yes,
       work: async (session, options) => {

@@ -33,7 +33,7 @@ export const code = (text: string): Piece => ({ code: text });
 const textOf = (piece: Piece): string => (typeof piece === "string" ? piece : piece.code);
 
 /** Rows of a table in text and Markdown. */
-export const MOST_ROWS = 100;
+export const MAX_ROWS = 100;
 
 /** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
 export type Format = "text" | "markdown" | "json";
@@ -75,17 +75,17 @@ function toTextBlock(block: Block, options: TableOptions): string {
 }
 
 function toTextTable({ head, rows, totals, of }: Table, options: TableOptions): string {
-  const shown = [...rows.slice(0, MOST_ROWS), ...(totals === undefined ? [] : [totals])];
+  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
   const table = formatTable(
     head.map((word) => word.toUpperCase()),
     shown.map((row) => row.map(textOf)),
     options,
   );
-  const more = rows.length - MOST_ROWS;
+  const more = rows.length - MAX_ROWS;
   return more > 0 ? `${table}and ${more} more ${of}\n` : table;
 }
 
-/** For a page such as the summary of a job. Foreign texts stand in it as they are: no markup of theirs, link or mention works. */
+/** For a page such as the summary of a job. Untrusted text is escaped, so its markup, links and mentions have no effect. */
 const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
 
 function toMarkdownBlock(block: Block): string {
@@ -95,13 +95,13 @@ function toMarkdownBlock(block: Block): string {
 }
 
 function toMarkdownTable({ head, rows, totals, of }: Table): string {
-  const shown = [...rows.slice(0, MOST_ROWS), ...(totals === undefined ? [] : [totals])];
+  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
   const lines = [
     head.map(capitalize),
     head.map(() => "---"),
     ...shown.map((row) => row.map(toMarkdownPiece)),
   ];
-  const more = rows.length - MOST_ROWS;
+  const more = rows.length - MAX_ROWS;
   const table = lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
   return more > 0 ? `${table}\nand ${more} more ${of}\n` : table;
 }

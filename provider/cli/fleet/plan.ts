@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { requireFewRemovals } from "../../fleet/index-stack.js";
+import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
 import { DEFAULT_MAX_REMOVALS } from "../../fleet/options.js";
 import { ENDINGS } from "../output.js";
 import { parseCountOrNone, pickOptions, runCommand, type RunCommandOptions } from "./command.js";
@@ -25,15 +25,15 @@ export const planCommand = (source: FleetSource): Command =>
       .option("--refresh", "ask the service first, so that drift shows too")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `Each stack is previewed. Where a webhook would be created, the service is asked what is registered: free, adopted (your URL
-is registered), taken (another URL), unknown. Workspaces that left the list are named. Nothing is changed.`,
+      about: `Previews each stack. For every webhook that would be created, it queries what is registered: free, adopted (your
+URL), taken (a different URL) or unknown. It names the workspaces that are no longer in the list, and changes nothing.`,
       examples: ["plan", "plan --refresh --markdown-file plan.md"],
-      endings: `${ENDINGS} Changes to come are 0 too; more removals than up allows are 2.`,
+      endings: `${ENDINGS} Pending changes also exit with 0; more removals than up allows, with 2.`,
       work: async ({ fleet, run, print }, options) => {
         const plan = await run((given) => fleet.plan({ ...given, ...pickOptions(options, "refresh") }));
         const code = await print(plan, renderPlan);
         // Changes to come are no failure, but more removals than `up` allows are what it would throw.
-        requireFewRemovals(plan.removals, options.maxRemovals);
+        refuseTooManyRemovals(plan.removals, options.maxRemovals);
         return code;
       },
     },

@@ -9,7 +9,7 @@ import {
   duration,
   heading,
   line,
-  MOST_ROWS,
+  MAX_ROWS,
   renderAs,
   tableOf,
   type Block,
@@ -38,16 +38,16 @@ const isDone = ([, outcome]: readonly Piece[]): number => Number(outcome === "do
 function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport): Block[] {
   const rows = [
     ...stacks.map((stack) => [code(stack.stack), stack.outcome, ...ranCells(stack)]),
-    ...skipped.map(({ stack, why }) => [
+    ...skipped.map(({ stack, reason }) => [
       code(stack),
-      why === "not-failed" ? "not failed before" : "not begun",
+      reason === "already-done" ? "already done" : "not started",
       ...HEAD.slice(2).map(() => ""),
     ]),
   ];
   return tableOf({
     head: HEAD,
     // Where some are left out, better those that are done.
-    rows: rows.length <= MOST_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
+    rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
     totals: [
       "total",
       "",
@@ -70,7 +70,7 @@ function ranCells({
 function describeEnd(report: FleetReport, program: string): Block[] {
   if (report.outcome === "done") return [];
   // What is done stays done; what failed has to be fixed first.
-  const next = report.failures.length === 0 ? "To continue" : "When it is fixed, this does what is left";
+  const next = report.failures.length === 0 ? "To continue" : "After fixing this, continue with";
   return [...describeStop(report), line(`${next}: `, code(`${program} ${commandAgain(report)}`))];
 }
 
@@ -93,14 +93,10 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...describePlannedStacks(plan),
     ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
     // Whoever else is registered is counted here, and named only by the command that one asks for it.
-    ...lineIf(
-      unsure > 0,
-      `Which ${unsure === 1 ? "one it is" : "ones they are"}: `,
-      code("apichat webhook plan --file LIST"),
-    ),
+    ...lineIf(unsure > 0, "To see which: ", code("apichat webhook plan --file LIST")),
     ...lineIf(
       isRefused,
-      "The service refuses an API key, so up would fail. Give the key of today as ",
+      "The service rejects an API key, so up would fail. Set the current key in ",
       code("APICHAT_API_KEY"),
       ", or as apiKey or apiKeyEnv in the list, then: ",
       code(`${program} plan`),
@@ -146,15 +142,15 @@ function describePlannedStacks({ stacks, totals }: FleetPlan): Block[] {
 }
 
 /** Reasons in a line. */
-const MOST_REASONS = 3;
+const MAX_REASONS = 3;
 
 /** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout". */
 function describeCreates({ creates: { free, adopted, taken, unknown }, unknownReasons }: FleetPlan): string {
-  const reasons = unknownReasons.slice(0, MOST_REASONS).map((one) => `${one.count} ${one.reason}`);
-  const more = unknownReasons.length - MOST_REASONS;
+  const reasons = unknownReasons.slice(0, MAX_REASONS).map((one) => `${one.count} ${one.reason}`);
+  const more = unknownReasons.length - MAX_REASONS;
   const others = more > 0 ? ` and ${count(more, "other reason")}` : "";
   const why = reasons.length === 0 ? "" : `: ${reasons.join(", ")}${others}`;
-  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by another URL, ${unknown} unknown${why}`;
+  return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
 }
 
 /** Which waves of a rotation are done and verified, and then what each stack did. */
@@ -184,8 +180,8 @@ function describeWaves({ waves }: RotationReport): Block[] {
 
 /** The other workspaces are only counted: their number may be that of the fleet. */
 function describeKeys({ keys }: RotationReport): Block[] {
-  const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unsure.length} unsure`;
-  return [keys.unsure.length === 0 ? line(`${counts}.`) : line(`${counts}: `, ...listNames(keys.unsure))];
+  const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
+  return [keys.unknown.length === 0 ? line(`${counts}.`) : line(`${counts}: `, ...listNames(keys.unknown))];
 }
 
 /** Which workspaces differ from what is declared, in what, and which command repairs it. No value of a key is in it. */
@@ -220,7 +216,7 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
 const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
   changed: ["as deployed", "changed"],
   gone: ["registered", "nothing is registered"],
-  "taken-over": ["registered", "another URL with another key"],
+  "taken-over": ["registered", "a different URL and key"],
   "not-deployed": ["registered", "not deployed yet"],
   "to-be-removed": ["removed: it left the list", "still deployed"],
 };
@@ -233,12 +229,12 @@ const rowsOf = (drifted: DriftedWorkspace): Piece[][] =>
     drifted.repair,
   ]);
 
-/** Of a takeover one row: whatever else differs comes of it. */
+/** A takeover gets one row: every other difference follows from it. */
 function differencesOf({ kind, properties }: DriftedWorkspace): Piece[][] {
   if (properties.length === 0) return [["webhook", ...KINDS[kind]]];
   const url = properties.find(({ property }) => property === "webhookUrl");
   if (kind === "taken-over" && url)
-    return [["webhook", code(url.expected), code(`${url.actual} with another key`)]];
+    return [["webhook", code(url.expected), code(`${url.actual} with a different key`)]];
   return properties.map(({ property, expected, actual }) =>
     property === "webhookVerificationKey"
       ? [code(property), "[secret]", "[secret]"]
@@ -262,17 +258,17 @@ const rowOfOther = ({ name, type, stack, change, repair }: DriftedResource): Pie
 ];
 
 /** Names in a list of names. */
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 /** Stacks beside names of workspaces. */
-const MOST_STACKS = 3;
+const MAX_STACKS = 3;
 
 /** Names one after the other, and how many are left out. */
 function listNames(names: readonly string[]): Piece[] {
-  const shown = names.slice(0, MOST_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
-  return [...shown.slice(1), moreThan(names, MOST_NAMES)];
+  const shown = names.slice(0, MAX_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
+  return [...shown.slice(1), moreThan(names, MAX_NAMES)];
 }
 
-const cutNames = (names: readonly string[], most = MOST_NAMES): string =>
+const cutNames = (names: readonly string[], most = MAX_NAMES): string =>
   names.slice(0, most).join(", ") + moreThan(names, most);
 
 const moreThan = ({ length }: readonly string[], most: number): string =>
@@ -285,7 +281,7 @@ function describeFailures(failures: readonly (Failure & { repair?: string })[]):
     const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
     const stacks = [...new Set(group.map(({ stack }) => stack))];
     const who = names.length === 0 ? "the stack" : code(cutNames(names));
-    const where = cutNames(stacks, names.length === 0 ? MOST_NAMES : MOST_STACKS);
+    const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
     const cells = [who, code(where), code(whyOf(group))];
     return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
   });
@@ -307,13 +303,13 @@ export const listOthers = (others: FleetPlan["others"]): string =>
 
 /** Why a run ended early, and what it did not begin. */
 function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
-  const left = skipped.filter((one) => one.why === "stopped");
+  const left = skipped.filter((one) => one.reason === "stopped");
   const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);
   return [
     ...lineIf(stoppedBy !== undefined, `Stopped: ${stoppedBy}.`),
     ...lineIf(
       left.length > 0,
-      `Not begun: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`,
+      `Not started: ${count(left.length, "stack")} with ${count(workspaces, "workspace")}.`,
     ),
   ];
 }

@@ -13,9 +13,7 @@ import type { FleetSource } from "./session.js";
 
 export function reportsCommand(source: FleetSource): Command {
   const merge = new Command("merge")
-    .description(
-      "join the JSON reports of all shares into one; those of up and destroy go into the index stack too",
-    )
+    .description("merge the JSON reports of all shards; for up and destroy, also update the index stack")
     .argument("<files...>", "the files of --json-file");
   closedReportCommand(source, merge, {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
@@ -57,10 +55,10 @@ function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]
   const [first, ...others] = reports;
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
   if (first !== undefined && kinds.size === 1) return [first, ...others];
-  throw new UsageError(`the reports must be of one command, and are of ${[...kinds].join(", ")}`);
+  throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
-/** A report of one share of a fleet, as `--json-file` writes it. */
+/** A report of one shard of a fleet, as `--json-file` writes it. */
 type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
@@ -70,7 +68,7 @@ type JsonObject = Record<string, Json>;
 const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
 
 /**
- * Joins the reports of shares that ran the same command side by side: lists follow each other, counts are added, the outcome is
+ * Merges the reports of shards that ran the same command side by side: lists follow each other, counts are added, the outcome is
  * the worst one, and the time is that of the longest.
  */
 export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [

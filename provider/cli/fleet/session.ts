@@ -61,7 +61,7 @@ export const isAgreed = async (question: string, signal: AbortSignal): Promise<b
 
 /** Does the work of a command, and ends the process. */
 export async function runOnFleet(source: FleetSource, work: FleetWork): Promise<void> {
-  // A reader that has gone, as in `… | head`, does not end a run in its middle; neither does a terminal that was closed.
+  // A closed pipe, as in `… | head`, or a closed terminal must not abort a run halfway.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && error.code !== "EIO") process.exit(EXIT.failed);
   });
@@ -119,7 +119,7 @@ interface Stop {
   isRunning: boolean;
 }
 
-/** Listens for signals. The first asks the run to end; a further Ctrl-C ends the process and its engines at once. */
+/** Listens for signals. The first asks the run to stop; a second Ctrl-C stops the process and its engines at once. */
 function listenForStop(screen: LiveLine): Stop {
   const controller = new AbortController();
   const listening: Stop = { signal: controller.signal, isRunning: false };
@@ -129,7 +129,7 @@ function listenForStop(screen: LiveLine): Stop {
     stoppedAt = Date.now();
     if (listening.isRunning) {
       screen.log(
-        "stopping: the engine finishes its current steps; press again to end at once (a lock may stay)",
+        "stopping: the engine is finishing its current steps; press Ctrl-C again to stop at once (this may leave a lock)",
       );
     }
     controller.abort();

@@ -9,9 +9,9 @@ export const stacksCommand = (source: FleetSource): Command =>
   fleetCommand<{ json?: boolean; matrix?: number }>(
     source,
     new Command("stacks")
-      .description("print which stack holds which workspace; asks the service nothing")
+      .description("print which stack each workspace is in; does not query the service")
       .option("--json", "print JSON")
-      .option("--matrix <n>", "print the shares of n machines: the matrix of GitHub Actions", parseCount),
+      .option("--matrix <n>", "print the shards for n machines, as a matrix of GitHub Actions", parseCount),
     {
       about:
         "The name of a workspace and the number of stacks decide. A workspace that comes or goes moves no other.",
@@ -34,8 +34,8 @@ export const stacksCommand = (source: FleetSource): Command =>
   );
 
 /** One line, as a job's output takes it. */
-function printMatrix(shares: number): void {
-  const shard = Array.from({ length: shares }, (_, index) => `${index + 1}/${shares}`);
+function printMatrix(count: number): void {
+  const shard = Array.from({ length: count }, (_, index) => `${index + 1}/${count}`);
   print(`${JSON.stringify({ shard })}\n`);
 }
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { requireFewRemovals } from "../../fleet/index-stack.js";
+import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import type { FleetReport } from "../../fleet/reports.js";
 import { EXIT, note } from "../output.js";
@@ -19,7 +19,7 @@ export const upCommand = (source: FleetSource): Command =>
   runCommand<UpCommandOptions>(
     source,
     new Command("up")
-      .description("plan, ask, and bring every stack to what the list says")
+      .description("show the plan, ask, and bring every stack in line with the list")
       .option("--refresh", "ask the service first, so that drift is repaired too")
       .option(
         "--only-failed",
@@ -29,8 +29,8 @@ export const upCommand = (source: FleetSource): Command =>
       .option("--yes", "do not ask")
       .option(...MAX_REMOVALS_OPTION),
     {
-      about: `The plan comes first, on stderr, and then a question. Without a terminal it needs --yes. Answering no ends with 1.
-With nothing to do it asks nothing. One failing workspace does not stop the others. After a run that was interrupted or had
+      about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits with 1. If there is
+nothing to do, it does not ask. One failing workspace does not stop the others. After a run that was interrupted or had
 failures, run up again: what is done is done, or give --only-failed.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json", "up --only-failed"],
       isAgreed: ({ onlyFailed, yes }) => onlyFailed ?? yes,
@@ -63,7 +63,7 @@ async function planFirst(session: FleetSession, options: UpCommandOptions): Prom
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; fix what it names, or run up --skip-plan`,
     );
   }
-  requireFewRemovals(plan.removals, options.maxRemovals);
+  refuseTooManyRemovals(plan.removals, options.maxRemovals);
   return plan;
 }
 
@@ -77,7 +77,7 @@ function reportNothing(
   { print }: ReportSession,
   { refresh }: UpCommandOptions,
 ): Promise<number> {
-  const asked = refresh ? "" : " (the service was not asked: --refresh does)";
+  const asked = refresh ? "" : " (not compared with the service; use --refresh for that)";
   note(`nothing to do: ${count(totals.same, "webhook")} as declared${asked}`);
   const startedAt = new Date(Date.now() - seconds * 1000).toISOString();
   const nothing = { stacks: [], skipped: [], failures: [] };
@@ -88,10 +88,10 @@ function reportNothing(
 function questionOf({ fleet }: FleetSession, plan: FleetPlan | undefined): string {
   if (plan === undefined) {
     const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
-    return `Bring ${all} to what the list says, without a plan?`;
+    return `Bring ${all} in line with the list, without a plan?`;
   }
   const { totals, others, removals } = plan;
-  const more = others.length === 0 ? "" : `; besides, ${listOthers(others)}`;
+  const more = others.length === 0 ? "" : `; also, ${listOthers(others)}`;
   if (totals.create + totals.update + totals.delete + removals.length > 0) {
     return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks${more}?`;
   }

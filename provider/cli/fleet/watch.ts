@@ -12,11 +12,12 @@ export const watchCommand = (source: FleetSource): Command =>
     source,
     new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
     {
-      about: `Reports what differs, by workspace and property with both values (of keys only that they differ), and which command repairs it.
-What is declared and not deployed, and what left the list and is still deployed, is drift too.`,
+      about: `Reports each difference by workspace and property, with both values (for keys, only that they differ) and the
+command that repairs it. Workspaces that are declared but not deployed, or deployed but no longer in the list, also
+count as drift.`,
       examples: ["watch", 'watch --markdown-file "$GITHUB_STEP_SUMMARY" --json-file drift.json'],
       endings: `
-Exit code: 0 no drift, 1 drift, 2 a failure, also wrong use or a wrong configuration, 130 ended by Ctrl-C. Failure and drift are 2.
+Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`,
       failed: CODES.failed,
       work: async ({ fleet, program, run, print }, options) => {

@@ -22,8 +22,8 @@ export interface Program {
 export const NOTES = {
   key: ["The shared key of handshakes and deliveries. It stays in the stack's state, encrypted."],
   responder: [
-    "For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own",
-    "program to forward to, or register an endpoint of your own in its place.",
+    "For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL of your",
+    "program to forward to, or register your own endpoint instead.",
   ],
   webhook: [
     "The workspace's address is in Pulumi.yaml, the API key in the stack's configuration as apichat:apiKey.",

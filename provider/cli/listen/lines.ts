@@ -31,7 +31,7 @@ export function formatListenEvent(event: ListenEvent, options: LineOptions): str
 
 function formatStart({ url, forwardTo }: Extract<ListenEvent, { type: "listening" }>): string {
   const target = forwardTo === null ? "" : `, forwarding to ${forwardTo}`;
-  return `listening on ${url}${target}; Ctrl-C ends it\n`;
+  return `listening on ${url}${target}; press Ctrl-C to stop\n`;
 }
 
 function describe(seen: SeenRequest, options: LineOptions): string {

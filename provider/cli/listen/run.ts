@@ -31,7 +31,7 @@ export interface ListeningOptions {
 
 /** A webhook endpoint that reports everything it receives. */
 export interface Listening {
-  /** Ends it: what is being answered is answered, what is being forwarded is not waited for. */
+  /** Stops listening. Requests in progress get their response; forwards in progress are abandoned. */
   close(): Promise<void>;
 }
 
@@ -39,8 +39,8 @@ export interface Listening {
 const FORWARDS_AT_ONCE = 16;
 
 /**
- * Listens. The first event holds the URL. Throws `unavailable` with how to fix it if the address cannot be had, and a
- * UsageError if it would forward to itself.
+ * Listens. The first event holds the URL. Throws `unavailable`, with a hint, if the address is not available, and a UsageError if
+ * it would forward to itself.
  */
 export async function startListening(options: ListeningOptions): Promise<Listening> {
   const { host, path, verificationKey, forward, onEvent } = options;

@@ -7,7 +7,7 @@ import { printUrl } from "../../lib/url.js";
 import { parseMessage } from "../../responder/delivery.js";
 import type { OutboundKind } from "../../../schema/message-kind.js";
 
-/** The request with its raw body, for who forwards it. */
+/** The request with its raw body, for forwarding. */
 export interface RawRequest {
   head: RequestHead;
   body: Uint8Array;
@@ -127,7 +127,7 @@ function toText(value: unknown): string {
   return typeof value === "number" || typeof value === "bigint" ? String(value) : "";
 }
 
-/** The signature of a delivery: of the verification key, of none, or not there. */
+/** The signature of a delivery: made with the verification key, not made with it, or missing. */
 type SignatureVerdict = "right" | "wrong" | "missing";
 
 /** What every line about a request has. `id` counts the requests of one run. */

@@ -29,7 +29,7 @@ export async function openWorkspace(options: WebhookOptions, { interrupt }: Inte
   divertLinesToStderr();
   const credentials = openCredentials(options, interrupt);
   const baseUrl = await credentials.address("baseUrl");
-  // Malformed, it is wrong use before anything is sent.
+  // A malformed one is a usage error, before anything is sent.
   await credentials.findAddress("botUrl");
   const apiKey = await credentials.secret("apiKey");
   const { requestSeconds, apiKeyAs } = options;
@@ -95,7 +95,7 @@ function compareKeys(key: string, ours: string | undefined): boolean | null {
 function describeKey(key: string, ours: string | undefined): string {
   if (key === "") return "not shown";
   const matches = compareKeys(key, ours);
-  if (matches !== null) return matches ? "set, the same as yours" : "set, another than yours";
+  if (matches !== null) return matches ? "set, the same as yours" : "set, different from yours";
   return looksMasked(key) ? "set, masked by the service" : "set";
 }
 

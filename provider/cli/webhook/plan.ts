@@ -23,9 +23,9 @@ export interface PlanOptions extends CredentialOptions {
 export async function planWebhooks(options: PlanOptions, interruption: Interruption): Promise<number> {
   const workspaces = await withApiKeys(await readPlannedWorkspaces(options.file), options, interruption);
   const rows = await askAll(workspaces, options, interruption);
-  if (options.json) printJson({ ok: rows.every(isWell), workspaces: rows });
+  if (options.json) printJson({ ok: rows.every(isReady), workspaces: rows });
   else printRows(rows);
-  return rows.every(isWell) ? EXIT.done : EXIT.failed;
+  return rows.every(isReady) ? EXIT.done : EXIT.failed;
 }
 
 type Keyed = PlannedWorkspace & { apiKey: string };
@@ -67,12 +67,12 @@ async function askAll(
 function printRows(rows: readonly PlanRow[]): void {
   const cells = rows.map(({ name, state, detail }) => [name, state, detail]);
   print(formatTable(["WORKSPACE", "STATE", "DETAIL"], cells));
-  const troubled = rows.filter((row) => !isWell(row)).length;
+  const troubled = rows.filter((row) => !isReady(row)).length;
   if (troubled > 0)
     note(`${troubled} of ${rows.length} are neither free nor yours; see apichat webhook plan --help`);
 }
 
-/** What an `up` would meet in a workspace. The first two are well. */
+/** What `up` would find in a workspace. The first two are fine. */
 type PlanState =
   "free" | "yours" | "foreign" | "other-bot" | "same-bot" | "unauthorized" | "unreachable" | "unclear";
 
@@ -135,11 +135,11 @@ const identityOfBot = ({ botUrl }: Registration): string | undefined =>
 export function markSameBots(asked: readonly AskedWorkspace[]): PlanRow[] {
   return asked.map(({ identity, ...row }) => {
     const others = asked.filter((other) => other.identity === identity && other.name !== row.name);
-    if (others.length === 0 || !isWell(row)) return row;
+    if (others.length === 0 || !isReady(row)) return row;
     const names = others.map(({ name }) => name).join(", ");
     return { ...row, state: "same-bot", detail: `reaches the same workspace as ${names}` };
   });
 }
 
 /** Whether an `up` would go through. */
-export const isWell = ({ state }: PlanRow): boolean => state === "free" || state === "yours";
+export const isReady = ({ state }: PlanRow): boolean => state === "free" || state === "yours";

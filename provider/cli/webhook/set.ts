@@ -52,7 +52,8 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     seen: before,
     refusedRounds: REFUSED_ROUNDS,
   });
-  // Where nothing was registered nobody knew the bot before. --replace goes on although that could not be read.
+  // If nothing was registered, the bot was not known before. With --replace the command continues even if reading the
+  // registration failed; the new one is then not undone.
   const mayTakeBack = isObserved || inputs.onExisting === "fail";
   if (before === undefined) await refuseOtherBotAfterSet(seen, access, mayTakeBack);
   printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
@@ -102,8 +103,8 @@ function printResult(
 }
 
 /**
- * After a first set-webhook: throws `conflict` if another bot than the given one has come out, having removed what was set.
- * It stays where nobody knows what was registered before.
+ * After a first set-webhook: throws `conflict` if the bot is not the given one, after removing the registration again. It is kept
+ * if it is unknown what was registered before.
  */
 async function refuseOtherBotAfterSet(
   seen: Registration,

@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { Refusal } from "../errors.js";
+import { HttpError } from "../errors.js";
 import { BODY_LIMIT_BYTES } from "../service/http.js";
 import type { EmulatorState } from "../state.js";
 import { addRecordRoutes } from "./record-routes.js";
@@ -14,7 +14,7 @@ export function createApi(state: EmulatorState): ControlApp {
   const api: ControlApp = new Hono();
   const readReveal: Middleware = (context, next) => {
     const { reveal = "false" } = context.req.query();
-    if (reveal !== "true" && reveal !== "false") throw new Refusal(422, "reveal: must be true or false");
+    if (reveal !== "true" && reveal !== "false") throw new HttpError(422, "reveal: must be true or false");
     context.set("viewer", { state, reveal: reveal === "true" });
     return next();
   };
@@ -36,7 +36,7 @@ const notCached: Middleware = async (context, next) => {
 const limit = bodyLimit({
   maxSize: BODY_LIMIT_BYTES,
   onError: () => {
-    throw new Refusal(413, "the body is too large", { headers: { connection: "close" } });
+    throw new HttpError(413, "the body is too large", { headers: { connection: "close" } });
   },
 });
 
@@ -50,7 +50,7 @@ const limitBody: Middleware = (context, next) => {
 const onlyJson: Middleware = async ({ req }, next) => {
   const [type = ""] = (req.header("content-type") ?? "").split(";");
   const isJson = type.trim().toLowerCase() === "application/json";
-  if (!isJson && (await req.text()) !== "") throw new Refusal(415, "send the body as application/json");
+  if (!isJson && (await req.text()) !== "") throw new HttpError(415, "send the body as application/json");
   await next();
 };
 
@@ -63,7 +63,7 @@ function refuseOtherMethods(api: ControlApp): void {
   for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(", ");
     api.all(path, () => {
-      throw new Refusal(405, `takes ${allow} only`, { headers: { allow } });
+      throw new HttpError(405, `takes ${allow} only`, { headers: { allow } });
     });
   }
 }

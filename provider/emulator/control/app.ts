@@ -9,19 +9,19 @@ import { bearerAuth } from "hono/bearer-auth";
 import { getCookie, setCookie } from "hono/cookie";
 import { HTTPException } from "hono/http-exception";
 import { ApiChatError } from "../../errors/index.js";
-import { Refusal } from "../errors.js";
+import { HttpError } from "../errors.js";
 import { samples } from "../flows/samples.js";
 import { isSameKey } from "../service/checks.js";
 import type { EmulatorState } from "../state.js";
 import { createApi, NOT_CACHED } from "./api.js";
-import { assertFromHere, PAGE_PATH } from "./guard.js";
+import { assertSameOrigin, PAGE_PATH } from "./guard.js";
 import type { ControlError } from "./shapes.js";
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. Who may not ask gets no other answer, not even
- * whether there is such a route.
+ * The control API and the page, for the port of the registration interface. An unauthorized caller learns nothing else, not even
+ * whether a route exists.
  */
 export function createControl(
   state: EmulatorState,
@@ -30,13 +30,13 @@ export function createControl(
   const app: App = new Hono();
   app.onError((error, context) => answerError(context, error));
   app.notFound((context) =>
-    answerError(context, new Refusal(404, "there is no such route; the docs list them")),
+    answerError(context, new HttpError(404, "there is no such route; the docs list them")),
   );
   app.get("/", (context) => context.redirect(PAGE_PATH));
   app.get("/_emulator", (context) => context.redirect(PAGE_PATH));
   addSamples(app);
   app.use(async (context, next) => {
-    assertFromHere(settings, context.env.incoming);
+    assertSameOrigin(settings, context.env.incoming);
     await next();
   });
   if (settings.token !== undefined) addToken(app, settings.token);
@@ -55,14 +55,14 @@ function addSamples(app: App): void {
 }
 
 /**
- * Refuses who shows neither the token nor the cookie that the page was given for it. The page's address with a right `?token=`
- * gives the cookie and leads to the same address without the token, so that it stays in no history.
+ * Rejects requests that have neither the token nor the page's cookie. Opening the page with a valid `?token=` sets the cookie and
+ * redirects to the same address without the token, so that it does not stay in the browser history.
  */
 function addToken(app: App, token: string): void {
   // What the browser keeps: not the token itself, and the same after a restart.
   const ticket = createHash("sha256").update(`emulator page\n${token}`).digest("hex");
   const unauthorized = {
-    message: (context: Context) => answerError(context, new Refusal(401, TOKEN_NEEDED)),
+    message: (context: Context) => answerError(context, new HttpError(401, TOKEN_NEEDED)),
     wwwAuthenticateHeader: "Bearer",
   };
   const authorize = bearerAuth({
@@ -113,7 +113,7 @@ const CODES: Record<number, string> = {
 /** The one answer to all that goes wrong: JSON, or on the page's address a text for people. */
 function answerError(context: Context, error: Error): Response {
   if (error instanceof HTTPException) return error.getResponse();
-  const { httpStatus, message, headers } = toRefusal(error);
+  const { httpStatus, message, headers } = toHttpError(error);
   if (context.req.path === PAGE_PATH) return answerText(httpStatus, `${message}\n`);
   const body: ControlError = { error: { code: CODES[httpStatus] ?? "failed", message } };
   return Response.json(body, { status: httpStatus, headers: { ...NOT_CACHED, ...headers } });
@@ -122,11 +122,11 @@ function answerError(context: Context, error: Error): Response {
 /** `unavailable`: a fault may close the connection to the bot, which has then not answered. That is no failure of ours. */
 const STATUSES: Partial<Record<ApiChatError["code"], number>> = { invalid_config: 422, unavailable: 502 };
 
-function toRefusal(error: Error): Refusal {
-  if (error instanceof Refusal) return error;
+function toHttpError(error: Error): HttpError {
+  if (error instanceof HttpError) return error;
   const status = error instanceof ApiChatError ? STATUSES[error.code] : undefined;
-  if (status !== undefined) return new Refusal(status, error.message);
-  return new Refusal(500, `the emulator failed: ${error.message}`);
+  if (status !== undefined) return new HttpError(status, error.message);
+  return new HttpError(500, `the emulator failed: ${error.message}`);
 }
 
 const CONTENT_TYPES = {

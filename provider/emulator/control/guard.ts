@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../lib/url.js";
-import { Refusal } from "../errors.js";
+import { HttpError } from "../errors.js";
 import type { Settings } from "../options.js";
 
 /** The path of the page; links to it from elsewhere may be followed. */
@@ -9,9 +9,9 @@ export const PAGE_PATH = "/_emulator/";
 
 /**
  * Refuses what a web page from elsewhere can make a browser send: a request to a name that was made to point here (DNS
- * rebinding), and one from another origin. Throws a Refusal.
+ * rebinding), and one from another origin. Throws an HttpError.
  */
-export function assertFromHere(settings: Settings, incoming: IncomingMessage): void {
+export function assertSameOrigin(settings: Settings, incoming: IncomingMessage): void {
   const { host = "", origin, "sec-fetch-site": site } = incoming.headers;
   if (!isOwnHost(settings, incoming, host)) {
     throw forbidden("the Host header names another server; open the emulator at the address it listens on");
@@ -40,4 +40,4 @@ function isFollowedLink({ method, url = "", headers }: IncomingMessage): boolean
   return isPage && method === "GET" && headers["sec-fetch-dest"] === "document";
 }
 
-const forbidden = (message: string): Refusal => new Refusal(403, message);
+const forbidden = (message: string): HttpError => new HttpError(403, message);

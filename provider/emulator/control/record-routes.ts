@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { resendDelivery } from "../deliveries/delivery.js";
 import type { DeliveryRecord, EmulatorState, HandshakeRecord, RecordedRequest } from "../state.js";
-import { holds, listRecords } from "../wait.js";
+import { matchesPartially, listRecords } from "../wait.js";
 import {
   findById,
   findConversation,
@@ -63,7 +63,7 @@ function addList(api: ControlApp, state: EmulatorState, { path, kind, list, quer
     const { limit, ...wanted } = readQuery<z.output<typeof deliveryQuery>>(context, query);
     if (wanted.workspace !== undefined) findWorkspace(state, wanted.workspace);
     if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
-    const records = list().filter((record) => holds(record, wanted));
+    const records = list().filter((record) => matchesPartially(record, wanted));
     return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));
   });
 

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { describeIssues, inOurWords } from "../../lib/validate.js";
-import { Refusal } from "../errors.js";
+import { HttpError } from "../errors.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
 
@@ -14,13 +14,13 @@ export interface ControlEnv {
 export type ControlApp = Hono<ControlEnv>;
 export type ControlContext = Context<ControlEnv>;
 
-/** The body, if it is JSON of this shape; without one an empty object. Throws a Refusal that names each field and holds no value. */
+/** The body, if it is JSON of this shape; an empty object without one. Throws an HttpError that names fields but contains no values. */
 export async function readBody<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
   const text = (await context.req.text()) || "{}";
   try {
     return parseShape(schema, JSON.parse(text));
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Refusal(400, "the body is not JSON");
+    if (error instanceof SyntaxError) throw new HttpError(400, "the body is not JSON");
     throw error;
   }
 }
@@ -43,14 +43,14 @@ export function readQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {
 function parseShape<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value, { error: inOurWords });
   if (error === undefined) return data;
-  throw new Refusal(422, describeIssues(error.issues).join("; "));
+  throw new HttpError(422, describeIssues(error.issues).join("; "));
 }
 
 /** Throws a 404 if there is no workspace of this name. */
 export function findWorkspace({ directory }: EmulatorState, name: string | undefined): WorkspaceState {
   const workspace = directory.get(name ?? "");
   if (workspace) return workspace;
-  throw new Refusal(404, `there is no workspace named ${JSON.stringify(name)}`);
+  throw new HttpError(404, `there is no workspace named ${JSON.stringify(name)}`);
 }
 
 /** The record that the path names. Throws a 404 if there is none. */
@@ -62,7 +62,7 @@ export function findById<Item extends { id: string }>(
   const record = records.find((one) => one.id === id);
   if (record) return record;
   const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never was`;
-  throw new Refusal(404, text);
+  throw new HttpError(404, text);
 }
 
 export function findConversation(state: EmulatorState, id: string): Conversation {

@@ -6,9 +6,9 @@ import {
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
 import { VERSION } from "../../lib/version.js";
-import { conversationOf } from "../conversations.js";
+import { getOrCreateConversation } from "../conversations.js";
 import { sendReply } from "../deliveries/delivery.js";
-import { Refusal } from "../errors.js";
+import { HttpError } from "../errors.js";
 import { faultRule } from "../faults.js";
 import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { registrationFields, workspaceOptions } from "../options.js";
@@ -141,7 +141,7 @@ function addMessageRoutes(api: ControlApp, state: EmulatorState): void {
     const parsed = parseReply(await context.req.text());
     const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
     const party = { contactId: sender_id, conversationId: conv_id };
-    const conversation = conversationOf(state, workspace, party);
+    const conversation = getOrCreateConversation(state, workspace, party);
     const { message, delivery } = sendReply(state, workspace, conversation, { from: "agent", content });
     const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
     const answer: ReplyAnswer = { message, delivery: shown };
@@ -155,10 +155,10 @@ function parseReply(text: string): KnownOutbound["message"] {
     const parsed = parseSentOutbound(withDefaults(text));
     if (parsed.kind !== "unknown") return parsed.message;
   } catch (error) {
-    if (error instanceof OutboundFormatError) throw new Refusal(422, error.message);
+    if (error instanceof OutboundFormatError) throw new HttpError(422, error.message);
     throw error;
   }
-  throw new Refusal(
+  throw new HttpError(
     422,
     "type: must be one of the seven kinds; content_type: button_template, generic_template or none",
   );
@@ -187,7 +187,7 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
 
   api.delete("/faults/:id", (context) => {
     const id = context.req.param("id");
-    if (!faults.remove(id)) throw new Refusal(404, `there is no fault ${JSON.stringify(id)}`);
+    if (!faults.remove(id)) throw new HttpError(404, `there is no fault ${JSON.stringify(id)}`);
     return context.body(null, 204);
   });
 }
@@ -200,7 +200,8 @@ const HEARTBEAT_MS = 15_000;
 /** The live stream as server-sent events. It ends with the emulator, or when the client goes or falls behind. */
 function streamEvents(context: ControlContext, viewer: Viewer): Response {
   // hono answers HEAD as GET: the stream would have no reader.
-  if (context.req.method === "HEAD") throw new Refusal(405, "takes GET only", { headers: { allow: "GET" } });
+  if (context.req.method === "HEAD")
+    throw new HttpError(405, "takes GET only", { headers: { allow: "GET" } });
   const { closing } = viewer.state.outgoing;
   // Sent at once, not when a proxy's buffer is full.
   context.header("x-accel-buffering", "no");

@@ -8,7 +8,7 @@ import type {
   MessageRecord,
   RecordedRequest,
 } from "../state.js";
-import type { HttpPart } from "../service/outgoing.js";
+import type { HttpMessage } from "../service/outgoing.js";
 
 export type { FaultView } from "../faults.js";
 
@@ -33,7 +33,7 @@ export type DeliveryView = DeliveryRecord;
 export type AttemptView = DeliveryRecord["attempts"][number];
 
 /** Headers and body of one direction; the status is that of an answer. */
-export interface HttpView extends HttpPart {
+export interface HttpView extends HttpMessage {
   status?: number;
 }
 
@@ -97,7 +97,7 @@ export interface ReplyAnswer {
   delivery: DeliveryView | null;
 }
 
-/** What the control API answers in place of the asked: the status of HTTP, and a text that says what to do. */
+/** The control API's error response. The HTTP status says what failed; the message says what to do. */
 export interface ControlError {
   error: { code: string; message: string };
 }

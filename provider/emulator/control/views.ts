@@ -50,7 +50,7 @@ export function viewWorkspace({ state, reveal }: Viewer, workspace: WorkspaceSta
 
 export function viewConversation({
   messages,
-  turns: _turns,
+  queue: _queue,
   ...conversation
 }: Conversation): ConversationView {
   return { ...conversation, messageCount: messages.length };
@@ -63,7 +63,7 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
       const event = toEvent(viewer, change);
       if (event) listener(event);
     } catch (error) {
-      // A defect of who listens is no failure of the request that is reported.
+      // A listener's bug must not fail the request that is being reported.
       process.emitWarning(error instanceof Error ? error : String(error));
     }
   });

@@ -1,5 +1,5 @@
 import type { OutboundMessage } from "../../../schema/outbound.js";
-import { addMessage, conversationOf, withDigits } from "../conversations.js";
+import { addMessage, getOrCreateConversation, withDigits } from "../conversations.js";
 import { invalidOption } from "../errors.js";
 import type { ReplyContent } from "../flows/flow.js";
 import {
@@ -38,7 +38,7 @@ export async function deliverMessage(
   const registration = deliverableRegistration(workspace, settings);
   if (!registration) throw invalidOption(`deliver: workspace "${workspace.name}" has no verified webhook`);
   const party = { contactId: message.sender_id, conversationId: message.conv_id };
-  const conversation = conversationOf(state, workspace, party);
+  const conversation = getOrCreateConversation(state, workspace, party);
   const bytes = body === undefined ? encodeMessage(message, settings.deliveryEncoding) : encodeBody(body);
   const outbound = { from: "flow", body: message, bytes, url: registration.webhook_url } as const;
   const { delivery } = recordOutbound(state, workspace, conversation, outbound);
@@ -74,7 +74,7 @@ export function sendReply(
   const registration = deliverableRegistration(workspace, settings);
   if (!registration) return { message: addMessage(state, conversation, { from, body }), delivery: undefined };
   const bytes = encodeMessage(body, settings.deliveryEncoding);
-  const dueMs = Math.max(Date.now(), conversation.turns.lastDueMs) + delayMs;
+  const dueMs = Math.max(Date.now(), conversation.queue.lastDueMs) + delayMs;
   const outbound = { from, body, bytes, url: registration.webhook_url, dueMs };
   const sent = recordOutbound(state, workspace, conversation, outbound);
   void queueDelivery({ state, workspace, conversation, delivery: sent.delivery });
@@ -144,15 +144,15 @@ export function resendDelivery(
 ): DeliveryRecord {
   const conversation = [...workspace.conversations.values()].find(({ id }) => id === delivery.conversation);
   if (!conversation) throw invalidOption(`resend: the conversation of delivery ${delivery.id} is gone`);
-  const headers = sign ? {} : delivery.sent.headers;
+  const headers = sign ? {} : delivery.request.headers;
   if (!sign && Object.keys(headers).length === 0) {
     throw invalidOption(`resend: delivery ${delivery.id} was not sent yet, so it has no signature to repeat`);
   }
   if (!deliverableRegistration(workspace, state.settings)) {
     throw invalidOption(`resend: workspace "${workspace.name}" has no verified webhook`);
   }
-  const { sent, base64 } = body === undefined ? delivery : encodeBody(body);
-  const copy = recordCopy(state, workspace, delivery, { sent: { headers, body: sent.body }, base64 });
+  const { request, base64 } = body === undefined ? delivery : encodeBody(body);
+  const copy = recordCopy(state, workspace, delivery, { request: { headers, body: request.body }, base64 });
   void queueDelivery({ state, workspace, conversation, delivery: copy });
   return copy;
 }
@@ -160,9 +160,9 @@ export function resendDelivery(
 /** Queues a delivery behind those of its conversation. Resolves when it is done, or the emulator closes; never rejects. */
 export function queueDelivery(job: DeliveryJob): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { turns } = job.conversation;
-  turns.lastDueMs = Math.max(turns.lastDueMs, Date.parse(job.delivery.dueAt));
-  turns.deliver(async (again) => {
+  const { queue } = job.conversation;
+  queue.lastDueMs = Math.max(queue.lastDueMs, Date.parse(job.delivery.dueAt));
+  queue.deliver(async (again) => {
     let end: Awaited<ReturnType<typeof performDelivery>> = "done";
     try {
       end = await performDelivery(job, again);

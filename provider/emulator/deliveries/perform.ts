@@ -19,7 +19,7 @@ import {
 } from "../state.js";
 import type { Reading } from "../switches.js";
 import { decodeBody, recordCopy } from "./record.js";
-import type { TurnEnd } from "./turns.js";
+import type { TurnEnd } from "./queue.js";
 
 /** A delivery with all that its tries need. */
 export interface DeliveryJob {
@@ -49,7 +49,7 @@ export async function performDelivery(job: DeliveryJob, again: boolean): Promise
 }
 
 async function performCopy(job: DeliveryJob): Promise<void> {
-  if (job.conversation.turns.ended.aborted) return;
+  if (job.conversation.queue.ended.aborted) return;
   const copy = { ...job, delivery: recordCopy(job.state, job.workspace, job.delivery) };
   while (await waitForTry(copy)) await tryOnce(copy, undefined);
 }
@@ -58,9 +58,9 @@ async function performCopy(job: DeliveryJob): Promise<void> {
 async function waitForTry(job: DeliveryJob): Promise<boolean> {
   const { state, conversation, delivery } = job;
   if (delivery.verdict !== "pending") return false;
-  await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.turns.ended);
+  await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
   if (state.outgoing.closing.aborted) return false;
-  if (isHeld(job) && !conversation.turns.ended.aborted) return true;
+  if (isHeld(job) && !conversation.queue.ended.aborted) return true;
   // Not published: it has gone with its conversation.
   delivery.verdict = "failed";
   delivery.reason = "its workspace or its conversation was removed";
@@ -78,20 +78,20 @@ async function tryOnce(job: DeliveryJob, fault: DeliveryFault | undefined): Prom
   const begun = performance.now();
   const result = await send(job, fault);
   // Whether the endpoint took it is then not known: a restart tries again.
-  if (conversation.turns.ended.aborted || !isHeld(job)) return;
+  if (conversation.queue.ended.aborted || !isHeld(job)) return;
   const durationMs = performance.now() - begun;
-  const reason = judgeAnswer(result, state.settings.deliveryAnswer);
-  const received = "reason" in result ? null : result;
-  const attempt = { at, durationMs, received, reason, fault: fault ? JSON.stringify(fault) : "" };
+  const reason = judgeAnswer(result, state.settings.deliveryResponse);
+  const response = "reason" in result ? null : result;
+  const attempt = { at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" };
   delivery.attempts.push(attempt);
   delivery.reason = reason;
-  if (received) delivery.status = received.status;
+  if (response) delivery.status = response.status;
   else delete delivery.status;
   conclude(job);
   state.changes.publish({ kind: "delivery", delivery });
 }
 
-/** To whom and with which key is decided by each try: the registration may have changed since the last. */
+/** Each attempt looks up the URL and the key again, because the registration may have changed since the last. */
 async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<OutgoingResult> {
   const { state, workspace, conversation, delivery } = job;
   const registration = deliverableRegistration(workspace, state.settings);
@@ -99,7 +99,7 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   const { webhook_url: url, webhook_verification_key: key } = registration;
   const body = decodeBody(delivery);
   const right = await signBody(key, body);
-  const repeated = delivery.resendOf === null ? undefined : delivery.sent.headers[SIGNATURE_HEADER];
+  const repeated = delivery.resendOf === null ? undefined : delivery.request.headers[SIGNATURE_HEADER];
   const signature =
     fault === "wrong-signature" ? await signBody(`not ${key}`, body) : (job.signature ?? repeated ?? right);
   const headers = {
@@ -110,21 +110,21 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   };
   delivery.url = url;
   delivery.signature = signature === right ? "right" : "wrong";
-  delivery.sent = { headers, body: delivery.sent.body };
+  delivery.request = { headers, body: delivery.request.body };
   const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
-  const outgoing = { dispatcher: state.outgoing.dispatcher, closing: conversation.turns.ended };
+  const outgoing = { dispatcher: state.outgoing.dispatcher, closing: conversation.queue.ended };
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
 
 /** Why an answer does not mean that the endpoint took the delivery; empty if it does. */
-function judgeAnswer(result: OutgoingResult, reading: Reading<"deliveryAnswer">): string {
+function judgeAnswer(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
   if ("reason" in result) return result.reason;
   const { status } = result;
   if (reading === "any" || status === 200) return "";
   return describeStatus(status) || (reading === "200" ? `answered HTTP ${status}: only 200 counts` : "");
 }
 
-const LONGEST_PAUSE_MS = 24 * 60 * 60 * 1000;
+const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 function conclude({ state, delivery }: DeliveryJob): void {
   const { deliveryAttempts, deliveryRetryMs } = state.settings;
@@ -132,7 +132,7 @@ function conclude({ state, delivery }: DeliveryJob): void {
   if (delivery.reason === "") delivery.verdict = "delivered";
   else if (tries >= deliveryAttempts) delivery.verdict = "failed";
   else {
-    const pauseMs = Math.min(deliveryRetryMs * 2 ** (tries - 1), LONGEST_PAUSE_MS);
+    const pauseMs = Math.min(deliveryRetryMs * 2 ** (tries - 1), MAX_PAUSE_MS);
     delivery.dueAt = new Date(Date.now() + pauseMs).toISOString();
   }
 }

@@ -4,7 +4,7 @@ import { keep, nextRecord, type DeliveryRecord, type EmulatorState, type Workspa
 import type { Reading } from "../switches.js";
 
 /** The bytes of a delivery that was not sent yet, as its record holds them. */
-export type SentBody = Pick<DeliveryRecord, "sent" | "base64">;
+export type SentBody = Pick<DeliveryRecord, "request" | "base64">;
 
 /** What a delivery is made of. */
 type NewDelivery = Omit<
@@ -47,13 +47,13 @@ export function recordCopy(
 /** Bytes that a caller gave. */
 export function encodeBody(body: string | Uint8Array): SentBody {
   const bytes = Buffer.from(body);
-  const sent = { headers: {}, body: bytes.toString("utf8") };
-  return isUtf8(bytes) ? { sent } : { sent, base64: bytes.toString("base64") };
+  const request = { headers: {}, body: bytes.toString("utf8") };
+  return isUtf8(bytes) ? { request } : { request, base64: bytes.toString("base64") };
 }
 
 /** What is signed and sent. */
-export function decodeBody({ sent, base64 }: DeliveryRecord): string | Uint8Array {
-  return base64 === undefined ? sent.body : Buffer.from(base64, "base64");
+export function decodeBody({ request, base64 }: DeliveryRecord): string | Uint8Array {
+  return base64 === undefined ? request.body : Buffer.from(base64, "base64");
 }
 
 /** A message (section 2.4) as JSON.stringify or as PHP's json_encode writes it. */

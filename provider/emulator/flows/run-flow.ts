@@ -13,18 +13,18 @@ interface AnswerJob {
 }
 
 /**
- * Runs the workspace's flow with a contact's message, after those before it in the conversation, and queues what it replies.
- * Then the message is no longer unanswered. Never rejects: a flow that throws, or gives what is no reply, replies nothing and
- * is published as `flow-failed`. When the emulator closes first, the message stays unanswered.
+ * Runs the workspace's flow with a contact's message, after those before it in the conversation, and queues what it replies. Then
+ * the message is no longer unanswered. Never rejects: a flow that throws or returns an invalid reply sends nothing and is
+ * published as `flow-failed`. When the emulator closes first, the message stays unanswered.
  */
 export function answerMessage(job: AnswerJob): Promise<void> {
-  return job.conversation.turns.answer(() => answerInTurn(job));
+  return job.conversation.queue.answer(() => answerInTurn(job));
 }
 
 async function answerInTurn(job: AnswerJob): Promise<void> {
   const { state, workspace, conversation, message } = job;
   const replies = await askFlow(job);
-  if (conversation.turns.ended.aborted) return;
+  if (conversation.queue.ended.aborted) return;
   message.unanswered = false;
   if (typeof replies === "string") {
     const of = { workspace: workspace.name, conversation: conversation.id, message: message.id };

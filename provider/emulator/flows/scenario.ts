@@ -7,7 +7,11 @@ const pattern = z.string().check(({ value, issues }) => {
   try {
     compilePattern(value);
   } catch (error) {
-    issues.push({ code: "custom", input: value, message: `is no regular expression: ${String(error)}` });
+    issues.push({
+      code: "custom",
+      input: value,
+      message: `is not a valid regular expression: ${String(error)}`,
+    });
   }
 });
 
@@ -21,8 +25,9 @@ function describeText(issue: z.core.$ZodRawIssue): string {
 const condition = z
   .strictObject({
     /**
-     * The text (`content`; of a press the button's title): the whole of it, upper and lower case alike, spaces around it
-     * ignored. Or `matches`, a regular expression (JavaScript, without slashes, upper and lower case alike) for some of it.
+     * The text (`content`; for a button press, the button's title). A string must match the whole text, ignoring case and
+     * surrounding spaces. `matches` is a JavaScript regular expression, without slashes, that ignores case and may match any
+     * part.
      */
     text: z.union([z.string(), z.strictObject({ matches: pattern })], { error: describeText }).optional(),
     /** The payload of the button that was pressed. */

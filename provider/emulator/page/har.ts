@@ -5,21 +5,21 @@ import { curlRequestOf, type WireEntry } from "./wire.js";
 export function harOf(entry: WireEntry, version: string): object {
   const creator = { name: "apichat emulator", version };
   const request = requestOf(entry);
-  const entries = attemptsOf(entry).map(({ at, durationMs, received }) => ({
+  const entries = attemptsOf(entry).map(({ at, durationMs, response }) => ({
     startedDateTime: at,
     time: durationMs,
     request,
-    response: responseOf(received),
+    response: responseOf(response),
     cache: {},
     timings: { send: 0, wait: durationMs, receive: 0 },
   }));
   return { log: { version: "1.2", creator, entries } };
 }
 
-function attemptsOf(entry: WireEntry): readonly Pick<AttemptView, "at" | "durationMs" | "received">[] {
+function attemptsOf(entry: WireEntry): readonly Pick<AttemptView, "at" | "durationMs" | "response">[] {
   if (entry.kind !== "delivery") return [entry.record];
   const { at, attempts } = entry.record;
-  return attempts.length === 0 ? [{ at, durationMs: 0, received: null }] : attempts;
+  return attempts.length === 0 ? [{ at, durationMs: 0, response: null }] : attempts;
 }
 
 function requestOf(entry: WireEntry): object {
@@ -35,8 +35,8 @@ function requestOf(entry: WireEntry): object {
 }
 
 /** A status of 0 is how browsers write that there was no answer. */
-function responseOf(received: HttpView | null): object {
-  const { status = 0, headers, body } = received ?? { headers: {}, body: "" };
+function responseOf(answer: HttpView | null): object {
+  const { status = 0, headers, body } = answer ?? { headers: {}, body: "" };
   const message = messageOf(headers, body);
   const content = { size: message.bodySize, mimeType: headerOf(headers, "content-type"), text: body };
   return { status, statusText: "", ...message, content, redirectURL: headerOf(headers, "location") };

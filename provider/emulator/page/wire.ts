@@ -63,7 +63,7 @@ export function holds(entry: WireEntry, text: string): boolean {
 
 function bodiesOf(entry: WireEntry): string[] {
   const answers = entry.kind === "delivery" ? entry.record.attempts : [entry.record];
-  return [entry.record.sent.body, ...answers.map(({ received }) => received?.body ?? "")];
+  return [entry.record.request.body, ...answers.map(({ response }) => response?.body ?? "")];
 }
 
 function spellingsOf(body: string): string[] {
@@ -84,7 +84,7 @@ export function outcomeOf(entry: WireEntry): Outcome {
 }
 
 function isPending({ kind, record }: WireEntry): boolean {
-  if (kind === "request") return record.received === null && record.durationMs === 0;
+  if (kind === "request") return record.response === null && record.durationMs === 0;
   return record.verdict === "pending";
 }
 
@@ -100,7 +100,7 @@ export function hasFault(entry: WireEntry): boolean {
 /** The status of the last answer; null if there was none. */
 export function statusOf(entry: WireEntry): number | null {
   const last = entry.kind === "delivery" ? entry.record.attempts.at(-1) : entry.record;
-  return last?.received?.status ?? null;
+  return last?.response?.status ?? null;
 }
 
 /** The time of the whole exchange; for a delivery the sum of its attempts. */
@@ -111,9 +111,9 @@ export function durationMsOf(entry: WireEntry): number {
 
 /** What curl needs to send it again. */
 export function curlRequestOf(entry: WireEntry): CurlRequest {
-  const { url, sent } = entry.record;
+  const { url, request } = entry.record;
   const method = entry.kind === "request" ? entry.record.method : "POST";
-  return { method, url, headers: sent.headers, body: sent.body };
+  return { method, url, headers: request.headers, body: request.body };
 }
 
 /** The content of a message or delivery; null for other exchanges, and for a body that is not JSON. */
@@ -121,7 +121,7 @@ export function messageOf(entry: WireEntry): MessageContent | null {
   const kind = wireKindOf(entry);
   if (kind !== "message" && kind !== "delivery") return null;
   try {
-    return contentOf(JSON.parse(entry.record.sent.body));
+    return contentOf(JSON.parse(entry.record.request.body));
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

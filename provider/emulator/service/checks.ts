@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type * as z from "zod";
 import { inOurWords, problemsOfIssues } from "../../lib/validate.js";
-import { Refusal, refuseFields } from "../errors.js";
+import { HttpError, refuseFields } from "../errors.js";
 import type { WorkspaceState } from "../state.js";
 
 /** The token of `Authorization: Bearer`; undefined if the header is missing or of another scheme. */
@@ -17,8 +17,8 @@ export function isSameKey(presented: unknown, key: string): boolean {
 }
 
 /** A key is missing or wrong. Every 401 of HTTP names a scheme, where one is known. */
-export function refuseKey(message: string): Refusal {
-  return new Refusal(401, message, { headers: { "www-authenticate": "Bearer" } });
+export function refuseKey(message: string): HttpError {
+  return new HttpError(401, message, { headers: { "www-authenticate": "Bearer" } });
 }
 
 const SECOND_MS = 1000;
@@ -32,7 +32,7 @@ export function countWithinRate(workspace: WorkspaceState, requestsPerSecond: nu
   const [oldest = now] = recent;
   if (recent.length >= requestsPerSecond) {
     const seconds = Math.ceil((oldest + SECOND_MS - now) / SECOND_MS);
-    throw new Refusal(429, `more than ${requestsPerSecond} requests of this workspace in a second`, {
+    throw new HttpError(429, `more than ${requestsPerSecond} requests of this workspace in a second`, {
       headers: { "retry-after": String(Math.max(1, seconds)) },
     });
   }
@@ -45,10 +45,10 @@ export function readObject(text: string): object {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Refusal(400, "the body is not JSON");
+    throw new HttpError(400, "the body is not JSON");
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
-  throw new Refusal(422, "the body must be a JSON object");
+  throw new HttpError(422, "the body must be a JSON object");
 }
 
 /** The body if it has the shape; else 422 naming each field that is wrong, and none of the values. */

@@ -57,9 +57,9 @@ export async function performHandshake(
     challenge,
     verdict: reason === "" ? "passed" : "failed",
     reason,
-    sent: { headers: sent.headers, body: sent.body },
+    request: { headers: sent.headers, body: sent.body },
     ...("status" in result && { status: result.status }),
-    received: "status" in result ? result : null,
+    response: "status" in result ? result : null,
     durationMs,
   };
   keep(workspace.handshakes, handshake);

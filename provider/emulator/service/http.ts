@@ -17,7 +17,7 @@ export interface HttpRequest {
   isTooLarge: boolean;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   status: number;
   headers?: Record<string, string>;
   body: string;
@@ -25,7 +25,7 @@ export interface HttpAnswer {
   cut?: "closed" | "truncated";
 }
 
-export function answerJson(status: number, value: unknown, headers?: Record<string, string>): HttpAnswer {
+export function answerJson(status: number, value: unknown, headers?: Record<string, string>): HttpResponse {
   return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
 }
 
@@ -42,7 +42,7 @@ export function addressOf({ url: target = "/" }: IncomingMessage): URL {
 export async function answerRaw(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  answer: (request: HttpRequest) => Promise<HttpAnswer>,
+  answer: (request: HttpRequest) => Promise<HttpResponse>,
 ): Promise<void> {
   try {
     const body = await readBody(incoming);
@@ -83,7 +83,7 @@ function readBody(incoming: IncomingMessage): Promise<string | undefined> {
   return promise;
 }
 
-export function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpAnswer): void {
+export function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpResponse): void {
   if (cut === "closed") {
     outgoing.socket?.destroy();
   } else if (cut === "truncated") {

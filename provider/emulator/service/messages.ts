@@ -1,21 +1,21 @@
 import type * as z from "zod";
 import { type InboundButtonMessage, type InboundMessage, inboundShapes } from "../../../schema/inbound.js";
 import { inboundKindOf } from "../../../schema/message-kind.js";
-import { addMessage, conversationOf } from "../conversations.js";
-import { Refusal, refuseFields } from "../errors.js";
+import { addMessage, getOrCreateConversation } from "../conversations.js";
+import { HttpError, refuseFields } from "../errors.js";
 import { answerMessage } from "../flows/run-flow.js";
 import type { EmulatorState, MessageRecord, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
 import { bearerOf, isSameKey, parseBody, readObject, refuseKey } from "./checks.js";
 import { answerRecorded, type Call } from "./exchange.js";
-import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
+import { answerJson, type HttpResponse, type HttpRequest } from "./http.js";
 import { presentFlowKey } from "../../client/options.js";
 import { ApiChatError } from "../../errors/index.js";
 import { LONGEST_TIMER_MS } from "../../lib/abort.js";
 import { post } from "./outgoing.js";
 
 /** Answers one request to the bot host (section 4.2) and records it. */
-export function answerBot(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+export function answerBot(state: EmulatorState, request: HttpRequest): Promise<HttpResponse> {
   return answerRecorded(state, "bot", request, (record) => identify(state, request, record));
 }
 
@@ -23,7 +23,7 @@ export function answerBot(state: EmulatorState, request: HttpRequest): Promise<H
 function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
   const workspace = findBot(state, request.address);
   record.workspace = workspace.name;
-  if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
+  if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   record.operation = "message";
   const body = readAuthorized(workspace, request, state.settings.flowKey);
   return { operation: "message", workspace, perform: () => takeMessage(state, workspace, body, record) };
@@ -33,7 +33,7 @@ function findBot({ directory }: EmulatorState, { pathname }: URL): WorkspaceStat
   const code = /^\/api\/apichat\/([^/]+)$/.exec(pathname)?.[1];
   const workspace = [...directory.values()].find(({ botCode }) => botCode === code);
   if (workspace) return workspace;
-  throw new Refusal(404, "there is no bot at this address");
+  throw new HttpError(404, "there is no bot at this address");
 }
 
 /** The body, without the key if that is in it. Who presents no right key learns nothing of the body. */
@@ -61,7 +61,7 @@ function assertMaySend(workspace: WorkspaceState, presented: unknown, where: str
     throw refuseKey(`the flow API key (${where}) is missing or wrong`);
   }
   if (workspace.mayManageFlow) return;
-  throw new Refusal(403, 'the flow API key lacks the permission "Gerenciar Fluxo"');
+  throw new HttpError(403, 'the flow API key lacks the permission "Gerenciar Fluxo"');
 }
 
 /** Takes a message: it is in its conversation before the answer goes out. The flow answers it afterwards. */
@@ -70,19 +70,19 @@ function takeMessage(
   workspace: WorkspaceState,
   body: object,
   record: RecordedRequest,
-): HttpAnswer {
+): HttpResponse {
   const message = readMessage(body, state.settings.senderFields);
   const { sender, conversation_id: conversationId } = message;
   const party = { contactId: sender.id, contactName: sender.name, conversationId };
-  const conversation = conversationOf(state, workspace, party);
+  const conversation = getOrCreateConversation(state, workspace, party);
   const taken = addMessage(state, conversation, { from: "contact", body: message, unanswered: true });
   record.conversation = conversation.id;
   // It never rejects, and nobody waits for what a flow replies: that is delivered.
   void answerMessage({ state, workspace, conversation, message: taken });
-  return acknowledge[state.settings.messageAnswer](taken);
+  return acknowledge[state.settings.messageResponse](taken);
 }
 
-const acknowledge: Record<Reading<"messageAnswer">, (message: MessageRecord) => HttpAnswer> = {
+const acknowledge: Record<Reading<"messageResponse">, (message: MessageRecord) => HttpResponse> = {
   ok: () => answerJson(200, { status: "ok" }),
   created: ({ id }) => answerJson(201, { id }),
   empty: () => ({ status: 204, body: "" }),

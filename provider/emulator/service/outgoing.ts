@@ -9,13 +9,13 @@ import { VERSION } from "../../lib/version.js";
 const EMULATOR_AGENT = `pulumi-apichat-emulator/${VERSION}`;
 
 /** Headers and body of one direction. */
-export interface HttpPart {
+export interface HttpMessage {
   headers: Readonly<Record<string, string>>;
   body: string;
 }
 
-/** An answer of HTTP. */
-export interface HttpReply extends HttpPart {
+/** An HTTP response. */
+export interface ReceivedResponse extends HttpMessage {
   status: number;
 }
 
@@ -36,20 +36,20 @@ export interface OutgoingRequest {
 }
 
 /** What came of a POST: an answer of any status, or the reason why there was none. */
-export type OutgoingResult = HttpReply | { reason: string };
+export type OutgoingResult = ReceivedResponse | { reason: string };
 
 /**
- * Long enough for the next of many requests, and shorter than any server that says nothing keeps an idle connection: one that
- * the endpoint is closing must not be used, because a POST that got no answer cannot be repeated.
+ * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a connection that the
+ * endpoint is closing must not be reused, because an unanswered POST cannot be repeated.
  */
 const KEEP_ALIVE_MS = 100;
 
 /** The same where the endpoint says how long it keeps one: undici stays 2 seconds below that. */
-const LONGEST_KEEP_ALIVE_MS = 10_000;
+const MAX_KEEP_ALIVE_MS = 10_000;
 
 /** The connections of one emulator to webhook URLs. */
 export function createDispatcher(): Dispatcher {
-  return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: LONGEST_KEEP_ALIVE_MS });
+  return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS });
 }
 
 const ANSWER_LIMIT_BYTES = 64 * 1024;
@@ -66,7 +66,7 @@ export async function post(
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
     return {
       status,
-      headers: Object.fromEntries(pairs) as HttpReply["headers"],
+      headers: Object.fromEntries(pairs) as ReceivedResponse["headers"],
       body: body.toString("utf8"),
     };
   } catch (error) {
@@ -108,7 +108,7 @@ function describeCause(error: unknown): string {
   return connectionCode(error) || (error instanceof Error ? error.name : "the request failed");
 }
 
-/** Waits so long, or until the signal: ask it which it was. */
+/** Waits this long, or until the signal fires; check the signal to see which. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
   // It rejects only because of the signal.

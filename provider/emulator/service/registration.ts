@@ -6,14 +6,14 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../../schema/registration.js";
-import { Refusal, refuseFields } from "../errors.js";
+import { HttpError, refuseFields } from "../errors.js";
 import type { EmulatorState, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading, SwitchSettings } from "../switches.js";
 import { publishWorkspace, readConfiguration, register, unregister } from "../workspaces.js";
 import { bearerOf, isSameKey, parseBody, readObject, refuseKey } from "./checks.js";
 import { answerRecorded, type Call } from "./exchange.js";
 import { performHandshake } from "./handshake.js";
-import { answerJson, type HttpAnswer, type HttpRequest } from "./http.js";
+import { answerJson, type HttpResponse, type HttpRequest } from "./http.js";
 
 const requestSchemas: Record<RegistrationAction, z.ZodType> = {
   "get-webhook": getWebhookRequest,
@@ -22,7 +22,7 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
 };
 
 /** Answers one request of the registration interface (section 4.1) and records it. */
-export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpAnswer> {
+export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpResponse> {
   return answerRecorded(state, "registration", request, (record) => identify(state, request, record));
 }
 
@@ -31,18 +31,18 @@ function identify(state: EmulatorState, request: HttpRequest, record: RecordedRe
   if (isAction(record.action)) record.operation = record.action;
   const candidates = workspacesAt(state, request.address);
   if (candidates.length === 1) record.workspace = candidates[0]?.name ?? null;
-  if (candidates.length === 0) throw new Refusal(404, "there is no workspace at this address");
-  if (request.method !== "POST") throw new Refusal(405, "use POST", { headers: { allow: "POST" } });
+  if (candidates.length === 0) throw new HttpError(404, "there is no workspace at this address");
+  if (request.method !== "POST") throw new HttpError(405, "use POST", { headers: { allow: "POST" } });
   const operation = readAction(request.address);
   const { registrationKey } = state.settings;
   const bearer = bearerOf(request.headers);
   const body = withApiKey(readObject(request.body), bearer, registrationKey);
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
-  if (!addressed) throw new Refusal(401, "ChaveApi is missing or wrong");
+  if (!addressed) throw new HttpError(401, "ChaveApi is missing or wrong");
   if (registrationKey === "body-and-bearer" && !isSameKey(bearer, addressed.apiKey)) {
     throw refuseKey("Authorization: Bearer is missing or another key than ChaveApi");
   }
-  const workspace = state.directory.get(addressed.owner ?? addressed.name) ?? addressed;
+  const workspace = state.directory.get(addressed.routeTo ?? addressed.name) ?? addressed;
   record.workspace = workspace.name;
   return { operation, workspace, perform: () => performInTurn(state, workspace, operation, body) };
 }
@@ -63,7 +63,7 @@ function withApiKey(body: object, bearer: string | undefined, reading: Reading<"
 function readAction(address: URL): RegistrationAction {
   const [action, ...more] = address.searchParams.getAll("action");
   if (isAction(action) && more.length === 0) return action;
-  throw new Refusal(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
+  throw new HttpError(404, `the query needs one action: ${Object.keys(requestSchemas).join(", ")}`);
 }
 
 function isAction(text: string | undefined): text is RegistrationAction {
@@ -76,7 +76,7 @@ async function performInTurn(
   workspace: WorkspaceState,
   action: RegistrationAction,
   body: object,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const turn = workspace.lastCall.then(async () => {
     try {
       return answerJson(200, await performAction(state, workspace, action, body));
@@ -137,7 +137,7 @@ const nothing: WebhookConfiguration = {
 };
 
 function answerBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
-  if (reading === "not-found") throw new Refusal(404, "no webhook is registered");
+  if (reading === "not-found") throw new HttpError(404, "no webhook is registered");
   const data = {
     "empty-strings": nothing,
     "null-fields": Object.fromEntries(Object.keys(nothing).map((field) => [field, null])),

@@ -1,6 +1,6 @@
 // The command line of a fleet that is a fake: it notes in a file what it is asked for, and gives fixed reports.
 import { appendFileSync } from "node:fs";
-import { reportAsOthers, reportError } from "../../../dist/provider/cli/report-error.js";
+import { useOwnErrorFormat, reportError } from "../../../dist/provider/cli/report-error.js";
 import { fleetProgram } from "../../../dist/provider/cli/fleet/index.js";
 import { endProcess } from "../../../dist/provider/cli/fleet/session.js";
 import type { Fleet } from "../../../dist/provider/fleet/fleet.js";
@@ -104,7 +104,7 @@ const fleet: Fleet = {
   refresh: (options) => reply("refresh", options, fleetReport({ action: "refresh" })),
   destroy: (options) => reply("destroy", options, fleetReport({ action: "destroy" })),
   rotate: (options) => {
-    const keys = { new: NAMES, old: [], unsure: [] };
+    const keys = { new: NAMES, old: [], unknown: [] };
     return reply("rotate", options, {
       ...fleetReport({ action: "rotate" }),
       rotation: "2026-12",
@@ -134,7 +134,7 @@ const program = fleetProgram({
     return Promise.resolve(fleet);
   },
 });
-reportAsOthers(program);
+useOwnErrorFormat(program);
 try {
   await program.parseAsync();
 } catch (error) {

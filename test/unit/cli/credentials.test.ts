@@ -87,7 +87,7 @@ describe("a credential", () => {
   ])("is no argument: %s is refused in words that name what to use", (flag, variable) => {
     for (const words of [[flag, API_KEY], [`${flag}=${API_KEY}`]]) {
       const command = addCredentialOptions(new Command(), ["apiKey", "flowApiKey", "verificationKey"]);
-      const refusal = `${flag} is no option, because others can see what it holds; set ${variable}, or name a file that holds it: ${flag}-file <file>`;
+      const refusal = `${flag} is not supported, because other users could see its value; set ${variable}, or name a file that holds it: ${flag}-file <file>`;
       expect(() => command.parse(words, { from: "user" })).toThrow(new UsageError(refusal));
     }
   });

@@ -21,7 +21,7 @@ it("gives scripts everything, with exact digits and times in ISO 8601", () => {
     workspace: "acme",
     conversation: "12345678901234567890",
     acceptedAt: "2026-11-21T00:00:00.000Z",
-    buriedAt: "2026-11-22T00:00:00.000Z",
+    deadLetteredAt: "2026-11-22T00:00:00.000Z",
     attempts: 3,
     failure: "HTTP 422",
     headers: [["x-flow-ns", "f0"]],

@@ -22,12 +22,12 @@ const request: RequestView = {
   conversation: null,
   method: "POST",
   url: HOOK,
-  sent: SENT,
-  received: answer(200),
+  request: SENT,
+  response: answer(200),
   fault: "",
   durationMs: 12.4,
 };
-const faulty = { workspace: null, operation: null, fault: '{"status":503}', received: answer(503) };
+const faulty = { workspace: null, operation: null, fault: '{"status":503}', response: answer(503) };
 
 const handshake: HandshakeView = {
   ...COMMON,
@@ -36,8 +36,8 @@ const handshake: HandshakeView = {
   challenge: "1",
   verdict: "failed",
   reason: "HTTP 404",
-  sent: SENT,
-  received: null,
+  request: SENT,
+  response: null,
   durationMs: 3,
 };
 
@@ -50,7 +50,7 @@ const body = {
   text: "Olá",
 } as const;
 
-const attempt = { at: AT, durationMs: 5, received: answer(204), reason: "", fault: "" };
+const attempt = { at: AT, durationMs: 5, response: answer(204), reason: "", fault: "" };
 const delivery: DeliveryView = {
   ...COMMON,
   conversation: "c1",
@@ -59,7 +59,7 @@ const delivery: DeliveryView = {
   message: body,
   dueAt: AT,
   url: HOOK,
-  sent: SENT,
+  request: SENT,
   signature: "right",
   verdict: "delivered",
   reason: "",
@@ -71,7 +71,7 @@ const failedTwice: DeliveryView = {
   verdict: "failed",
   signature: "wrong",
   reason: "no answer in 5 s",
-  attempts: [attempt, { ...attempt, durationMs: 9, received: null, reason: "no answer in 5 s" }],
+  attempts: [attempt, { ...attempt, durationMs: 9, response: null, reason: "no answer in 5 s" }],
   resendOf: "d0",
 };
 
@@ -116,7 +116,7 @@ describe("a line of apichat emulator", () => {
     ],
     [
       "acme  request  no answer  set-webhook  12 ms",
-      { type: "request", request: { ...request, received: null } },
+      { type: "request", request: { ...request, response: null } },
     ],
     [`acme  handshake  failed  as form ${to}  3 ms  HTTP 404`, { type: "handshake", handshake }],
     [`acme  delivery  delivered 204  ${to}  5 ms`, { type: "delivery", delivery }],
@@ -133,16 +133,13 @@ describe("a line of apichat emulator", () => {
       `acme  message  from contact  ${talk} image https://files.example/1.png`,
       { type: "message", message: inbound },
     ],
-    [
-      "acme  flow  failed  the message stays without answer: the flow threw",
-      { type: "flow-failed", failure },
-    ],
+    ["acme  flow  failed  the message gets no reply: the flow threw", { type: "flow-failed", failure }],
   ])("is: %s", (line, event) => {
     expect(format(event)?.trimEnd()).toBe(line);
   });
 
   test("does not come for a request that waits for its answer", () => {
-    const waiting = { ...request, received: null, durationMs: 0 };
+    const waiting = { ...request, response: null, durationMs: 0 };
     expect(format({ type: "request", request: waiting })).toBeUndefined();
   });
 

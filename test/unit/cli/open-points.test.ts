@@ -11,7 +11,7 @@ const withReadings = points.flatMap(([path, point]) => ("readings" in point ? [{
 const withValues = points.flatMap(([path, point]) => ("value" in point ? [{ path, ...point }] : []));
 
 /** What the schema of the options says of each switch: its default, and its readings if it is one of a few. */
-function readSchema(): Record<string, { otherwise: unknown; readings: readonly string[] | undefined }> {
+function readSchema(): Record<string, { byDefault: unknown; readings: readonly string[] | undefined }> {
   const { handshake, ...others } = switches;
   const inner = handshake.unwrap().shape;
   const fields: [string, z.ZodType][] = [
@@ -24,7 +24,7 @@ function readSchema(): Record<string, { otherwise: unknown; readings: readonly s
 function describeField(field: z.ZodType) {
   const bare = field instanceof z.ZodDefault || field instanceof z.ZodOptional ? field.unwrap() : field;
   const readings = bare instanceof z.ZodUnion ? bare.options.flatMap(readingsOf) : readingsOf(bare);
-  return { otherwise: field.safeParse(undefined).data, readings: readings.length > 0 ? readings : undefined };
+  return { byDefault: field.safeParse(undefined).data, readings: readings.length > 0 ? readings : undefined };
 }
 
 /** An object is a reading with a name in it. */
@@ -53,15 +53,18 @@ describe("the open points of the command line", () => {
 
   test.each(withReadings)("$path has the readings and the default of the options", ({ path, ...point }) => {
     expect(Object.keys(point.readings).toSorted()).toEqual(schema[path]?.readings?.toSorted());
-    expect(point.otherwise).toBe(schema[path]?.otherwise);
+    expect(point.default).toBe(schema[path]?.byDefault);
   });
 
-  test.each(withValues)("$path has the kind and the default of the options", ({ path, value, otherwise }) => {
-    const inOptions = schema[path]?.otherwise;
-    expect(schema[path]?.readings).toBeUndefined();
-    expect(value === "none").toBe(inOptions === false);
-    expect(otherwise).toMatch(startOf(inOptions));
-  });
+  test.each(withValues)(
+    "$path has the kind and the default of the options",
+    ({ path, value, default: byDefault }) => {
+      const inOptions = schema[path]?.byDefault;
+      expect(schema[path]?.readings).toBeUndefined();
+      expect(value === "none").toBe(inOptions === false);
+      expect(byDefault).toMatch(startOf(inOptions));
+    },
+  );
 
   test.each(points)("%s can be chosen, and the emulator takes what was chosen", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];

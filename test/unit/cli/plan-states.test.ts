@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  isWell,
+  isReady,
   rowOfAnswer,
   rowOfFailure,
   markSameBots,
@@ -60,6 +60,6 @@ test("two entries of one workspace are marked, unless something else is wrong wi
   ];
   const rows = markSameBots(asked);
   expect(rows.map(({ state }) => state)).toEqual(["same-bot", "same-bot", "foreign", "free"]);
-  expect(rows.map(isWell)).toEqual([false, false, false, true]);
+  expect(rows.map(isReady)).toEqual([false, false, false, true]);
   expect(JSON.stringify(rows)).not.toMatch(/api-key-0123456789|secret-0123/);
 });

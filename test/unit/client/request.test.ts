@@ -175,7 +175,7 @@ describe("the user agent", () => {
     await expect.poll(() => requests).toHaveLength(2);
     const ours = `pulumi-apichat-emulator/${VERSION}`;
     expect(requests.map(({ headers }) => headers["user-agent"])).toEqual([ours, ours]);
-    expect(emulator.requests.at(-1)?.sent.headers["user-agent"]).toBe(ours);
+    expect(emulator.requests.at(-1)?.request.headers["user-agent"]).toBe(ours);
   });
 });
 

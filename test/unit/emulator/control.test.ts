@@ -173,7 +173,7 @@ describe("a conversation by hand", () => {
       { from: "agent", body: { text: "Olá" }, delivery: delivery?.id },
     ]);
     const delivered = await control(emulator, `GET /_emulator/deliveries/${delivery?.id}`);
-    const attempts = [{ reason: "", received: { status: 200 } }];
+    const attempts = [{ reason: "", response: { status: 200 } }];
     const record = { verdict: "delivered", signature: "right", conversation: id, attempts };
     expect(delivered.body).toMatchObject(record);
     await control(emulator, `POST ${acmePath}/replies`, outbound("elsewhere", 43));
@@ -205,13 +205,22 @@ describe("what happened", () => {
   test("is listed with both directions of the wire", async () => {
     const { emulator, endpoint } = await startScene();
     const handshakes = await control(emulator, "GET /_emulator/handshakes");
-    const received = { status: 200 };
-    const sent = { body: expect.stringContaining("hub_mode=subscribe") };
-    const handshake = { workspace: "acme", verdict: "passed", reason: "", encoding: "form", received, sent };
+    const response = { status: 200 };
+    const request = { body: expect.stringContaining("hub_mode=subscribe") };
+    const handshake = {
+      workspace: "acme",
+      verdict: "passed",
+      reason: "",
+      encoding: "form",
+      response,
+      request,
+    };
     expect(handshakes.body).toMatchObject([handshake]);
     const requests = await control(emulator, "GET /_emulator/requests?workspace=acme");
-    const call = { interface: "registration", operation: "set-webhook", method: "POST", fault: "", received };
-    expect(requests.body).toMatchObject([{ ...call, sent: { body: expect.stringContaining(endpoint.url) } }]);
+    const call = { interface: "registration", operation: "set-webhook", method: "POST", fault: "", response };
+    expect(requests.body).toMatchObject([
+      { ...call, request: { body: expect.stringContaining(endpoint.url) } },
+    ]);
   });
 
   test("is listed up to a limit, the newest of it", async () => {
@@ -271,9 +280,9 @@ describe("secrets", () => {
     const { url } = await startEndpoint(echo);
     // Fails: a handshake and a request with the echo.
     await set(acme, `${url}?secret=${QUERY_VALUE}`);
-    const { sent } = await acme.deliver(outbound(`my key is ${verificationKey}`));
+    const { request } = await acme.deliver(outbound(`my key is ${verificationKey}`));
     await control(emulator, `POST ${acmePath}/messages`, inbound("hello"));
-    const signature = sent.headers["x-hub-signature-256"] ?? "";
+    const signature = request.headers["x-hub-signature-256"] ?? "";
     const hidden = [...secrets, Buffer.from(apiKey).toString("base64"), acme.flowApiKey, signature];
     const listed = await control(emulator, `GET /_emulator/${list}`);
     for (const secret of hidden) expect(listed.text).not.toContain(secret);
@@ -306,7 +315,7 @@ describe("secrets", () => {
     const requests = await control(emulator, "GET /_emulator/requests");
     expect(requests.body).toHaveLength(2);
     expect(requests.text).not.toContain(foreign);
-    expect((requests.body as RequestView[])[0]?.sent.body).toContain("https://a.example/?t=***");
+    expect((requests.body as RequestView[])[0]?.request.body).toContain("https://a.example/?t=***");
   });
 
   test("that are wrong are masked in the header that flowKey names", async () => {

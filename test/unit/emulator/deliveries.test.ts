@@ -49,8 +49,8 @@ describe("deliver", () => {
       reason: "",
       signature: "right",
       status: 200,
-      sent: { body: delivery?.body },
-      attempts: [{ received: { body: "" } }],
+      request: { body: delivery?.body },
+      attempts: [{ response: { body: "" } }],
     });
     expect(acme.deliveries).toEqual([record]);
     expect(acme.conversations).toMatchObject([
@@ -73,7 +73,7 @@ describe("deliver", () => {
     [
       "refuses",
       (_, response) => response.writeHead(401).end("bad signature"),
-      { status: 401, attempts: [{ received: { body: "bad signature" } }] },
+      { status: 401, attempts: [{ response: { body: "bad signature" } }] },
     ],
     [
       "redirects",
@@ -83,7 +83,7 @@ describe("deliver", () => {
     [
       "is silent",
       () => undefined,
-      { attempts: [{ received: null }], reason: "no answer within 100 ms" },
+      { attempts: [{ response: null }], reason: "no answer within 100 ms" },
       100,
     ],
   ])("reports an endpoint that %s", async (_what, respond, expected, timeoutMs = 60_000) => {
@@ -95,7 +95,7 @@ describe("deliver", () => {
   test("keeps the first 64 KiB of a longer answer, which counts as any other", async () => {
     const { acme } = await startScene({}, (_, response) => response.end("x".repeat(100_000)));
     const { verdict, attempts } = await acme.deliver(message);
-    expect([verdict, attempts[0]?.received?.body.length]).toEqual(["delivered", 64 * 1024]);
+    expect([verdict, attempts[0]?.response?.body.length]).toEqual(["delivered", 64 * 1024]);
   });
 
   test("needs a registration", async () => {
@@ -152,9 +152,9 @@ test.each([
   ["\u2028", String.raw`\u2028`],
   ["<&'>", "<&'>"],
 ])("as PHP writes it, %j, and all digits of a conversation id", (content, written) => {
-  const { sent } = encodeMessage({ ...outbound(content), conv_id: 9007199254740993n }, "php");
+  const { request } = encodeMessage({ ...outbound(content), conv_id: 9007199254740993n }, "php");
   const common = '{"sender_id":"contact-1","type":"text","message_type":"outgoing","private":false,';
-  expect(sent.body).toBe(`${common}"text":"${written}","conv_id":9007199254740993}`);
+  expect(request.body).toBe(`${common}"text":"${written}","conv_id":9007199254740993}`);
 });
 
 type Reading<Name extends keyof EmulatorOptions> = NonNullable<EmulatorOptions[Name]>;
@@ -172,7 +172,7 @@ test.each<[Reading<"deliveryEncoding">, string]>([
   expect(await judge(delivery)).toBe(200);
 });
 
-test.each<[Reading<"deliveryAnswer">, number, string]>([
+test.each<[Reading<"deliveryResponse">, number, string]>([
   ["2xx", 204, "delivered"],
   ["2xx", 302, "failed"],
   ["2xx", 500, "failed"],
@@ -180,8 +180,8 @@ test.each<[Reading<"deliveryAnswer">, number, string]>([
   ["200", 204, "failed"],
   ["any", 500, "delivered"],
   ["any", 302, "delivered"],
-])("deliveryAnswer %s takes HTTP %i as %s", async (deliveryAnswer, status, verdict) => {
-  const { acme } = await startScene({ deliveryAnswer }, answering(status));
+])("deliveryResponse %s takes HTTP %i as %s", async (deliveryResponse, status, verdict) => {
+  const { acme } = await startScene({ deliveryResponse }, answering(status));
   expect(await acme.deliver(message)).toMatchObject({ verdict, status });
 });
 
@@ -239,7 +239,7 @@ describe("a resend", () => {
     async (how) => {
       const scene = await startScene();
       const sent = await scene.acme.deliver(outbound("hello"));
-      if (typeof how === "string") scene.acme.remove();
+      if (typeof how === "string") scene.acme.removeRegistration();
       const answer = await resend(scene, sent, typeof how === "string" ? {} : how);
       expect(answer.status).toBe(422);
       expect(answer.text).toContain(typeof how === "string" ? "acme" : Object.keys(how)[0]);

@@ -77,7 +77,7 @@ describe("deliveries", () => {
 
   test("fail when the registration is gone by then", async () => {
     const { acme, results, release, deliveries } = await startTwo();
-    acme.remove();
+    acme.removeRegistration();
     release();
     expect(await Promise.all(results)).toMatchObject([
       { verdict: "delivered" },

@@ -116,6 +116,6 @@ test("subscribe calls with each event, masked, until it is ended", async () => {
   expect(typesOf(events)).toEqual(["handshake", "workspace", "request"]);
   expect(JSON.stringify(events)).not.toContain(verificationKey);
   unsubscribe();
-  acme.remove();
+  acme.removeRegistration();
   expect(events).toHaveLength(3);
 });

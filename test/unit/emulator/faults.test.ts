@@ -90,7 +90,7 @@ describe.each(operations)("a fault of %s", (operation) => {
     expect(handshakes()).toBe(isMade && operation === "set-webhook" ? 1 : 0);
     const isClosed = fault === "close-before" || fault === "close-after";
     const record = emulator.requests.at(-1);
-    expect([record?.fault, record?.received === null]).toEqual([JSON.stringify(fault), isClosed]);
+    expect([record?.fault, record?.response === null]).toEqual([JSON.stringify(fault), isClosed]);
     expect((await perform()).status).toBe(200);
   });
 });
@@ -283,7 +283,7 @@ describe("a fault of a delivery", () => {
 
   test("broken-json lacks its end, and has the signature of the whole", async () => {
     const { matched, deliveries } = await deliverWithFault("broken-json");
-    expect(deliveries()[0]?.body).toBe(matched.sent.body.slice(0, -4));
+    expect(deliveries()[0]?.body).toBe(matched.request.body.slice(0, -4));
     expect(await judge(deliveries()[0])).toBe(401);
     expect(matched.signature).toBe("right");
   });
@@ -297,8 +297,8 @@ describe("a fault of a delivery", () => {
     const matched = await acme.deliver(outbound("in the middle"));
     expect(matched).toMatchObject({ verdict: "failed", reason: "no answer: the connection was closed" });
     const [head = "", body = ""] = (await heard).split("\r\n\r\n");
-    expect(head).toMatch(new RegExp(`content-length: ${matched.sent.body.length}\\b`, "i"));
-    expect(body).toBe(matched.sent.body.slice(0, Math.floor(matched.sent.body.length / 2)));
+    expect(head).toMatch(new RegExp(`content-length: ${matched.request.body.length}\\b`, "i"));
+    expect(body).toBe(matched.request.body.slice(0, Math.floor(matched.request.body.length / 2)));
   });
 
   test("duplicate sends it twice, as two deliveries of the same bytes", async () => {

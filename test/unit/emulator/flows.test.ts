@@ -209,7 +209,7 @@ describe("a scenario that is wrong is refused with the field:", () => {
   test.each<[unknown, string]>([
     [
       withRule({ text: { matches: "(" } }),
-      "flows.bad: rules[0].when.text.matches: is no regular expression: ",
+      "flows.bad: rules[0].when.text.matches: is not a valid regular expression: ",
     ],
     [withRule({}), "rules[0].when: must name"],
     [withRule({ txt: "a" }), "rules[0].when.txt"],
@@ -224,7 +224,7 @@ describe("a scenario that is wrong is refused with the field:", () => {
   test("in a file, its line too", () => {
     const file = 'rules:\n  - when: { text: { matches: "[" } }\n    reply: []\n';
     expect(() => parseYaml(file, scenario, "flow.yaml")).toThrow(
-      /^flow\.yaml:2:\d+: rules\[0\]\.when\.text\.matches: is no regular expression/,
+      /^flow\.yaml:2:\d+: rules\[0\]\.when\.text\.matches: is not a valid regular expression/,
     );
   });
 });

@@ -140,7 +140,7 @@ describe("a message that is refused", () => {
     const { emulator, acme } = await startSilent();
     const answer = await sendTo(acme, { ...text, content: "x".repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
-    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, sent: { body: "" } });
+    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, request: { body: "" } });
   });
 
   const secret = "s3cr3t-value";
@@ -309,11 +309,11 @@ test.each(["", "a b", "Host", "Content-Length"])("flowKey in the header %j is re
   );
 });
 
-test.each<[Reading<"messageAnswer">, number, (id: string) => string]>([
+test.each<[Reading<"messageResponse">, number, (id: string) => string]>([
   ["created", 201, (id) => JSON.stringify({ id })],
   ["empty", 204, () => ""],
-])("messageAnswer %s is %i", async (messageAnswer, status, bodyOf) => {
-  const { acme } = await startSilent({ messageAnswer });
+])("messageResponse %s is %i", async (messageResponse, status, bodyOf) => {
+  const { acme } = await startSilent({ messageResponse });
   const answer = await sendTo(acme, text);
   const [message] = acme.conversations[0]?.messages ?? [];
   expect(answer).toMatchObject({ status, text: bodyOf(message?.id ?? "") });

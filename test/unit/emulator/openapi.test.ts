@@ -20,8 +20,8 @@ describe("what a client sends is in schema/openapi.json", () => {
 
   test.each(["ok", "created", "empty"] as const)(
     "for the messages of the MessageClient, answered with %s",
-    async (messageAnswer) => {
-      const { emulator, acme } = await startAcme({ messageAnswer });
+    async (messageResponse) => {
+      const { emulator, acme } = await startAcme({ messageResponse });
       const client = new MessageClient({ botUrl: acme.botUrl, flowApiKey: acme.flowApiKey });
       const address = { sender: { id: "u-1", name: "Ana" }, conversationId: 42 };
       const media = { ...address, url: "https://cdn.example/a" };

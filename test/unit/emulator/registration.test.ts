@@ -178,9 +178,9 @@ test("the record of requests holds what was sent, with keys as sent, and what wa
       method: "POST",
       url: `${emulator.url}/acme/apichat?action=get-webhook`,
       status: 401,
-      sent: { body: '{"ChaveApi":"wrong-key"}', headers: { "user-agent": expect.any(String) } },
+      request: { body: '{"ChaveApi":"wrong-key"}', headers: { "user-agent": expect.any(String) } },
     },
-    { workspace: null, action: "get-webhook", status: 404, sent: { body: "no json" } },
+    { workspace: null, action: "get-webhook", status: 404, request: { body: "no json" } },
   ]);
   expect(Math.abs(Date.now() - Date.parse(emulator.requests[0]?.at ?? ""))).toBeLessThan(60_000);
 });
@@ -207,7 +207,7 @@ describe("get-webhook before the first set", () => {
     expect((await call(acme, "get-webhook")).status).toBe(404);
     await set(acme, (await startEndpoint()).url);
     expect((await call(acme, "get-webhook")).status).toBe(200);
-    globex.remove();
+    globex.removeRegistration();
     expect((await call(globex, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
   });
 });

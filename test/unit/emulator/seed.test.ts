@@ -89,7 +89,7 @@ test.each([
   [
     "a key twice",
     "workspaces:\n  - {name: a, apiKey: s3cr3t, apiKeyEnv: PATH}\n",
-    ":2:42: workspaces[0].apiKeyEnv: stands beside apiKey",
+    ":2:42: workspaces[0].apiKeyEnv: cannot be combined with apiKey",
   ],
   [
     "a variable that is not set",

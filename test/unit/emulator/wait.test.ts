@@ -23,7 +23,7 @@ describe("waitForDelivery", () => {
     const two = await acme.deliver({ ...outbound("two"), conv_id: 9007199254740993n });
     expect(await emulator.waitForDelivery()).toBe(two);
     expect(await emulator.waitForDelivery({ workspace: "acme", verdict: "delivered" })).toBe(two);
-    expect(await emulator.waitForDelivery(({ sent }) => sent.body.includes("one"))).toBe(one);
+    expect(await emulator.waitForDelivery(({ request }) => request.body.includes("one"))).toBe(one);
     expect(await emulator.waitForDelivery({ message: { type: "text", text: "one" } })).toBe(one);
     expect(await emulator.waitForDelivery({ conversationId: "9007199254740993" })).toBe(two);
   });
@@ -87,7 +87,7 @@ test("waitForHandshake gives the handshake, whatever its verdict", async () => {
   expect(await waiting).toBe(acme.handshakes[0]);
   await set(acme, (await startEndpoint()).url);
   expect(await emulator.waitForHandshake()).toBe(acme.handshakes[1]);
-  expect(await emulator.waitForHandshake({ received: { status: 403 } })).toBe(acme.handshakes[0]);
+  expect(await emulator.waitForHandshake({ response: { status: 403 } })).toBe(acme.handshakes[0]);
 });
 
 test("waitForMessage gives a message of either direction, by what is in it", async () => {

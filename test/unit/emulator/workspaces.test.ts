@@ -189,18 +189,18 @@ describe("change", () => {
     const globex = emulator.addWorkspace({ name: "globex", apiKey: "key-of-globex" });
     const { url } = await startEndpoint();
     await set(globex, url);
-    acme.change({ owner: "globex" });
+    acme.change({ routeTo: "globex" });
     expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { bot_url: globex.botUrl } });
     expect((await call(acme, "delete-webhook")).status).toBe(200);
     expect(globex.registration).toBeUndefined();
-    acme.change({ owner: "acme" });
+    acme.change({ routeTo: "acme" });
     await set(acme, url);
     expect(acme.registration).toBeDefined();
   });
 
   test.each<[object, string]>([
     [{ webhook_status: "verified" }, "takeOver"],
-    [{ owner: "nobody" }, "nobody"],
+    [{ routeTo: "nobody" }, "nobody"],
     [{ botCode: "bot-of-globex" }, "globex"],
     [{ botBaseUrl: "nowhere" }, "botBaseUrl"],
     [{ status: "x" }, "status"],
@@ -217,7 +217,7 @@ describe("change", () => {
   });
 });
 
-test("takeOver registers somebody else's endpoint, and remove empties the registration", async () => {
+test("takeOver registers somebody else's endpoint, and removeRegistration empties the registration", async () => {
   const { acme } = await startAcme();
   const theirs = { webhook_url: "https://other.example/hook", webhook_verification_key: "their-key" };
   expect(() => acme.takeOver({ ...theirs, webhook_url: "" })).toThrow(refused("webhook_url"));
@@ -225,7 +225,7 @@ test("takeOver registers somebody else's endpoint, and remove empties the regist
   const data = { ...theirs, webhook_status: "verified", bot_url: acme.botUrl };
   expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data });
   expect(acme.handshakes).toEqual([]);
-  acme.remove();
+  acme.removeRegistration();
   expect(acme.registration).toBeUndefined();
   expect((await call(acme, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
 });

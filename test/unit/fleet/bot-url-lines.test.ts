@@ -38,5 +38,7 @@ test("names that give one variable are refused, all of them at once", async () =
   const urls = Object.fromEntries(["a.b", "a-b", "A_B", "c", "d.", "d-"].map((name) => [name, BASE]));
   const { code, message } = await failureOf(Promise.resolve(urls).then(formatEnvironmentLines));
   expect(code).toBe("invalid_config");
-  expect(message).toMatch(/"A_B", "a-b", "a\.b" all give APICHAT_BOT_URL_A_B.*\n.*"d-", "d\." all give/);
+  expect(message).toMatch(
+    /"A_B", "a-b", "a\.b" all map to the variable APICHAT_BOT_URL_A_B.*\n.*"d-", "d\." all map to/,
+  );
 });

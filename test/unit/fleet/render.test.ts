@@ -33,8 +33,8 @@ describe("the summary of a run", () => {
         { stack: "production-1-of-2", message: "the engine ended" },
       ],
       skipped: [
-        { stack: "production-2-of-2", workspaces: 15, why: "stopped" },
-        { stack: "production-3-of-2", workspaces: 15, why: "not-failed" },
+        { stack: "production-2-of-2", workspaces: 15, reason: "stopped" },
+        { stack: "production-3-of-2", workspaces: 15, reason: "already-done" },
       ],
     });
     expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
@@ -43,8 +43,8 @@ describe("the summary of a run", () => {
 STACK              OUTCOME            CREATED  UPDATED  DELETED  SAME  DRIFTED  FAILED  SECONDS
 production-0-of-2  done               3        0        0        1     0        0       2.0
 production-1-of-2  done               0        2        0        0     0        0       2.0
-production-2-of-2  not begun
-production-3-of-2  not failed before
+production-2-of-2  not started
+production-3-of-2  already done
 total                                 3        2        0        1     0        3       12.3
 
 FAILED        STACK              WHY
@@ -52,8 +52,8 @@ acme, globex  production-0-of-2  HTTP 401
 the stack     production-1-of-2  the engine ended
 
 Stopped: 2 failures, the most allowed.
-Not begun: 1 stack with 15 workspaces.
-When it is fixed, this does what is left: node my-fleet.ts up --only-failed
+Not started: 1 stack with 15 workspaces.
+After fixing this, continue with: node my-fleet.ts up --only-failed
 `);
   });
 
@@ -121,8 +121,8 @@ production-0-of-2  done  3       0       0       1     0
 production-1-of-2  done  0       2       1       0     0
 total                    3       2       1       1     0
 
-To be created: 1 free, 1 adopted (your URL is registered), 1 taken by another URL, 0 unknown.
-Which one it is: apichat webhook plan --file LIST
+To be created: 1 free, 1 adopted (your URL is registered), 1 taken by a different URL, 0 unknown.
+To see which: apichat webhook plan --file LIST
 1 workspace left the list and would lose the webhook: initech
 `);
   });
@@ -148,7 +148,7 @@ Which one it is: apichat webhook plan --file LIST
     ],
     [
       { unknownReasons },
-      "Give the key of today as APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
+      "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
     [{ others }, "Besides the webhooks: 12 keys, 3 responders to create; 1 other resource to delete.\n"],
     [{ index: "stale" }, "The index stack is stale: up writes it.\n"],
@@ -180,7 +180,7 @@ test("a rotation shows its waves, who has which key, and then what a run shows",
       },
       { stacks: ["production-3-of-4"], outcome: "stopped", rotated: 0, failures: [] },
     ],
-    keys: { new: ["a", "b", "c", "d", "e"], old: ["f"], unsure: ["acme"] },
+    keys: { new: ["a", "b", "c", "d", "e"], old: ["f"], unknown: ["acme"] },
   };
   const shown = renderRotation(report, "text");
   expect(shown).toContain(`Rotation 2026-12 of the fleet production
@@ -190,7 +190,7 @@ WAVE  OUTCOME   ROTATED  FAILURES  STACKS
 2     failed    1        1         production-1-of-4, production-2-of-4
 3     stopped   0        0         production-3-of-4
 
-Keys: 5 new, 1 old (still accepted), 1 unsure: acme
+Keys: 5 new, 1 old (still accepted), 1 unknown: acme
 
 Fleet production, rotate: failed in 12 s
 
@@ -245,7 +245,7 @@ globex     production-0-of-2  webhook                 registered              no
     [
       "a takeover once, with both URLs",
       { workspaces: [{ ...place, kind: "taken-over", properties }] },
-      "webhook   https://chat.example/a  https://old.example/a with another key  node",
+      "webhook   https://chat.example/a  https://old.example/a with a different key  node",
     ],
     [
       "what is not deployed",

@@ -78,7 +78,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
         { stacks: [stackAt(1), stackAt(2)], outcome: "done", rotated: count(1) + count(2) },
         { stacks: [stackAt(3)], outcome: "done", rotated: count(3) },
       ],
-      keys: { new: NAMES.toSorted(), old: [], unsure: [] },
+      keys: { new: NAMES.toSorted(), old: [], unknown: [] },
     });
     expect(report).not.toHaveProperty("note");
     expect([...keys.rotationOf.values()]).toEqual(NAMES.map(() => "2026-12"));
@@ -110,9 +110,9 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(report).toMatchObject({
       outcome: "failed",
       failures: [{ workspace: broken, stack: stackAt(1) }],
-      skipped: [{ stack: stackAt(3), workspaces: namesIn(fleet, 3).length, why: "stopped" }],
+      skipped: [{ stack: stackAt(3), workspaces: namesIn(fleet, 3).length, reason: "stopped" }],
       stoppedBy: expect.stringMatching(/^wave 2 of 3 failed/),
-      keys: { old: namesIn(fleet, 3).toSorted(), unsure: [broken] },
+      keys: { old: namesIn(fleet, 3).toSorted(), unknown: [broken] },
     });
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "failed", "stopped"]);
     expect(report.keys.new).toHaveLength(NAMES.length - namesIn(fleet, 3).length - 1);
@@ -184,7 +184,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(report).toMatchObject({
       outcome: "stopped",
       stoppedBy: expect.stringMatching(/^interrupted/),
-      keys: { unsure: [] },
+      keys: { unknown: [] },
     });
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "stopped", "stopped"]);
     expect(report.keys.old).toHaveLength(NAMES.length - namesIn(fleet, 0).length);

@@ -75,7 +75,7 @@ describe("a run over stacks, on a fake engine", () => {
       skipped: [2, 3].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,
-        why: "stopped",
+        reason: "stopped",
       })),
     });
     expect(outcomesOf(report)).toEqual(["stopped", "failed"]);

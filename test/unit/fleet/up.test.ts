@@ -103,7 +103,7 @@ describe("up --only-failed", () => {
       [0, 2].map((index) => ({
         stack: stackAt(index),
         workspaces: namesIn(fleet, index).length,
-        why: "not-failed",
+        reason: "already-done",
       })),
     );
     await upFleet(next.context, { onlyFailed: true });

@@ -19,7 +19,7 @@ const filled: readonly EmulatorEvent[] = [
   { type: "message", message: view.message() },
   { type: "handshake", handshake: view.handshake() },
   { type: "delivery", delivery: view.delivery({ verdict: "pending" }) },
-  { type: "request", request: view.request({ received: null }) },
+  { type: "request", request: view.request({ response: null }) },
 ];
 
 const idsOf = (data: Data) =>
@@ -46,7 +46,7 @@ it("puts a changed record in place of what it was", () => {
     { type: "workspace", workspace: view.workspace({ flow: "menu" }) },
   ]);
   expect([...data.deliveries.values()]).toMatchObject([{ verdict: "failed", reason: "status 401" }]);
-  expect([...data.requests.values()]).toMatchObject([{ received: { status: 200 } }]);
+  expect([...data.requests.values()]).toMatchObject([{ response: { status: 200 } }]);
   expect(data.workspaces.get("acme")?.flow).toBe("menu");
 });
 

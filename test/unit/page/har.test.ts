@@ -8,10 +8,10 @@ const answer = { status: 302, headers: { location: "/é", "content-type": "text/
 it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
   const sent = { headers: { "Content-Type": "application/json" }, body: "{}" };
   const attempts = [
-    { at, durationMs: 20, received: null, reason: "no answer", fault: "" },
-    { at, durationMs: 5, received: answer, reason: "", fault: "" },
+    { at, durationMs: 20, response: null, reason: "no answer", fault: "" },
+    { at, durationMs: 5, response: answer, reason: "", fault: "" },
   ];
-  const exchange = entryOf.delivery({ url: "http://localhost/hook?a=1&a=%26", sent, attempts });
+  const exchange = entryOf.delivery({ url: "http://localhost/hook?a=1&a=%26", request: sent, attempts });
   const common = { httpVersion: "HTTP/1.1", cookies: [], headersSize: -1 };
   const request = {
     ...common,
@@ -54,12 +54,12 @@ it("writes each attempt of a delivery with all that HAR 1.2 asks for", () => {
 });
 
 it.each([
-  entryOf.request({ method: "GET", sent: { headers: {}, body: "" } }),
+  entryOf.request({ method: "GET", request: { headers: {}, body: "" } }),
   entryOf.handshake({ url: "not a URL" }),
   entryOf.delivery(),
 ])("writes a $kind as one entry, without a body where there is none", (exchange) => {
   const { log } = harOf(exchange, "1") as { log: { entries: { request: object }[] } };
-  const { url, sent } = exchange.record;
+  const { url, request } = exchange.record;
   expect(log.entries).toMatchObject([{ request: { url, headersSize: -1 } }]);
-  expect("postData" in (log.entries[0]?.request ?? {})).toBe(sent.body !== "");
+  expect("postData" in (log.entries[0]?.request ?? {})).toBe(request.body !== "");
 });

@@ -16,8 +16,8 @@ import {
 import { entryOf, view } from "./views.ts";
 
 const tries = [
-  { at: "", durationMs: 20, received: null, reason: "no answer", fault: '"close-before"' },
-  { at: "", durationMs: 5, received: { status: 200, headers: {}, body: "" }, reason: "", fault: "" },
+  { at: "", durationMs: 20, response: null, reason: "no answer", fault: '"close-before"' },
+  { at: "", durationMs: 5, response: { status: 200, headers: {}, body: "" }, reason: "", fault: "" },
 ];
 
 it("lists all exchanges, newest first", () => {
@@ -34,9 +34,9 @@ const refused = { status: 422, headers: {}, body: "" };
 
 it.each<[string, WireEntry, string]>([
   ["an answered request", entryOf.request(), "good"],
-  ["a refused request", entryOf.request({ received: refused }), "bad"],
-  ["a request in progress", entryOf.request({ received: null, durationMs: 0 }), "pending"],
-  ["a request closed without answer", entryOf.request({ received: null, durationMs: 3 }), "bad"],
+  ["a refused request", entryOf.request({ response: refused }), "bad"],
+  ["a request in progress", entryOf.request({ response: null, durationMs: 0 }), "pending"],
+  ["a request closed without answer", entryOf.request({ response: null, durationMs: 3 }), "bad"],
   ["a passed handshake", entryOf.handshake(), "good"],
   ["a failed handshake", entryOf.handshake({ verdict: "failed" }), "bad"],
   ["a delivery", entryOf.delivery(), "good"],
@@ -78,12 +78,12 @@ it.each([
 ])("looks for %j in what was sent and in every answer", (text, found) => {
   const sent = { headers: { "content-type": "application/json" }, body: '{"text":"\\u00e9/"}' };
   const received = { status: 200, headers: {}, body: "not JSON: hi" };
-  const attempts = tries.map((one) => ({ ...one, received: one.received && received }));
-  expect(holds(entryOf.delivery({ sent, attempts }), text)).toBe(found);
+  const attempts = tries.map((one) => ({ ...one, response: one.response && received }));
+  expect(holds(entryOf.delivery({ request: sent, attempts }), text)).toBe(found);
 });
 
 it("reads what a message or delivery holds, if it is JSON", () => {
   expect(messageOf(entryOf.delivery())).toEqual({ kind: "text", text: "hi" });
-  expect(messageOf(entryOf.delivery({ sent: { headers: {}, body: '{"type":' } }))).toBeNull();
+  expect(messageOf(entryOf.delivery({ request: { headers: {}, body: '{"type":' } }))).toBeNull();
   expect(messageOf(entryOf.handshake())).toBeNull();
 });

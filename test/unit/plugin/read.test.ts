@@ -13,7 +13,7 @@ describe("read", () => {
     const { acme, id, inputs, outs, actions } = await startCreated({ preflight: secret("warn") });
     expect(await webhook.read(id, outs, inputs)).toEqual({ id, outs, inputs });
     expect(actions()).toEqual(GET);
-    acme.remove();
+    acme.removeRegistration();
     expect(await webhook.read(id, outs, inputs)).toBeUndefined();
   });
 
@@ -100,7 +100,7 @@ describe("an import", () => {
 
   test("of nothing finds nothing, and of another's key says so", async () => {
     const { acme } = await startForeign();
-    acme.remove();
+    acme.removeRegistration();
     expect(await webhook.read(acme.baseUrl)).toBeUndefined();
     await plugin.configure({ apiKey: secret("ak-other-0123456789") });
     expect((await failureOf(webhook.read(acme.baseUrl))).details).toMatch(/^acme: .*401/s);

@@ -159,7 +159,7 @@ const cases: Record<string, (started: Acme) => { more?: Values; next?: Values; b
   }),
   "a foreign webhook in its place": ({ acme }) => ({ between: () => acme.takeOver(FOREIGN) }),
   "a rotated API key": ({ acme }) => ({ between: () => (acme.apiKey = OTHER_KEY) }),
-  "a webhook that is gone": ({ acme }) => ({ between: () => acme.remove() }),
+  "a webhook that is gone": ({ acme }) => ({ between: () => acme.removeRegistration() }),
 };
 
 test.each(Object.keys(cases))("both doors store and say the same: %s", async (name) => {

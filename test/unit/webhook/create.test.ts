@@ -324,7 +324,7 @@ test("two resources that reach one bot are a conflict that names both, and the s
   const { acme, args, emulator, actions } = await startAcme();
   const apiKey = "ak-alias-0123456789";
   const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
-  emulator.workspace("alias").change({ owner: "acme" });
+  emulator.workspace("alias").change({ routeTo: "acme" });
   await create(args);
   actions();
   const error = await failureOf(create({ ...args, name: "again", baseUrl, apiKey }));
@@ -355,9 +355,9 @@ test("a conflict that only the response of set-webhook shows is kept in the stat
   const { args, emulator, acme } = await startAcme();
   const apiKey = "ak-alias-0123456789";
   const { baseUrl } = emulator.addWorkspace({ name: "alias", apiKey });
-  emulator.workspace("alias").change({ owner: "acme" });
+  emulator.workspace("alias").change({ routeTo: "acme" });
   await create(args);
-  acme.remove();
+  acme.removeRegistration();
   const { state } = await unfinishedBy(create({ ...args, name: "again", baseUrl, apiKey }));
   expect(state.botUrl).toBe(acme.botUrl);
 });
@@ -365,7 +365,7 @@ test("a conflict that only the response of set-webhook shows is kept in the stat
 test("a webhook whose state has moved on is no conflict for the resource that takes its workspace", async () => {
   const { state, args, acme, emulator } = await startCreated();
   const other = emulator.workspace("other");
-  acme.remove();
+  acme.removeRegistration();
   const moved = { ...args, baseUrl: other.baseUrl, apiKey: OTHER_KEY };
   expect(await hasChanges(state, moved)).toBe(true);
   expect((await failureOf(update(state, moved))).code).toBe("conflict");

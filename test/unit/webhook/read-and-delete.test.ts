@@ -87,7 +87,7 @@ describe("read", () => {
     const { state, acme } = await startCreated();
     acme.change({ botCode: "another-bot" });
     expect((await failureOf(read(state))).code).toBe("conflict");
-    acme.remove();
+    acme.removeRegistration();
     expect(await read(state)).toBeUndefined();
   });
 
@@ -140,7 +140,7 @@ describe("delete", () => {
 
   test("is done where nothing is registered", async () => {
     const { state, acme, actions } = await startCreated();
-    acme.remove();
+    acme.removeRegistration();
     await remove(state);
     expect(actions()).toEqual(GET);
   });
@@ -167,7 +167,7 @@ describe("delete", () => {
     const other = emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
     for (const registered of [FOREIGN, undefined]) {
       if (registered) other.takeOver(registered);
-      else other.remove();
+      else other.removeRegistration();
       const error = await failureOf(remove({ ...state, apiKey: WRONG }));
       expect(error).toMatchObject({ code: "conflict", hints: [{ id: "set_api_key_or_forget" }] });
     }
@@ -342,7 +342,7 @@ describe("a replacement that the program declares", () => {
   test("goes on where nothing is registered for another API key than the last used", async () => {
     const { state, acme } = await startReplacing({ apiKey: ROTATED });
     acme.apiKey = ROTATED;
-    acme.remove();
+    acme.removeRegistration();
     await remove(state);
     expect(lines).toEqual([
       expect.stringMatching(/^acme: warning: .* nothing registered, for another API key/),
@@ -370,7 +370,7 @@ describe("the API key to read and delete with is the first that the service take
     startRun(config === undefined ? {} : { "apichat:apiKey": config });
     const from = emulator.requests.length;
     expect(await refresh(state)).toEqual(state);
-    const sent = emulator.requests.slice(from).map((request) => JSON.parse(request.sent.body) as object);
+    const sent = emulator.requests.slice(from).map((request) => JSON.parse(request.request.body) as object);
     expect(sent).toEqual(tried.map((ChaveApi) => ({ ChaveApi })));
     await remove(state);
     expect(acme.registration).toBeUndefined();
@@ -388,7 +388,7 @@ describe("the API key to read and delete with is the first that the service take
     const refused = { operation: "get-webhook", fault: { statusField: "error" } } as const;
     emulator.injectFault(refused);
     vi.stubEnv("APICHAT_API_KEY", ROTATED);
-    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ owner: "acme" });
+    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ routeTo: "acme" });
     expect(await refresh(state)).toEqual(state);
     emulator.injectFault({ ...refused, times: 2 });
     const error = await failureOf(read(state));

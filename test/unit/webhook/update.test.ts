@@ -105,7 +105,7 @@ describe("what changed behind our back:", () => {
   ])("%j, refreshed: %j, is set again", async (change, refreshes) => {
     const { state, args, actions, acme } = await startCreated();
     const before = acme.registration;
-    if (change === "gone") acme.remove();
+    if (change === "gone") acme.removeRegistration();
     else acme.change(change);
     const seen = refreshes ? await refresh(state) : state;
     expect(seen.applied).toEqual(state.applied);
@@ -179,7 +179,7 @@ describe("a changed address or API key", () => {
   test("that reaches the same bot is recorded, and nothing is set", async () => {
     const { state, args, emulator, actions } = await startCreated();
     const moved = emulator.addWorkspace({ name: "moved", apiKey: ROTATED });
-    moved.change({ owner: "acme" });
+    moved.change({ routeTo: "acme" });
     const change = { baseUrl: moved.baseUrl, apiKey: ROTATED };
     const after = await update(state, { ...args, ...change });
     expect(after).toMatchObject({ ...change, botUrl: state.botUrl });
@@ -266,7 +266,7 @@ describe("an API key of the environment that is not the last used", () => {
     const after = await update(state, args);
     expect(actions()).toEqual(GET);
     expect(await hasChanges(after, args)).toBe(false);
-    acme.remove();
+    acme.removeRegistration();
     startRun();
     expect(await read(after)).toBeUndefined();
     await remove(after);

@@ -61,12 +61,12 @@ describe("a list of workspaces in CSV", () => {
     ];
     const problems = await problemsOf("fleet.csv", lines.join("\n"));
     expect(problems.map((line) => line.replace(/^fleet\.csv:|, (got \d|the first a).*/g, ""))).toEqual([
-      `1: webhokUrl: is none of the columns ${NAMES}`,
+      `1: webhokUrl: is not one of the columns ${NAMES}`,
       '2: baseUrl: reaches the same workspace as "acme", with the same API key',
       '4: name: must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-"',
       '4: baseUrl: must be an absolute http or https URL, got "platform.example/x"',
       "4: apiKeyEnv: must be the name of an environment variable that is set",
-      "4: apiKey: stands beside apiKeyEnv",
+      "4: apiKey: cannot be combined with apiKeyEnv",
       "5: name: is there more than once",
       '5: baseUrl: reaches the same workspace as "acme", with the same API key',
       "6: has 3 cells, and the first row has 5",
@@ -83,11 +83,15 @@ describe("a list of workspaces in CSV", () => {
     ["only a first row", "name,baseUrl\n", ["1: must have at least one row below it"]],
     ["no first row", `\n${SECRET},x\n`, [`2: ${NO_HEADER}`]],
     ["no column for a needed field: once", "name,apiKey\na,\nb,\n", ["1: baseUrl: the column is missing"]],
-    ["a column twice", `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`, ["1: name: the column stands twice"]],
+    [
+      "a column twice",
+      `name,baseUrl,name\nacme,${ADDRESS}/1,globex\n`,
+      ["1: name: the column appears twice"],
+    ],
     [
       "a value for the name of a column",
       `name,baseUrl,${SECRET}\nacme,${ADDRESS}/1,\n`,
-      [`1: the name of column 3 is none of the columns ${NAMES}`],
+      [`1: the name of column 3 is not one of the columns ${NAMES}`],
     ],
   ])("is refused with %s", async (_, text, problems) => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));

@@ -27,7 +27,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
-      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, and there is none at the top",
+      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, both here and at the top of the list",
     ]);
   });
 
@@ -77,7 +77,7 @@ describe("a list of workspaces in YAML or JSON", () => {
       'fleet.yaml:1:13: webhookUrl: must be an absolute http or https URL, got "chat.example/hook"',
       'fleet.yaml:4:14: workspaces[0].baseUrl: reaches the same workspace as "acme", with the same API key',
       "fleet.yaml:5:5: workspaces[0].surplus: is not a known field",
-      "fleet.yaml:6:13: workspaces[0].apiKey: stands beside apiKeyEnv",
+      "fleet.yaml:6:13: workspaces[0].apiKey: cannot be combined with apiKeyEnv",
       "fleet.yaml:7:16: workspaces[0].apiKeyEnv: must be the name of an environment variable that is set",
       "fleet.yaml:8:5: workspaces[1]: must be an object, got a string",
       "fleet.yaml:9:11: workspaces[2].name: is there more than once",

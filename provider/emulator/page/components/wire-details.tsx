@@ -17,15 +17,15 @@ const INDENTED_CHARACTERS = 100_000;
 
 /** Everything that is known of an exchange. */
 export function WireDetails({ entry }: { entry: WireEntry }) {
-  const { url, sent } = entry.record;
+  const { url, request } = entry.record;
   if (entry.kind === "request") {
-    const { method, fault, received } = entry.record;
+    const { method, fault, response } = entry.record;
     return (
       <>
         <Line name={t("wire.address")} value={`${method} ${url}`} />
         <Line name={t("wire.injectedFault")} value={fault} />
-        <HttpPart title={t("wire.received")} part={sent} />
-        <HttpPart title={t("wire.answered")} part={received} />
+        <HttpPart title={t("wire.received")} part={request} />
+        <HttpPart title={t("wire.answered")} part={response} />
       </>
     );
   }
@@ -34,9 +34,9 @@ export function WireDetails({ entry }: { entry: WireEntry }) {
       <Line name={t("wire.address")} value={`POST ${url}`} />
       {entry.kind === "handshake" && <Line name={t("wire.encoding")} value={entry.record.encoding} />}
       <Line name={t("wire.reason")} value={entry.record.reason} />
-      <HttpPart title={t("wire.sent")} part={sent} />
+      <HttpPart title={t("wire.sent")} part={request} />
       {entry.kind === "handshake" && (
-        <HttpPart title={t("wire.answerReceived")} part={entry.record.received} />
+        <HttpPart title={t("wire.answerReceived")} part={entry.record.response} />
       )}
       {entry.kind === "delivery" && <Attempts attempts={entry.record.attempts} />}
     </>
@@ -45,11 +45,11 @@ export function WireDetails({ entry }: { entry: WireEntry }) {
 
 function Attempts({ attempts }: Pick<DeliveryView, "attempts">) {
   const isOnly = attempts.length === 1;
-  return attempts.map(({ durationMs, received, reason, fault }, index) => {
+  return attempts.map(({ durationMs, response, reason, fault }, index) => {
     const title = isOnly ? t("wire.answerReceived") : t("wire.attempt", { number: index + 1 });
     return (
       <Fragment key={index}>
-        <HttpPart title={`${title} · ${Math.round(durationMs)} ms`} part={received} />
+        <HttpPart title={`${title} · ${Math.round(durationMs)} ms`} part={response} />
         {!isOnly && <Line name={t("wire.reason")} value={reason} />}
         <Line name={t("wire.injectedFault")} value={fault} />
       </Fragment>

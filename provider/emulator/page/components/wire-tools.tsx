@@ -54,7 +54,7 @@ function EditDelivery({ id }: { id: string }) {
   const body = useSignal<string | null>(null);
   const sign = useSignal(true);
   async function open(): Promise<void> {
-    body.value = (await readInClear<DeliveryView>(["deliveries", id])).sent.body;
+    body.value = (await readInClear<DeliveryView>(["deliveries", id])).request.body;
   }
   return (
     <>

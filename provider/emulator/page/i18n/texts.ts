@@ -203,7 +203,7 @@ export const TEXTS = {
   "copy.link": ["Copy link", "Copiar link"],
   "copy.inClear": ["Copied with secrets in clear text.", "Copiado com os segredos em texto claro."],
   "copy.failed": [
-    "The browser did not allow copying. It does at localhost or over https. Show the secrets and select the text.",
+    "The browser blocked copying, which it allows only on localhost or over HTTPS. Show the secrets and select the text instead.",
     "O navegador não permitiu copiar. Ele permite em localhost ou por https. Mostre os segredos e selecione o texto.",
   ],
 

@@ -15,8 +15,8 @@ public class App {
             // The shared key of handshakes and deliveries. It stays in the stack's state, encrypted.
             var key = new VerificationKey("key");
 
-            // For development: a process on this machine, which outlives pulumi up and keeps each delivery. Give it the URL of your own
-            // program to forward to, or register an endpoint of your own in its place.
+            // For development: a process on this machine that keeps running after pulumi up and stores each delivery. Set a URL
+            // of your program to forward to, or register your own endpoint instead.
             var accepted = ResponderWorkspaceArgs.builder()
                 .verificationKeys(key.keys())
                 .build();

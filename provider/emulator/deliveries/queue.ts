@@ -3,7 +3,7 @@ import { pause } from "../service/outgoing.js";
 /** How a delivery's turn ends: it is done, or it wants to go after the next one. */
 export type TurnEnd = "done" | "after-next";
 
-/** One delivery. `again` is true where it may not let another pass: it did so before, or passes one itself. */
+/** One delivery. `again` is true if it must not be overtaken, because it already was or is overtaking another. */
 export type DeliveryTurn = (again: boolean) => Promise<TurnEnd>;
 
 /** How long a delivery that wants to go after the next one waits for it. */
@@ -13,7 +13,7 @@ const NEXT_WAIT_MS = 1000;
  * What a conversation does one thing after the other: the answers of its flow, and its deliveries in the order in which they
  * were added. Different conversations do not wait for each other.
  */
-export class Turns {
+export class ConversationQueue {
   /** When the last reply is due, in milliseconds since 1970: the pause of the next one counts from there. */
   lastDueMs = 0;
   /** Signals the end of the emulator, or of the conversation. */
