@@ -6,7 +6,7 @@ import { definition } from "./definition.ts";
 // schedule that destroys it (TTL). With --apply it sets that.
 // node deployments.ts <organization> <URL of the repository> [--apply]
 
-/** The variables that the program and the provider need. Printed by name, sent as secrets. */
+/** The variables that the definition and the provider need. Printed by name, sent as secrets. */
 const VARIABLES = ["APICHAT_API_KEY", "KEY_SEED"];
 
 const { positionals, values } = parseArgs({
@@ -15,21 +15,24 @@ const { positionals, values } = parseArgs({
 });
 const [organization = "your-organization", repoUrl = "https://github.com/your/repository.git"] = positionals;
 
-const settings = {
+const settingsOf = (stack: string) => ({
   sourceContext: { git: { repoUrl, branch: "refs/heads/main" } },
   operationContext: {
+    // Writes Pulumi.yaml and the program of the stack at the top of the repository.
+    preRunCommands: ["npm ci", `node fleet.ts write --stack ${stack} --folder .`],
+    options: { skipInstallDependencies: true },
     environmentVariables: Object.fromEntries(
       VARIABLES.map((name) => [name, { secret: values.apply ? required(name) : `$${name}` }]),
     ),
   },
-};
+});
 const drift = { scheduleCron: "47 4 * * *", autoRemediate: false };
 
 const fleet = await openFleet(definition);
 for (const { name, workspaces } of fleet.stacks) {
   if (workspaces.length === 0) continue;
   const deployments = `/api/stacks/${organization}/${fleet.project}/${name}/deployments`;
-  await send("POST", `${deployments}/settings`, settings);
+  await send("POST", `${deployments}/settings`, settingsOf(name));
   const { schedules } = (await send("GET", `${deployments}/schedules`)) as { schedules: Schedule[] };
   for (const { id } of findSchedules(schedules, "destroy")) {
     await send("DELETE", `${deployments}/schedules/${id}`);

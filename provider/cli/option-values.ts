@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from "commander";
-import { MAX_TIMER_MS } from "../lib/abort.js";
 import { problemOfUrl } from "../lib/checks.js";
 
 /** Returns a parser of whole numbers, for commander. */
@@ -16,8 +15,6 @@ export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free
 
 /** How many of something. */
 export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "above 0");
-
-export const parseMs = wholeNumber(0, MAX_TIMER_MS, `of milliseconds, at most ${MAX_TIMER_MS}`);
 
 /** An absolute http or https URL. */
 export function parseUrl(text: string): string {

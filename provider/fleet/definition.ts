@@ -1,7 +1,5 @@
-import { stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Input, Unwrap } from "@pulumi/pulumi";
+import { resolve } from "node:path";
+import type { Unwrap } from "@pulumi/pulumi";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
 import { kindOf } from "../lib/checks.js";
@@ -13,83 +11,51 @@ import type { ApiChatWebhookArgs } from "../webhook/webhook.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { checkWorkspaces, readWorkspaceList } from "../workspace-list/read.js";
 
-/** A fleet: many workspaces, split over stacks that one program declares. Everything in it can be sent to another process. */
+/** A fleet: many workspaces, split over stacks, each with a webhook. */
 export interface FleetDefinition {
   /** Prefix of each stack's name, such as `production-07-of-20`: lower-case letters, digits and "-". */
   name: string;
   /**
-   * Number of stacks, from 1 to 999. It is part of each stack's name, and a different number is rejected while stacks with the
-   * old one exist. Defaults to the number of existing stacks, or in a new fleet to one stack per 500 workspaces.
+   * How many stacks, from 1 to 999. It is part of the name of each stack, and a different number is rejected while stacks of the old
+   * one exist. Default: the number of the stacks that exist; for a new fleet, one for each 500 workspaces of the list.
    */
   stacks?: number;
   /** The workspaces, or the file that lists them (YAML, JSON or CSV). A relative path starts at the current folder. */
   workspaces: string | readonly ListedWorkspace[];
-  /** The module whose default export is the {@link FleetProgram}, such as `new URL("./program.ts", import.meta.url)`. */
-  program: URL | string;
   /**
-   * What registers the webhooks: the dynamic provider (default), or the resource plugin, which takes about half the time. On the
-   * plugin the program gives the arguments of each webhook, see {@link WebhookArguments}. A change moves what is deployed, and
-   * changes nothing at the service.
+   * Returns the arguments of one workspace's webhook, as plain values. The fleet calls it in its own process, for each workspace,
+   * before any engine starts. `rotations` are those of the definition; empty if it has none.
    */
-  provider?: "dynamic" | "plugin";
+  webhook: (workspace: ListedWorkspace, run: { rotations: readonly string[] }) => WebhookArguments;
   /** The Pulumi project of the stacks. Default "apichat-fleet". */
   project?: string;
+  /** The folder that the engine works in. A relative path starts at the current folder. Default ".fleet". */
+  folder?: string;
   /** The secrets provider of new stacks, such as "awskms://…". Default: the backend's own. */
   secretsProvider?: string;
   /**
-   * For derived keys: the rotations that the program gives to `VerificationKey`, the current one first. To rotate, put a new name
-   * in front, and run `rotate`.
+   * For derived keys: the rotations for `webhook`, the current one first. To rotate, put a new name in front, and run `rotate`.
    */
   rotations?: readonly string[];
 }
 
-/** What a fleet's program gets: one stack of the fleet. */
-export interface FleetStack {
-  /** Such as `production-07-of-20`. */
-  name: string;
-  /** From 0. */
-  index: number;
-  workspaces: ListedWorkspace[];
-  /**
-   * For random keys: given while keys are rotated, such as "2026-12"; pass it on to `VerificationKey`, where it does nothing if it
-   * is undefined.
-   */
-  rotation?: string;
-  /** For derived keys: those of the definition; empty if it has none. */
-  rotations: string[];
-}
-
-/** What the program declares for one workspace: an `ApiChatWebhook` has all of it. */
-export interface DeclaredWebhook {
-  botUrl: Input<string>;
-  status: Input<string>;
-}
-
 /**
- * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a `VerificationKey` if those of
- * a key are given. Both have the workspace's name.
+ * The arguments of one workspace, as plain values: the fleet makes an `ApiChatWebhook` of them, and a `VerificationKey` if they
+ * contain the arguments of one. Both have the workspace's name.
  */
-export interface WebhookArguments extends Plain<Omit<ApiChatWebhookArgs, "webhookVerificationKey">> {
+export interface WebhookArguments extends Plain<
+  Omit<ApiChatWebhookArgs, "webhookVerificationKey" | "baseUrl">
+> {
+  baseUrl: string;
   /** The key itself, or the arguments of a `VerificationKey`. Kept secret. */
   webhookVerificationKey: string | KeyArguments;
 }
 
-/** The arguments of a `VerificationKey`, as plain values. */
-export type KeyArguments = Plain<VerificationKeyArgs>;
+/** The arguments of a `VerificationKey`, as plain values. The command `rotate` sets the `rotation` of random keys. */
+export type KeyArguments = Plain<Omit<VerificationKeyArgs, "rotation">>;
 
 /** The same without Outputs. */
 type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
-
-/** What a program gives for one workspace. */
-export type Declared = DeclaredWebhook | WebhookArguments;
-
-/**
- * Declares the webhooks of one stack and returns them by workspace name, as arguments or as resources. Each resource must have
- * its workspace's name: reports identify workspaces by it.
- */
-export type FleetProgram = (
-  stack: FleetStack,
-) => Record<string, Declared> | Promise<Record<string, Declared>>;
 
 const DEFAULT_PROJECT = "apichat-fleet";
 
@@ -101,13 +67,6 @@ const name = expected(
 const count = expected("a whole number from 1 to 999", "for example 20");
 
 const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', `leave it out for "${DEFAULT_PROJECT}"`);
-
-const provider = expected('"dynamic" or "plugin"', 'leave it out for "dynamic"');
-
-const programError = expected(
-  "the URL of a file or its path",
-  'for example new URL("./program.ts", import.meta.url)',
-);
 
 const text = (wanted: string, hint: string): z.ZodType<string> => {
   // What is given is not shown: a secrets provider may have a token in its URL.
@@ -128,31 +87,18 @@ const definitionShape = z.strictObject({
         `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
     },
   ),
-  program: z
-    .custom<URL | string>((value) => toFileUrl(value) !== undefined, { error: programError })
-    .transform((value) => toFileUrl(value) ?? ""),
-  provider: z.enum(["dynamic", "plugin"], { error: provider }).default("dynamic"),
+  webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
+    error: ({ input }) =>
+      `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })`,
+  }),
   project: z
     .string({ error: project })
     .regex(/^[\w.-]{1,100}$/, { error: project })
     .default(DEFAULT_PROJECT),
+  folder: text("the path of a folder", 'leave it out for ".fleet"').default(".fleet"),
   secretsProvider: text("a string", 'for example "awskms://alias/fleet", or leave it out').optional(),
   rotations: z.array(z.string()).superRefine(refineWith(problemsOfRotations)).default([]),
 });
-
-/** A path is taken from the current folder. Gives undefined for what is no file's address at all. */
-function toFileUrl(program: unknown): string | undefined {
-  const isUrl = program instanceof URL || (typeof program === "string" && /^[a-z][a-z+.-]+:/i.test(program));
-  if (!isUrl) return typeof program === "string" && program !== "" ? pathToFileURL(program).href : undefined;
-  try {
-    const url = new URL(program);
-    fileURLToPath(url);
-    return url.href;
-  } catch {
-    // Of another scheme, or of another machine.
-    return undefined;
-  }
-}
 
 /** A fleet whose definition is sound, with its workspaces. */
 export interface ResolvedFleet {
@@ -160,10 +106,8 @@ export interface ResolvedFleet {
   project: string;
   /** As the definition has it. */
   stacks?: number;
-  /** URL of the module with the program. */
-  program: string;
-  provider: "dynamic" | "plugin";
-  /** The folder that the engine works in, beside the program. */
+  webhook: FleetDefinition["webhook"];
+  /** The folder that the engine works in: an absolute path. */
   folder: string;
   secretsProvider?: string;
   rotations: string[];
@@ -175,14 +119,14 @@ export interface ResolvedFleet {
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
   const { data, problems: wrong = [] } = parse(definitionShape, definition);
   const { workspaces, problems } = await openWorkspaces(definition);
-  const all = [...describeProblems(wrong), ...(await problemsOfProgram(definition)), ...problems];
+  const all = [...describeProblems(wrong), ...problems];
   if (data === undefined || all.length > 0) throw invalidConfig(all);
   const { stacks, secretsProvider, ...rest } = data;
   return {
     ...rest,
     ...(stacks === undefined ? {} : { stacks }),
     ...(secretsProvider === undefined ? {} : { secretsProvider }),
-    folder: join(dirname(fileURLToPath(data.program)), ".fleet", data.name),
+    folder: resolve(data.folder, data.name),
     workspaces,
   };
 }
@@ -203,16 +147,6 @@ async function openWorkspaces(definition: unknown): Promise<Opened> {
     if (!(error instanceof ApiChatError)) throw error;
     return { workspaces: [], problems: error.message.split("\n") };
   }
-}
-
-async function problemsOfProgram(definition: unknown): Promise<string[]> {
-  const { data: program } = definitionShape.shape.program.safeParse(fieldOf(definition, "program"));
-  if (program === undefined) return [];
-  const path = fileURLToPath(program);
-  const found = await stat(path).catch(() => undefined);
-  return found?.isFile()
-    ? []
-    : [`program: must be a file, and ${path} is none; give the module of the program`];
 }
 
 const fieldOf = (value: unknown, field: keyof FleetDefinition): unknown =>

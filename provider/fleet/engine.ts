@@ -8,10 +8,12 @@ import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import type { ResolvedFleet } from "./definition.js";
 import { EventReader, type StackEvent } from "./events.js";
 import type { PlacedStack } from "./placement.js";
-import { Project, type ProgramPlace } from "./project.js";
+import { prepareProject, withProgram } from "./project.js";
 import { askPulumi, callPulumi, outputOf, reasonOf, type PulumiEnd } from "./pulumi.js";
 import { failureOf } from "./failures.js";
 import type { Failure, StackReport } from "./reports.js";
+import { countRandomKeys, webhooksOf, type Webhooks } from "./webhooks.js";
+import { outputsProgram, toYaml } from "./yaml-program.js";
 
 /** One command of the engine for one stack of a fleet. */
 export interface StackTask {
@@ -29,28 +31,28 @@ export interface TaskOptions {
   onEvent: (event: StackEvent) => void;
   /** How many calls to one origin the stack may have in progress. */
   callsPerOrigin: number;
+  /** The arguments of the stack's webhooks; of other stacks too. */
+  webhooks: Webhooks;
 }
 
 /** What `preview --expect-no-changes` ends with if there are changes. */
 const CHANGES_FOUND = 7;
 
-/** The stacks of a fleet, as the engine holds them. It works in the fleet's folder, where only running programs have files. */
+/** The stacks of a fleet, as the engine holds them. It works in the fleet's folder, where only running commands have programs. */
 export class Engine {
   readonly #fleet: ResolvedFleet;
-  readonly #project: Project;
   readonly #environment: Readonly<Record<string, string>>;
   /** The API key of the environment, for workspaces whose listing has none. An empty variable counts as none. */
   readonly apiKey: string | undefined;
-  /** Whether states are written after each resource: only then a killed run keeps its random keys. Set where such a key is made. */
-  #checkpoints: boolean;
-  /** Takes the API keys out of what a program or the engine prints. */
+  /** Whether states are written after each resource, even without a random key. */
+  readonly #checkpoints: boolean;
+  /** Removes the API keys from what the engine prints. */
   readonly #redact: Redact;
 
   constructor(fleet: ResolvedFleet, environment: Readonly<Record<string, string>>) {
     const all = { ...process.env, ...environment };
     this.#fleet = fleet;
-    this.#project = new Project(fleet);
-    this.#environment = { ...environment, ...this.#project.variables(all) };
+    this.#environment = environment;
     this.apiKey = all["APICHAT_API_KEY"] || undefined;
     const listed = fleet.workspaces.map(({ apiKey }) => apiKey);
     this.#redact = createRedactor([...listed, this.apiKey].filter((key) => key !== undefined));
@@ -59,7 +61,7 @@ export class Engine {
 
   /** Writes the project that the engine runs. */
   prepare(): Promise<void> {
-    return this.#project.prepare();
+    return prepareProject(this.#fleet);
   }
 
   /** The names of the project's stacks in the backend. */
@@ -80,9 +82,8 @@ export class Engine {
   async writeOutputs(stack: string, outputs: Record<string, unknown>, exists: boolean): Promise<void> {
     if (!exists) await this.#init(stack);
     const args = ["up", "--yes", "--skip-preview", "--stack", stack];
-    const environment = this.#environment;
-    const end = await this.#project.withProgram({ outputs }, { environment }, ({ folder, variables }) =>
-      callPulumi({ args, folder, environment: { ...environment, ...variables } }),
+    const end = await withProgram(this.#fleet, outputsProgram(outputs), (folder) =>
+      callPulumi({ args, folder, environment: this.#environment }),
     );
     outputOf(end, { args, folder: this.#fleet.folder });
   }
@@ -101,10 +102,6 @@ export class Engine {
       if (task.action === "destroy") await this.#refuseAfterKilledUp(name);
       if (!exists) await this.#init(name);
       ran = await this.#command(task, options);
-      if (ran.reader.refusedRandomKey && !options.signal.aborted) {
-        this.#checkpoints = true;
-        ran = await this.#command(task, options);
-      }
       await this.#finish(task, exists, ran);
     });
     const isStopped = options.signal.aborted && !isComplete(ran);
@@ -123,47 +120,44 @@ export class Engine {
     if (action === "preview" && !exists) await this.#ask("stack", "rm", "--yes", "--stack", name);
   }
 
-  async #command(task: StackTask, options: TaskOptions): Promise<CommandResult> {
+  async #command(
+    task: StackTask,
+    { signal, onEvent, callsPerOrigin, webhooks }: TaskOptions,
+  ): Promise<CommandResult> {
     const { action, stack, rotation } = task;
-    const { signal, onEvent, callsPerOrigin } = options;
-    const asked = rotation === undefined ? {} : { rotation };
-    const reader = new EventReader({ stack: stack.name, isRefresh: action === "refresh", ...asked, onEvent });
-    const { rotations } = this.#fleet;
-    const skipsCheckpoints = action !== "preview" && !this.#checkpoints;
-    const refuseRandomKeys = action === "up" && skipsCheckpoints;
-    const file = { program: this.#fleet.program, stack: { ...stack, rotations, ...asked }, refuseRandomKeys };
+    const own = webhooksOf(stack, webhooks);
+    const reader = new EventReader({
+      stack: stack.name,
+      isRefresh: action === "refresh",
+      ...(rotation === undefined ? {} : { rotation }),
+      onEvent,
+    });
+    // A run that is killed loses the random keys that no checkpoint has stored.
+    const skipsCheckpoints = action !== "preview" && !this.#checkpoints && countRandomKeys(own) === 0;
     const call = {
       args: [...argsOf(task), "--parallel", String(callsPerOrigin)],
       folder: this.#fleet.folder,
     };
-    const read = (event: EngineEvent): void => reader.read(this.#withoutKeys(event));
-    /** As the engine reports what a program prints. */
-    const readPrinted = (message: string): void =>
-      read({ sequence: 0, timestamp: 0, diagnosticEvent: { message, color: "never", severity: "info" } });
-    const begin = ({ folder, variables }: ProgramPlace): Promise<PulumiEnd> =>
+    const runIn = (folder: string): Promise<PulumiEnd> =>
       callPulumi({
         ...call,
         folder,
         environment: {
           ...this.#environment,
-          ...variables,
           ...reportVariables(),
           PULUMI_ENABLE_STREAMING_JSON_PREVIEW: "true",
           PULUMI_SKIP_CHECKPOINTS: String(skipsCheckpoints),
         },
         signal,
-        onEvent: read,
+        onEvent: (event) => reader.read(this.#withoutKeys(event)),
       });
-    const environment = { ...this.#environment, ...reportVariables() };
-    const program = { environment, signal, onOutput: readPrinted };
-    const run = (): Promise<PulumiEnd> => this.#project.withProgram(file, program, begin);
-    const runAlone = (): Promise<PulumiEnd> => begin({ folder: this.#fleet.folder, variables: {} });
+    const run = (): Promise<PulumiEnd> => withProgram(this.#fleet, toYaml(own, rotation), runIn);
     // The engine refreshes and destroys without the program.
     const runs = {
       preview: run,
       up: () => this.#marked(stack.name, run),
-      refresh: runAlone,
-      destroy: runAlone,
+      refresh: () => runIn(call.folder),
+      destroy: () => runIn(call.folder),
     };
     const end = await runs[action]();
     return { code: end.code, reason: this.#redact(reasonOf(end, call)), reader };
@@ -256,7 +250,7 @@ function toReport(
   ran: CommandResult | undefined,
   { failure, isStopped }: { failure: Failure | undefined; isStopped: boolean },
 ): StackReport {
-  const read = ran?.reader.result() ?? { webhooks: [], notes: [], randomKeys: 0, failures: [] };
+  const read = ran?.reader.result() ?? { webhooks: [], notes: [], failures: [] };
   const all = [...failuresOf(stack, ran, read.failures), ...(failure === undefined ? [] : [failure])];
   const failures = isStopped ? all.filter(({ workspace }) => workspace !== undefined) : all;
   const outcome = isStopped ? "stopped" : failures.length > 0 ? "failed" : "done";

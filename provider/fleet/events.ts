@@ -56,9 +56,6 @@ export class EventReader {
   /** Errors that name no resource of ours. */
   readonly #general = new Set<string>();
   readonly #notes = new Set<string>();
-  #randomKeys = 0;
-  /** Whether the program was stopped before it made a random key. */
-  refusedRandomKey = false;
   /** Whether the state holds operations of a run that was killed. */
   hasPending = false;
 
@@ -72,7 +69,7 @@ export class EventReader {
   }
 
   /** What all of them reported. */
-  result(): Pick<StackReport, "webhooks" | "others" | "failures" | "notes" | "randomKeys"> {
+  result(): Pick<StackReport, "webhooks" | "others" | "failures" | "notes"> {
     const left = [...this.#refreshed].filter(
       ([name, { after }]) => !this.#webhooks.has(name) && (this.#options.isRefresh || after === undefined),
     );
@@ -83,7 +80,6 @@ export class EventReader {
       ...(this.#others.size > 0 ? { others: [...this.#others.values()] } : {}),
       failures: named.length > 0 ? named : this.#generalFailures(),
       notes: [...this.#notes],
-      randomKeys: this.#randomKeys,
     };
   }
 
@@ -115,10 +111,9 @@ export class EventReader {
     this.#options.onEvent({ type: "webhook", webhook });
   }
 
-  #readKey(workspace: string, { op, new: now }: StepEventMetadata): void {
+  #readKey(workspace: string, { new: now }: StepEventMetadata): void {
     const { rotation, rotations } = (now?.inputs ?? {}) as { rotation?: unknown; rotations?: unknown[] };
     this.#rotated.set(workspace, (rotations?.[0] ?? rotation) === this.#options.rotation);
-    if (["create", "update"].includes(op) && rotations === undefined) this.#randomKeys += 1;
   }
 
   #readRefresh(workspace: string, { old, new: now }: StepEventMetadata): void {
@@ -167,10 +162,6 @@ export class EventReader {
     // The SDK prints the error of a read too, which comes as an error of its own.
     if (line.startsWith("ApiChatError: ")) return;
     const wire = findWire(line);
-    if (wire !== undefined && "randomKey" in wire) {
-      this.refusedRandomKey = true;
-      return;
-    }
     const reported = wire !== undefined && "note" in wire ? wire.note : noteOfPlugin(line, { urn, severity });
     const note =
       reported === undefined

@@ -1,3 +1,4 @@
+import { invalidConfig } from "../lib/files.js";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { resolveFleet, type FleetDefinition } from "./definition.js";
 import { destroyFleet, refreshFleet } from "./destroy.js";
@@ -6,11 +7,14 @@ import { readIndex, updateIndex } from "./index-stack.js";
 import type { PlanOptions, RotateOptions, RunOptions, UpOptions, WatchOptions } from "./options.js";
 import { countInName, indexStackName, placeWorkspaces, type PlacedStack } from "./placement.js";
 import { planFleet, type FleetPlan } from "./plan.js";
+import { writeProject } from "./project.js";
 import type { FleetReport } from "./reports.js";
 import { rotateFleet, type RotationReport } from "./rotate.js";
 import { addFailure, type FleetContext } from "./run.js";
 import { upFleet } from "./up.js";
 import { watchFleet, type DriftReport } from "./watch.js";
+import { callWebhook } from "./webhooks.js";
+import { toYaml } from "./yaml-program.js";
 
 /** How many workspaces a stack of a new fleet has, where the definition does not give the number of stacks: see docs/figures.md. */
 export const WORKSPACES_PER_STACK = 500;
@@ -44,12 +48,17 @@ export interface Fleet {
    * failure added if that went wrong.
    */
   recordIndex(report: FleetReport): Promise<FleetReport>;
+  /**
+   * Writes the Pulumi project of one stack into a folder, for those who run `pulumi` themselves. It contains secrets, so only its
+   * owner can read it. Throws `invalid_config` for an unknown stack, or if the folder has a different project.
+   */
+  write(stack: string, folder: string): Promise<void>;
   /** The bot URLs of the index stack, by workspace; empty before the first `up`. */
   botUrls(): Promise<Record<string, string>>;
 }
 
 export interface OpenFleetOptions {
-  /** For the engine, the program and the provider, over what this process has: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
+  /** For the engine and the provider, over what this process has: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
   environment?: Record<string, string>;
 }
 
@@ -79,6 +88,7 @@ export async function openFleet(
     destroy: (options = {}) => destroyFleet(context, options),
     rotate: (options = {}) => rotateFleet(context, options),
     watch: (options = {}) => watchFleet(context, options),
+    write: (stack, folder) => writeStack(context, stack, folder),
     recordIndex: async (report) => {
       const place = { fleet, engine, existing: new Set(await engine.listStacks()) };
       return addFailure(report, await updateIndex(place, await readIndex(place), report.stacks));
@@ -88,6 +98,17 @@ export async function openFleet(
       return (await readIndex({ fleet, engine, existing })).botUrls;
     },
   };
+}
+
+async function writeStack({ fleet, stacks }: FleetContext, name: string, folder: string): Promise<void> {
+  const stack = stacks.find((one) => one.name === name);
+  if (stack === undefined) {
+    const names = stacks.map((one) => one.name).join(", ");
+    throw invalidConfig([
+      `stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`,
+    ]);
+  }
+  await writeProject(fleet, toYaml(callWebhook(fleet, [stack])), folder);
 }
 
 /** A deployed fleet keeps its number of stacks, also when its list grows. */

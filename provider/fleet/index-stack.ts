@@ -53,15 +53,15 @@ export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): s
 export function refuseTooManyRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
   if (removals.length <= most) return;
   throw invalidConfig([
-    `workspaces: the list lacks ${removals.length} of the workspaces with a webhook (${nameSome(removals)}), but at most ${most} may ` +
-      "be removed at once. Nothing was changed. If the list was truncated, fix it; to remove them, pass " +
+    `workspaces: the list has ${removals.length} fewer of those that have a webhook (${nameSome(removals)}), and at most ${most} may be ` +
+      "removed at once. Nothing was changed. If the list was cut short, fix it; if they are to go, give " +
       `--max-removals ${removals.length}`,
   ]);
 }
 
 /**
- * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation runs the
- * program, so it would register the first without a plan, and delete the others.
+ * Throws `invalid_config` if the list has workspaces without a webhook, or lacks some that have one. A rotation is
+ * an `up`, so it would register the first without a plan, and delete the others.
  */
 export function requireDeployed(run: Run, index: FleetIndex): void {
   const deployed = new Set(

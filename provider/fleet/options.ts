@@ -67,7 +67,7 @@ export type FleetEvent =
 
 // The command line loads this file for its help: no zod here.
 
-/** Each running stack is an engine with two Node processes: more of them need too much memory on any machine. */
+/** Each running stack is an engine with its provider: more of them need too much memory on any machine. */
 export const MAX_STACKS_AT_ONCE = 32;
 
 export const DEFAULT_LIMITS = {

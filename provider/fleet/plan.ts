@@ -1,8 +1,7 @@
-import { RegistrationClient, type Registration } from "../client/registration-client.js";
+import { RegistrationClient } from "../client/registration-client.js";
 import { ApiChatError, type ApiChatErrorCode } from "../errors/index.js";
-import { isSameUrl, formatUrl } from "../lib/url.js";
+import { isSameUrl } from "../lib/url.js";
 import { getWebhookIfAny } from "../webhook/observe.js";
-import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import { toFailure } from "./failures.js";
 import { findRemovals, isStale, readIndex, refuseLostStacks } from "./index-stack.js";
 import type { PlanOptions } from "./options.js";
@@ -26,6 +25,7 @@ import {
   type Run,
 } from "./run.js";
 import { findDeployable } from "./up.js";
+import { countRandomKeys, webhooksOf } from "./webhooks.js";
 
 /** How many webhooks get which change. */
 export type ChangeCounts = Record<WebhookChange, number>;
@@ -42,15 +42,15 @@ export interface PlannedStack extends ChangeCounts {
   outcome: Outcome;
   /** How many resources that are no webhooks change. */
   others: number;
-  /** How many random keys it would make: then the state is written after each resource, because a killed run would lose them. */
+  /** How many random keys it has: with one, the state is written after each resource, because a killed run would lose it. */
   randomKeys: number;
   failures: Failure[];
 }
 
 /**
  * What is registered where a webhook would be created. `free`: nothing. `adopted`: our URL, so that `up` takes it as it is.
- * `taken`: a different URL, so `up` fails or takes over, depending on the program. `unknown`: the service did not respond, or
- * only the program has the API key.
+ * `taken`: another URL, so that `up` fails there or takes over, as `onExisting` says. `unknown`: the service did not respond, or
+ * there is no API key.
  */
 export type CreateCounts = Record<"free" | "adopted" | "taken" | "unknown", number>;
 
@@ -104,7 +104,7 @@ export async function planFleet(context: FleetContext, options: PlanOptions): Pr
     // A refused key wins over the stop that follows from it.
     outcome: seen.failures.length > 0 ? "failed" : stoppedBy === undefined ? ran.outcome : "stopped",
     seconds: secondsSince(run.startedAt),
-    stacks: ran.stacks.map((report) => toPlannedStack(report, seen.failures)),
+    stacks: ran.stacks.map((report) => toPlannedStack(run, report, seen.failures)),
     skipped: ran.skipped,
     failures: [...ran.failures, ...seen.failures],
     ...(stoppedBy === undefined ? {} : { stoppedBy }),
@@ -118,15 +118,16 @@ export async function planFleet(context: FleetContext, options: PlanOptions): Pr
   };
 }
 
-function toPlannedStack(report: StackReport, seen: readonly Failure[]): PlannedStack {
-  const { stack, outcome, webhooks, others = [], failures, randomKeys } = report;
+function toPlannedStack(run: Run, report: StackReport, seen: readonly Failure[]): PlannedStack {
+  const { stack, outcome, webhooks, others = [], failures } = report;
+  const place = run.stacks.find(({ name }) => name === stack);
   const own = seen.filter((failure) => failure.stack === stack);
   return {
     stack,
     outcome: own.length > 0 ? "failed" : outcome,
     ...countChanges(webhooks),
     others: others.length,
-    randomKeys,
+    randomKeys: place === undefined ? 0 : countRandomKeys(webhooksOf(place, run.webhooks)),
     failures: [...failures, ...own],
   };
 }
@@ -166,8 +167,7 @@ type Seen =
 
 const unknown = (reason: string): Seen => ({ state: "unknown", cause: { reason } });
 const NOT_ASKED = unknown("not asked: the plan was stopped");
-const NO_KEY = unknown("no API key in the list or the environment: the program alone has it");
-const NO_URL = unknown("the webhook URL is not known before up");
+const NO_KEY = unknown("no API key in the list or the environment");
 
 /**
  * Asks for each workspace where a webhook would be created, and counts. Nobody's registration is named. Ends early when the
@@ -182,10 +182,9 @@ async function observeCreates(
   const creates = stacks.flatMap(({ stack, webhooks }) =>
     webhooks.filter(({ change }) => change === "create").map((webhook) => ({ stack, webhook })),
   );
-  const byName = new Map(run.fleet.workspaces.map((workspace) => [workspace.name, workspace]));
   const all = await Promise.all(
     creates.map(async (create) => {
-      const seen = await observeCreate(run, create, byName.get(create.webhook.workspace));
+      const seen = await observeCreate(run, create);
       if (seen.state !== "unknown" || seen.failure === undefined) return seen;
       failures.push(seen.failure);
       run.stop.emit({ type: "failure", failure: seen.failure });
@@ -207,21 +206,22 @@ function countSeen(all: readonly Seen[]): Pick<FleetPlan, "creates" | "unknownRe
 }
 
 async function observeCreate(
-  { engine, stop }: Run,
-  { stack, webhook }: Create,
-  listed: ListedWorkspace | undefined,
+  { engine, stop, webhooks }: Run,
+  { stack, webhook: { workspace } }: Create,
 ): Promise<Seen> {
-  const apiKey = listed?.apiKey ?? engine.apiKey;
+  const args = webhooks.get(workspace);
+  const apiKey = args?.apiKey ?? engine.apiKey;
   if (stop.signal.aborted) return NOT_ASKED;
-  if (listed === undefined || apiKey === undefined) return NO_KEY;
+  if (args === undefined || apiKey === undefined) return NO_KEY;
   try {
-    const client = new RegistrationClient({ baseUrl: listed.baseUrl, apiKey, signal: stop.signal });
+    const client = new RegistrationClient({ baseUrl: args.baseUrl, apiKey, signal: stop.signal });
     const registration = await getWebhookIfAny(client);
-    return registration === undefined ? { state: "free" } : judge(registration, webhook, listed.webhookUrl);
+    if (registration === undefined) return { state: "free" };
+    return { state: isSameUrl(registration.webhookUrl, args.webhookUrl) ? "adopted" : "taken" };
   } catch (error) {
     if (stop.signal.aborted) return NOT_ASKED;
     if (!(error instanceof ApiChatError)) throw error;
-    return explain(error, { workspace: webhook.workspace, stack });
+    return explain(error, { workspace, stack });
   }
 }
 
@@ -231,17 +231,4 @@ function explain(error: ApiChatError, where: { workspace: string; stack: string 
   const cause = { reason: httpStatus === undefined ? code : `${code} (HTTP ${httpStatus})`, code };
   const failure = code === "unauthorized" ? { failure: toFailure(error.toJSON(), where) } : {};
   return { state: "unknown", cause, ...failure };
-}
-
-function judge({ webhookUrl: seen }: Registration, webhook: WebhookReport, listed: string | undefined): Seen {
-  const declared = webhook.webhookUrl ?? listed;
-  if (declared === undefined) return NO_URL;
-  return { state: isDeclared(seen, declared, listed) ? "adopted" : "taken" };
-}
-
-/** A report hides the values of a query: then the list's URL is compared, or else what both show. */
-function isDeclared(seen: string, declared: string, listed: string | undefined): boolean {
-  if (!declared.includes("?")) return isSameUrl(seen, declared);
-  const isListed = listed !== undefined && formatUrl(listed) === formatUrl(declared);
-  return isListed ? isSameUrl(seen, listed) : formatUrl(seen) === formatUrl(declared);
 }

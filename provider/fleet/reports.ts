@@ -68,8 +68,6 @@ export interface StackReport {
   others?: OtherChange[];
   /** Lines that the provider printed for people, such as warnings. */
   notes: string[];
-  /** How many random keys it makes or made: then the state is written after each resource. */
-  randomKeys: number;
 }
 
 /** A whole run over the stacks of a fleet. */

@@ -26,7 +26,7 @@ export interface RotationWave {
   failures: Failure[];
 }
 
-/** Which key workspaces have, by their names. Those that accept only the old key are safe: the program keeps it. */
+/** Which key workspaces have, by their names. Those that accept only the old key are safe: the receiver keeps it. */
 export interface KeysByWorkspace {
   /** Registered with the key of this rotation. */
   new: string[];
@@ -48,7 +48,7 @@ export interface RotationReport extends FleetReport {
 
 /**
  * Gives each workspace a new verification key: one stack first, then wave by wave. Each wave is verified at the service before
- * the next begins, and one that fails is the last. Meanwhile both keys are accepted, as long as the program keeps earlier ones.
+ * the next begins, and one that fails is the last. Meanwhile both keys are accepted, as long as the receiver keeps earlier ones.
  * An interrupted rotation goes on with its name. Only what is deployed is rotated: throws `invalid_config` if the list and the
  * stacks differ, before anything runs.
  */
@@ -80,7 +80,7 @@ function chooseRotation(run: Run, { rotation: given }: RotateOptions): string {
     ]);
   }
   const rotation = given ?? defined ?? unfinished ?? new Date().toISOString().slice(0, "2026-11-21".length);
-  // A webhook that misses several rotations is left with a key that its program accepts no longer.
+  // A webhook that misses several rotations is left with a key that its receiver no longer accepts.
   if (unfinished === undefined || unfinished === rotation) return rotation;
   const first =
     defined === undefined
@@ -165,9 +165,9 @@ async function verify(
 }
 
 const NOT_ROTATED =
-  "its key was not rotated: the program must pass the rotation on, as in new VerificationKey(name, { rotation: stack.rotation }) or { derivedFrom, rotations: stack.rotations }";
+  "its key was not rotated: webhook must return another key, as with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** Whether the `up` of a rotation left a webhook with the new key. A program with one key for all shows it by the update alone. */
+/** Whether the `up` of a rotation left a webhook with the new key. A key that is a string shows it by the update alone. */
 const hasNewKey = ({ isRotated, change }: WebhookReport): boolean =>
   isRotated ?? (change === "update" || change === "create");
 
@@ -188,7 +188,7 @@ function findWrong(
     const byName = new Map(report.webhooks.map((webhook) => [webhook.workspace, webhook]));
     return workspaces.flatMap(({ name: workspace }) => {
       const webhook = byName.get(workspace);
-      const message = webhook ? describe(webhook) : "the program declares no webhook of this name";
+      const message = webhook ? describe(webhook) : "the engine reported no webhook of this name";
       return message === undefined ? [] : [{ workspace, stack, message }];
     });
   });
@@ -204,7 +204,7 @@ function describeUnverified({ drift, status, change }: WebhookReport): string | 
     return `after the rotation its status is ${JSON.stringify(status ?? "unknown")}, not "verified"`;
   return change === "same"
     ? undefined
-    : `after the rotation the next up would ${change} it again: the program does not converge`;
+    : `after the rotation the next up would ${change} it still: webhook returns other arguments each time`;
 }
 
 /** One report of a stack: what `up` did, the drift that the verification saw, and what is wrong of both. */

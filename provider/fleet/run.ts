@@ -15,6 +15,7 @@ import {
 } from "./options.js";
 import { countInName, type PlacedStack } from "./placement.js";
 import type { Failure, FleetAction, FleetReport, Outcome, StackReport } from "./reports.js";
+import { callWebhook, type Webhooks } from "./webhooks.js";
 
 /** What every run of an open fleet needs. */
 export interface FleetContext {
@@ -30,6 +31,8 @@ export interface Run extends FleetContext {
   options: RunOptions;
   /** The stacks of the project that the backend holds. */
   existing: ReadonlySet<string>;
+  /** The arguments of the webhooks of its stacks; empty where the engine runs no program. */
+  webhooks: Webhooks;
   /** Milliseconds since 1970. */
   startedAt: number;
   stop: RunStop;
@@ -42,14 +45,27 @@ export async function beginRun(
   options: RunOptions,
 ): Promise<Run> {
   requireRunOptions(action, options);
-  const { fleet, stacks, engine } = context;
+  const { fleet, engine } = context;
+  const shard = parseShard(options.shard ?? "1/1");
+  // By turns, so that shards differ by one stack at most.
+  const stacks = context.stacks.filter(
+    ({ index }) => shard === undefined || index % shard.shards === shard.shard - 1,
+  );
+  const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const names = await engine.listStacks();
-  requireSameSplit(fleet.name, stacks.length, names);
-  const share = parseShard(options.shard ?? "1/1");
-  // In turn, so that the sizes of shards differ by at most one stack.
-  const own = stacks.filter(({ index }) => share === undefined || index % share.shards === share.shard - 1);
+  requireSameSplit(fleet.name, context.stacks.length, names);
   const stop = new RunStop(action, options);
-  return { ...context, stacks: own, action, options, existing: new Set(names), startedAt: Date.now(), stop };
+  return {
+    fleet,
+    engine,
+    stacks,
+    action,
+    options,
+    existing: new Set(names),
+    webhooks,
+    startedAt: Date.now(),
+    stop,
+  };
 }
 
 /** Another split would move workspaces, and a workspace that moves loses its live webhook. */
@@ -172,6 +188,7 @@ export async function runStacks(run: Run, tasks: readonly StackTask[]): Promise<
       signal: stop.signal,
       onEvent,
       callsPerOrigin: share,
+      webhooks: run.webhooks,
     });
     reports.set(stack, report);
     report.failures.forEach(noteFailure);

@@ -53,7 +53,7 @@ export async function upFleet(context: FleetContext, options: UpOptions): Promis
   return toReport(run, { ...ran, skipped: [...ran.skipped, ...alreadyDone] }, failure);
 }
 
-/** The stacks to run with the program: those with workspaces, and those that exist, whose workspaces may have left the list. */
+/** The stacks that an `up` runs: those with workspaces, and those that exist, whose workspaces may have left the list. */
 export const findDeployable = ({ stacks, existing }: Run): PlacedStack[] =>
   stacks.filter(({ name, workspaces }) => workspaces.length > 0 || existing.has(name));
 

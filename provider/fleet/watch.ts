@@ -4,11 +4,11 @@ import type { PlacedStack } from "./placement.js";
 import type { Drift, Failure, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
 import { announce, beginRun, runStacks, secondsSince, type FleetContext, type StacksRun } from "./run.js";
 
-/** One workspace that is not as the list, the program and the state have it. */
+/** One workspace that is not as the definition and the state have it. */
 export interface DriftedWorkspace {
   workspace: string;
   stack: string;
-  /** `not-deployed` and `to-be-removed`: the list or the program has gone on since the last `up`. */
+  /** `not-deployed` and `to-be-removed`: the definition has changed since the last `up`. */
   kind: DriftKind;
   /** Empty for `not-deployed` and `to-be-removed`. */
   properties: Drift["properties"];
@@ -16,7 +16,7 @@ export interface DriftedWorkspace {
   repair: string;
 }
 
-/** A resource that is no webhook, and that an `up` would change: a responder whose process is gone, for one. */
+/** A resource that is not a webhook, and that an `up` would change, such as a key. */
 export interface DriftedResource extends OtherChange {
   stack: string;
   kind: "other";
@@ -68,7 +68,7 @@ export async function watchFleet(
     workspaces: found
       .map(({ removal, ...one }) => ({
         ...one,
-        repair: REPAIRS[repairKindOf(one, others)](command, removal),
+        repair: REPAIRS[one.kind](command, removal),
       }))
       .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1)),
     others: others.map((one) => ({ ...one, kind: "other", repair: REPAIRS.other(command) })),
@@ -90,11 +90,7 @@ function judge(run: StacksRun, differences: number): DriftReport["outcome"] {
   return differences > 0 ? "drift" : "no-drift";
 }
 
-/** If a responder is gone, only an `up` that refreshes first sees the webhook changes that follow. */
-const repairKindOf = ({ kind, stack }: Found, others: readonly { stack: string }[]): RepairKind =>
-  kind === "not-deployed" && others.some((one) => one.stack === stack) ? "other" : kind;
-
-/** Other changed resources, without those that belong to a reported workspace, such as its key. */
+/** The key of a workspace that is not deployed, and the like, comes with its webhook. */
 function findOthers({ stacks }: StacksRun, found: readonly Found[]): (OtherChange & { stack: string })[] {
   const reported = new Set(found.map(({ stack, workspace }) => `${stack} ${workspace}`));
   return stacks

@@ -1,60 +1,31 @@
-import { toWireLine } from "../lib/provider-process.js";
-import { writePrivateFile } from "../lib/files.js";
 import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { declareStack, isResource, ProgramError, readProgramFile, type ProgramRun } from "./declare.js";
-import type { Declared, KeyArguments } from "./definition.js";
+import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack on the resource plugin, in YAML: the engine then loads neither Node nor the SDK for it, which is more than
-// half of what a stack costs.
+// The program of a stack, in YAML: the engine then loads neither Node nor the SDK for it, which is more than half of what a stack costs.
 
-/** What a Pulumi program in YAML has. */
-interface YamlProgram {
+/** A Pulumi program in YAML. */
+export interface YamlProgram {
   variables: Record<string, unknown>;
   resources: Record<string, unknown>;
   outputs: Record<string, unknown>;
 }
 
-/** What a process of its own does for each run of a stack: calls the user's program, and writes its YAML to the file of this path. */
-export async function writeYamlProgram(path: string): Promise<void> {
-  const file = readProgramFile();
-  try {
-    const program = "outputs" in file ? { outputs: escape(file.outputs) } : await yamlOfStack(file);
-    await writePrivateFile(path, JSON.stringify(program, undefined, 1));
-  } catch (error) {
-    process.exitCode = 1;
-    console.error(error instanceof ProgramError ? `error: ${error.message}` : error);
-  }
-}
-
-async function yamlOfStack(run: ProgramRun): Promise<YamlProgram> {
-  const declared = await declareStack(run).catch(explainResource);
-  const program = toYaml(declared);
-  const random = run.refuseRandomKeys ? Object.entries(declared).find(hasRandomKey) : undefined;
-  if (random === undefined) return program;
-  console.log(toWireLine({ randomKey: random[0] }));
-  throw new ProgramError(`${random[0]}: a random key is not made without checkpoints`);
-}
-
-const ARGUMENTS =
-  'with provider: "plugin", return plain arguments instead of resources: { acme: { baseUrl, webhookUrl, webhookVerificationKey } }';
-
-/** The SDK's own error of a resource that is made without an engine. */
-function explainResource(error: unknown): never {
-  const isOfSdk = typeof error === "object" && error !== null && "__pulumiRunError" in error;
-  throw isOfSdk ? new ProgramError(ARGUMENTS) : error;
-}
-
-const hasRandomKey = ([, one]: [string, Declared]): boolean =>
-  !isResource(one) &&
-  typeof one.webhookVerificationKey === "object" &&
-  one.webhookVerificationKey.derivedFrom === undefined;
+/** A program without resources. */
+export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram => ({
+  variables: {},
+  resources: {},
+  outputs: escape(outputs) as Record<string, unknown>,
+});
 
 /**
- * A key and a webhook for each workspace. The labels within the program are numbers: YAML could read a name as something else.
- * Secrets are variables, because Pulumi's YAML errors quote the line of a property with its value.
+ * A key and a webhook for each workspace. `rotation` rotates random keys. The labels within the program are numbers, because YAML
+ * may read a name as something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
  */
-export function toYaml(declared: Record<string, Declared>): YamlProgram {
+export function toYaml(
+  webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,
+  rotation?: string,
+): YamlProgram {
   const variables: Record<string, unknown> = {};
   const labels = new Map<string, string>();
   const hide = (value: unknown): string => {
@@ -74,14 +45,12 @@ export function toYaml(declared: Record<string, Declared>): YamlProgram {
   const resources: Record<string, unknown> = {};
   const botUrls: Record<string, string> = {};
   const statuses: Record<string, string> = {};
-  for (const [index, [name, one]] of Object.entries(declared).entries()) {
-    if (isResource(one)) throw new ProgramError(ARGUMENTS);
-    const { webhookVerificationKey: key, ...args } = requirePlain(name, one);
+  for (const [index, [name, { webhookVerificationKey: key, ...args }]] of [...webhooks].entries()) {
     if (typeof key !== "string") {
       resources[`key${index}`] = {
         type: "apichat:VerificationKey",
         name,
-        properties: propertiesOf(toKeyInputs(key)),
+        properties: propertiesOf(toKeyInputs(key, rotation)),
       };
     }
     const webhookVerificationKey = typeof key === "string" ? hide(key) : `\${key${index}.current}`;
@@ -93,9 +62,11 @@ export function toYaml(declared: Record<string, Declared>): YamlProgram {
   return { variables, resources, outputs: { botUrls, statuses } };
 }
 
-/** The schema knows a list of seeds only. */
-const toKeyInputs = ({ derivedFrom, ...args }: KeyArguments): object =>
-  typeof derivedFrom === "string" ? { ...args, derivedFrom: [derivedFrom] } : { ...args, derivedFrom };
+/** The schema has a list of seeds. Only random keys have a rotation of this kind. */
+function toKeyInputs({ derivedFrom, ...args }: KeyArguments, rotation: string | undefined): object {
+  if (derivedFrom === undefined) return { ...args, rotation };
+  return { ...args, derivedFrom: [derivedFrom].flat() };
+}
 
 const SECRETS = new Set<string>([...SECRET_PROPERTIES.ApiChatWebhook, ...SECRET_PROPERTIES.VerificationKey]);
 
@@ -104,20 +75,7 @@ const isSecret = (name: string, value: unknown): boolean =>
   value !== undefined &&
   (SECRETS.has(name) || (["webhookUrl", "baseUrl"].includes(name) && mayHoldQuery(value)));
 
-/** An Output of the SDK has no value here. */
-function requirePlain<T extends object>(name: string, value: T, path: readonly string[] = []): T {
-  for (const [key, one] of Object.entries(value) as [string, unknown][]) {
-    const here = Array.isArray(value) ? path : [...path, key];
-    if (typeof one !== "object" || one === null) continue;
-    if (!Array.isArray(one) && Object.getPrototypeOf(one) !== Object.prototype) {
-      throw new ProgramError(`${name}: ${here.join(".")} must be a plain value, and no Output; ${ARGUMENTS}`);
-    }
-    requirePlain(name, one, here);
-  }
-  return value;
-}
-
-/** Texts as they are, also those that YAML would take for a reference. */
+/** Keeps strings as they are, including what YAML would read as a reference. */
 function escape(value: unknown): unknown {
   if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (Array.isArray(value)) return value.map(escape);

@@ -7,11 +7,7 @@ import { toPlainText } from "./plain-text.js";
 // What the lifecycles of all resources share in the engine's provider process.
 
 /** What the provider process reports to a program that started its engine: a failure, or a line for people. */
-type Wire =
-  | { failure: Failure }
-  | { note: { subject: string; text: string } }
-  /** The program of a fleet was about to make a random key. */
-  | { randomKey: string };
+type Wire = { failure: Failure } | { note: { subject: string; text: string } };
 
 const REPORT_VARIABLE = "APICHAT_REPORT";
 

@@ -12,7 +12,6 @@ export type {
   CustomResourceOptions,
   Input,
   Inputs,
-  ResourceTransformation,
   URN,
 } from "@pulumi/pulumi";
 export type Output<T> = sdk.Output<T>;
@@ -27,7 +26,6 @@ export const {
   isSecret,
   output,
   Output,
-  RunError,
   runtime,
   secret,
   unsecret,

@@ -59,7 +59,7 @@ beforeAll(async () => {
   scene.endpoint.answerWith(receiver);
   folder = await createFleetFolder(scene, {
     urls: Object.fromEntries(NAMES.map((name) => [name, `${scene.endpoint.url}/${name}`])),
-    key: 'new VerificationKey(name, { derivedFrom: process.env.KEY_SEED ?? "", rotations }).current',
+    key: '{ derivedFrom: process.env.KEY_SEED ?? "", rotations }',
     environment: { KEY_SEED: SEED },
   });
   const startCommand = commandsIn(folder.path, scene.backend.environment);

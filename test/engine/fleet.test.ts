@@ -66,6 +66,21 @@ describe("15 workspaces in 3 stacks", () => {
     names.forEach((name) => keys.add(keyOf(name) ?? ""));
   };
 
+  test("plan counts what is free and what is taken, and asks each workspace once", async () => {
+    const [occupied = "", ...others] = FIRST;
+    scene.emulator.workspace(occupied).takeOver(STRANGER);
+    const plan = await scene.run(FIRST, (fleet, options) => fleet.plan(options));
+    expect(plan).toMatchObject({
+      outcome: "done",
+      totals: { create: FIRST.length },
+      creates: { free: others.length, adopted: 0, taken: 1, unknown: 0 },
+      others: [{ kind: "key", change: "create", count: FIRST.length }],
+    });
+    expect(plan.stacks.map(({ randomKeys }) => randomKeys).reduce((a, b) => a + b)).toBe(FIRST.length);
+    expect(requestCount()).toBe(FIRST.length);
+    scene.emulator.workspace(occupied).remove();
+  });
+
   test("up registers all of them, each with a key of its own", async () => {
     const report = await scene.run(FIRST, (fleet, options) => fleet.up(options));
     expect(report).toMatchObject({
@@ -79,7 +94,6 @@ describe("15 workspaces in 3 stacks", () => {
     expectSharedKeys(FIRST);
     expect(keys.size).toBe(15);
     expect(await scene.deployedStacks()).toEqual([...STACKS, INDEX]);
-    expect(report.stacks.map(({ randomKeys }) => randomKeys)).toEqual(split.map(() => expect.any(Number)));
   });
 
   test("the index stack has every bot URL, and another stack reads one of them", async () => {
@@ -200,39 +214,5 @@ describe("15 workspaces in 3 stacks", () => {
     const left = [...(await readTree(scene.workFolder)).values()];
     expect(left).not.toEqual([]);
     expect(findSecrets(JSON.stringify([scene.printed, left]), secrets)).toEqual([]);
-  });
-});
-
-describe("the program of a fleet with a mistake", () => {
-  /** The first has an API key in the list. */
-  const names = ["acme-10", "globex"];
-  let scene: FleetScene;
-  const up = async (file: string) => (await scene.open(names, { file })).up();
-
-  beforeAll(async () => {
-    scene = await openFleetScene(names, { name: "mistakes", stacks: 1 });
-  });
-
-  test.each([
-    ["without-program.js", /default export/],
-    ["throwing.js", /no such table, asked with \[redacted\]/],
-    ["exiting.js", /exit code|the licence has ended/],
-  ])("%s: the failure says what is wrong, without a secret", async (file, message) => {
-    const report = await up(file);
-    expect(report).toMatchObject({
-      outcome: "failed",
-      failures: [{ message: expect.stringMatching(message) as string }],
-    });
-    expect(findSecrets(JSON.stringify(report), [API_KEY])).toEqual([]);
-  });
-
-  test("a workspace that it forgets keeps its webhook, and is named", async () => {
-    expect(await up("program.js")).toMatchObject({ outcome: "done", failures: [] });
-    const report = await up("incomplete.js");
-    expect(report).toMatchObject({
-      outcome: "failed",
-      failures: [{ message: expect.stringContaining(names[0] ?? "") as string }],
-    });
-    expect(registeredWorkspaces(scene)).toEqual(names);
   });
 });

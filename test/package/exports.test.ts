@@ -23,7 +23,8 @@ const WITHOUT_SDK =
 
 const FLEET = `import { runFleetCommand } from "pulumi-apichat/fleet";
 const workspaces = [{ name: "acme", baseUrl: "http://127.0.0.1:1/acme/apichat" }];
-await runFleetCommand({ name: "chat", workspaces, program: new URL(import.meta.url), stacks: 1 });`;
+const webhook = ({ baseUrl }) => ({ baseUrl, webhookUrl: "https://chat.example/", webhookVerificationKey: {} });
+await runFleetCommand({ name: "chat", workspaces, webhook, stacks: 1 });`;
 
 let packed: PackedPackage;
 let project: string;
@@ -259,10 +260,19 @@ describe("The packed tarball without Pulumi's SDK", () => {
     await endpoint.close();
   });
 
-  test("says so before the engine of a fleet is started", async () => {
+  test("writes the stack of a fleet, which needs no SDK", async () => {
     await writeFile(join(alone, "fleet.mjs"), FLEET);
-    const { stderr, exitCode } = await run("fleet.mjs", "plan");
-    expect([stderr, exitCode]).toEqual([`error: ${WITHOUT_SDK}`, 2]);
+    const { stderr, exitCode } = await run(
+      "fleet.mjs",
+      "write",
+      "--stack",
+      "chat-0-of-1",
+      "--folder",
+      "stack",
+    );
+    expect([stderr, exitCode]).toEqual([expect.stringContaining("wrote the project of chat-0-of-1"), 0]);
+    const written = JSON.parse(await readFile(join(alone, "stack", "Pulumi.yaml"), "utf8")) as object;
+    expect(written).toMatchObject({ packages: { apichat: "./../node_modules/pulumi-apichat/plugin" } });
   });
 });
 

@@ -30,6 +30,12 @@ describe("a fleet's command line, with a fake fleet", () => {
       0,
       { name: "rotate", options: { rotation: "2026-12", waveSize: 2 } },
     ],
+    [
+      "write --stack production-0-of-2 --folder stack",
+      {},
+      0,
+      { name: "write", options: { stack: "production-0-of-2", folder: "stack" } },
+    ],
     ["watch", { drift: "no-drift" }, 0, { name: "watch", options: { command: "node fleet.ts" } }],
     ["watch", { drift: "drift" }, 1, { name: "watch", options: { command: "node fleet.ts" } }],
     ["watch", { drift: "failed" }, 2, { name: "watch", options: { command: "node fleet.ts" } }],

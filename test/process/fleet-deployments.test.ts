@@ -64,6 +64,8 @@ test("with --apply it sets Deployments, removes what would destroy a stack, and 
   expect(JSON.parse(settings?.body ?? "")).toEqual({
     sourceContext: { git: { repoUrl: "https://github.com/acme/fleet.git", branch: "refs/heads/main" } },
     operationContext: {
+      preRunCommands: ["npm ci", "node fleet.ts write --stack example-0-of-3 --folder ."],
+      options: { skipInstallDependencies: true },
       environmentVariables: {
         APICHAT_API_KEY: { secret: SECRETS.APICHAT_API_KEY },
         KEY_SEED: { secret: SECRETS.KEY_SEED },

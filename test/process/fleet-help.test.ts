@@ -11,7 +11,7 @@ await runFleetCommand({
   name: "production",
   stacks: 2,
   workspaces: "${workspaces}",
-  program: new URL("./program.ts", import.meta.url),
+  webhook: ({ baseUrl }) => ({ baseUrl, webhookUrl: "https://chat.example/", webhookVerificationKey: "0123456789abcdefghij" }),
 });
 `;
 
@@ -22,7 +22,6 @@ beforeAll(async () => {
     "package.json": '{ "type": "module" }',
     "fleet.ts": fleetOf("workspaces.csv"),
     "broken.ts": fleetOf("broken.csv"),
-    "program.ts": "export default () => ({});",
     "workspaces.csv": `name,baseUrl\n${rows.join("")}`,
     "broken.csv": "name,baseUrl\nacme,not a URL\n",
     "list-packages.mjs": LIST_PACKAGES,

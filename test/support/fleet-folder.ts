@@ -14,11 +14,15 @@ await runFleetCommand({
   ...JSON.parse(readFileSync("definition.json", "utf8")),
   project: "${PROJECT}",
   workspaces: "workspaces.json",
-  program: new URL("./program.ts", import.meta.url),
+  webhook: ({ baseUrl, webhookUrl = "" }, { rotations }) => ({
+    baseUrl,
+    webhookUrl,
+    webhookVerificationKey: KEY,
+  }),
 });
 `;
 
-/** A user's folder with `fleet.ts`, its program and its list. */
+/** A user's folder with `fleet.ts` and its list. */
 export interface FleetFolder {
   path: string;
   /** Gives `fleet.ts` its name, stacks and rotations. */
@@ -33,7 +37,7 @@ export interface FleetFolder {
   states(): Promise<Map<string, string>>;
 }
 
-/** `key`: what the program gives as `webhookVerificationKey`, in TypeScript. */
+/** `key`: the `webhookVerificationKey` of each workspace, in TypeScript. */
 export async function createFleetFolder(
   { backend, emulator }: Pick<Scene, "backend" | "emulator">,
   {
@@ -46,27 +50,13 @@ export async function createFleetFolder(
   const temporary = join(backend.folder, "tmp");
   await Promise.all([path, temporary].map((folder) => mkdir(folder)));
   await symlink(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(path, "node_modules"));
-  const program = `import { ApiChatWebhook, VerificationKey } from "pulumi-apichat";
-import type { FleetProgram } from "pulumi-apichat/fleet";
-
-const program: FleetProgram = ({ workspaces, rotations }) =>
-  Object.fromEntries(
-    workspaces.map(({ name, baseUrl, webhookUrl = "" }) => {
-      const webhookVerificationKey = ${key};
-      return [name, new ApiChatWebhook(name, { baseUrl, webhookUrl, webhookVerificationKey })];
-    }),
-  );
-
-export default program;
-`;
   const workspaces = Object.entries(urls).map(([name, webhookUrl]) => {
     const { baseUrl } = emulator.workspace(name);
     return { name, baseUrl, webhookUrl };
   });
   const files = {
     "package.json": '{ "type": "module" }\n',
-    "fleet.ts": COMMAND,
-    "program.ts": program,
+    "fleet.ts": COMMAND.replace("KEY", key),
     "workspaces.json": JSON.stringify({ workspaces }),
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);

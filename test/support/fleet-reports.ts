@@ -13,7 +13,7 @@ export function stackReport(
       change,
     })),
   );
-  return { stack, outcome: "done", seconds: 2.04, webhooks, failures: [], notes: [], randomKeys: 0, ...more };
+  return { stack, outcome: "done", seconds: 2.04, webhooks, failures: [], notes: [], ...more };
 }
 
 export const fleetReport = (more: Partial<FleetReport> = {}): FleetReport => ({

@@ -1,6 +1,5 @@
-import { cp, readdir, symlink } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
 import { openFleet, type Fleet, type FleetDefinition, type FleetEvent } from "pulumi-apichat/fleet";
 import { API_KEY } from "./endpoint.ts";
 import { startServer, type Answer } from "./http.ts";
@@ -8,18 +7,20 @@ import { openScene, webhookUrlOf } from "./scene.ts";
 
 export const PROJECT = "apichat-fleet";
 
+/** A random key and a webhook for each workspace. An endpoint that does not answer is not waited for. */
+const webhook: FleetDefinition["webhook"] = ({ baseUrl, apiKey, webhookUrl = "" }) => {
+  return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {}, timeouts: { readySeconds: 1 } };
+};
+
 export type FleetScene = Awaited<ReturnType<typeof openFleetScene>>;
 
 /** A fleet's service, endpoints and backend. `known`: every workspace at the service, also those that no list has yet. */
 export async function openFleetScene(
   known: readonly string[],
-  definition: Pick<FleetDefinition, "name" | "stacks" | "provider">,
+  definition: Pick<FleetDefinition, "name" | "stacks" | "project">,
 ) {
   const { emulator, backend } = await openScene(known);
-  // The engine works beside the program, so each scene has a copy.
   const folder = join(backend.folder, "fleet");
-  await cp(fileURLToPath(new URL("../fixtures/fleet", import.meta.url)), folder, { recursive: true });
-  await symlink(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
   const printed: unknown[] = [];
   const refused = new Set<string>();
   const fragile = new Set<string>();
@@ -50,22 +51,10 @@ export async function openFleetScene(
       ...(hasSecretUrl(name) ? { apiKey: API_KEY } : {}),
     }));
 
-  /** Opens the fleet with this list. `file`: its program. */
-  const open = (
-    names: readonly string[],
-    {
-      provider = definition.provider ?? "dynamic",
-      file = provider === "plugin" ? "arguments.ts" : "typed-program.ts",
-    }: { provider?: FleetDefinition["provider"]; file?: string } = {},
-  ): Promise<Fleet> =>
+  /** Opens the fleet with this list. */
+  const open = (names: readonly string[]): Promise<Fleet> =>
     openFleet(
-      {
-        ...definition,
-        provider,
-        program: pathToFileURL(join(folder, file)),
-        project: PROJECT,
-        workspaces: list(names),
-      },
+      { project: PROJECT, ...definition, folder, webhook, workspaces: list(names) },
       { environment: { ...backend.environment, APICHAT_API_KEY: API_KEY } },
     );
 
@@ -85,7 +74,7 @@ export async function openFleetScene(
     /** Every report and every event so far. */
     printed,
     /** Where the engine works. */
-    workFolder: join(folder, ".fleet", definition.name),
+    workFolder: join(folder, definition.name),
     urlOf,
     open,
     /** Runs the fleet once, and keeps what it reports. */

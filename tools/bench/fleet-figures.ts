@@ -8,7 +8,6 @@ export const SPLITS = {
   oneStack: "one stack",
   oneStackWithoutCheckpoints: "one stack, PULUMI_SKIP_CHECKPOINTS",
   fleet: "fleet",
-  pluginFleet: "fleet on the plugin",
 };
 export type Split = keyof typeof SPLITS;
 
@@ -86,7 +85,6 @@ const STYLES: Record<Split, { color: string; dash: string; point: string; legend
   oneStack: { color: "#d55e00", dash: "", point: "M-4-4h8v8h-8z", legendAt: 80 },
   oneStackWithoutCheckpoints: { color: "#7a5195", dash: "6 4", point: "M0-5l5 9h-10z", legendAt: 310 },
   fleet: { color: "#0072b2", dash: "", point: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", legendAt: 630 },
-  pluginFleet: { color: "#009e73", dash: "2 3", point: "M-5 0l5-5l5 5l-5 5z", legendAt: 720 },
 };
 
 /** Time and memory by the number of workspaces, both axes logarithmic, as an SVG on a background of its own: it is read on light and dark pages. */

@@ -107,7 +107,7 @@ export async function createProject(
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
       if (side !== "yaml") return;
-      const program = toYaml(Object.fromEntries(webhooks.map(({ name, ...args }) => [name, args])));
+      const program = toYaml(webhooks.map(({ name, ...args }) => [name, args] as const));
       await writeFile(join(cwd, "Main.json"), JSON.stringify(program, undefined, 1));
     },
     pulumi: (command, options) => pulumi([command, "--yes", "--skip-preview"], options),

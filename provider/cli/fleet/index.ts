@@ -11,21 +11,13 @@ import { planCommand } from "./plan.js";
 import { reportsCommand } from "./report.js";
 import { rotateCommand } from "./rotate.js";
 import { endProcess, type FleetSource } from "./session.js";
-import { botUrlsCommand, stacksCommand } from "./stacks.js";
+import { botUrlsCommand, stacksCommand, writeCommand } from "./stacks.js";
 import { upCommand } from "./up.js";
 import { watchCommand } from "./watch.js";
 
 // The entry `pulumi-apichat/fleet`. What `node fleet.ts --help` does not need is loaded when it is called.
 
-export type {
-  Declared,
-  DeclaredWebhook,
-  FleetDefinition,
-  FleetProgram,
-  FleetStack,
-  KeyArguments,
-  WebhookArguments,
-} from "../../fleet/definition.js";
+export type { FleetDefinition, KeyArguments, WebhookArguments } from "../../fleet/definition.js";
 export type { Fleet, OpenFleetOptions } from "../../fleet/fleet.js";
 export type {
   FleetEvent,
@@ -91,7 +83,7 @@ export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]
 
 /**
  * Runs the command line of a fleet, and ends the process with the exit code of the command: `plan`, `up`, `refresh`, `rotate`,
- * `watch`, `bot-urls`, `stacks` and `destroy`. `--help` describes each.
+ * `watch`, `bot-urls`, `stacks`, `write` and `destroy`. `--help` describes each.
  *
  * @example
  * ```ts
@@ -99,7 +91,12 @@ export async function readWorkspaceList(path: string): Promise<ListedWorkspace[]
  * await runFleetCommand({
  *   name: "production",
  *   workspaces: "workspaces.yaml",
- *   program: new URL("./program.ts", import.meta.url),
+ *   rotations: ["2026-12"],
+ *   webhook: ({ name, baseUrl }, { rotations }) => ({
+ *     baseUrl,
+ *     webhookUrl: `https://chat.example/webhooks/${name}`,
+ *     webhookVerificationKey: { derivedFrom: process.env.KEY_SEED, rotations },
+ *   }),
  * });
  * ```
  */
@@ -126,6 +123,7 @@ export const fleetProgram = (source: FleetSource): Command =>
     .addCommand(watchCommand(source))
     .addCommand(botUrlsCommand(source))
     .addCommand(stacksCommand(source))
+    .addCommand(writeCommand(source))
     .addCommand(reportsCommand(source))
     .addCommand(destroyCommand(source));
 

@@ -115,7 +115,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...lineIf(index === "stale", "The index stack is stale: up writes it."),
     ...lineIf(
       randomKeys > 0,
-      `${count(randomKeys, "random key")} to make: the state of their stacks is written after each resource, because a killed run would lose them.`,
+      `${count(randomKeys, "random key")}: the state of their stacks is written after each resource, because a killed run would lose new ones.`,
     ),
     ...describeFailures(plan.failures),
     ...describeStop(plan),

@@ -43,6 +43,25 @@ function printMatrix(count: number): void {
 const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>
   workspaces.length === 0 ? [[stack, "(none)"]] : workspaces.map((workspace) => [stack, workspace]);
 
+export const writeCommand = (source: FleetSource): Command =>
+  fleetCommand<{ stack: string; folder: string }>(
+    source,
+    new Command("write")
+      .description("write the Pulumi project of one stack, for services that run pulumi themselves")
+      .requiredOption("--stack <name>", "name of the stack, as the command stacks prints it")
+      .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
+    {
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what up does with this stack, but
+does not write the index stack. The files contain secrets, and only you can read them: do not commit them.`,
+      examples: ["write --stack production-07-of-20 --folder stack"],
+      work: async ({ fleet }, { stack, folder }) => {
+        await fleet.write(stack, folder);
+        note(`wrote the project of ${stack} to ${folder}: it contains secrets, so do not commit it`);
+        return EXIT.done;
+      },
+    },
+  );
+
 interface BotUrlsOptions {
   env?: boolean;
   json?: boolean;

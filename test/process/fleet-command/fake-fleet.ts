@@ -123,6 +123,7 @@ const fleet: Fleet = {
     });
   },
   botUrls: () => Promise.resolve(wishes.botUrls ?? {}),
+  write: (stack, folder) => reply("write", { stack, folder } as RunOptions, undefined),
   recordIndex: (report) => reply("recordIndex", {}, report),
 };
 

@@ -1,23 +1,22 @@
 import { writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
+import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";
 import { failureOf } from "../client/harness.js";
-import { makeFolder } from "./harness.js";
+import { makeFolder, randomKeyWebhook } from "./harness.js";
 
 const SECRET = "secret-word-0123456789";
 
 let folder: string;
-let program: string;
-beforeAll(async () => void ({ folder, program } = await makeFolder()));
+beforeAll(async () => void (folder = await makeFolder()));
 
 const workspace = (name: string) => ({ name, baseUrl: `https://platform.example/${name}` });
 
 const definitionOf = (changes: object = {}): FleetDefinition => ({
   name: "production",
   workspaces: [workspace("acme")],
-  program,
+  webhook: randomKeyWebhook,
+  folder,
   ...changes,
 });
 
@@ -32,15 +31,13 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
   const filled = {
     name: "production",
     project: "apichat-fleet",
-    program: pathToFileURL(program).href,
-    provider: "dynamic",
-    folder: join(folder, ".fleet", "production"),
+    webhook: randomKeyWebhook,
+    folder: join(folder, "production"),
     rotations: [],
     workspaces: [workspace("acme")],
   };
   expect(await resolveFleet(definitionOf())).toStrictEqual(filled);
   const given = {
-    provider: "plugin" as const,
     stacks: 999,
     project: "My.Project_1",
     secretsProvider: "awskms://alias/fleet",
@@ -49,11 +46,9 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("a program may be a URL, the text of a URL, or a path from the current folder", async () => {
-  const url = pathToFileURL(program);
-  const ways = [url, url.href, program, relative(process.cwd(), program)];
-  const fleets = await Promise.all(ways.map((way) => resolveFleet(definitionOf({ program: way }))));
-  expect(fleets.map((fleet) => fleet.program)).toEqual(ways.map(() => url.href));
+test("a fleet works in .fleet in the current folder, unless its definition says otherwise", async () => {
+  const { folder: given } = await resolveFleet(definitionOf({ folder: undefined }));
+  expect(given).toBe(join(process.cwd(), ".fleet", "production"));
 });
 
 test("everything that is wrong with a definition is reported at once, with its list and its files", async () => {
@@ -63,7 +58,7 @@ test("everything that is wrong with a definition is reported at once, with its l
     name: "Production",
     stacks: 0,
     workspaces: list,
-    program: join(folder, "none.ts"),
+    webhook: "program.ts",
     project: "a/b",
     secretsProvider: "",
     stack: 1,
@@ -71,10 +66,10 @@ test("everything that is wrong with a definition is reported at once, with its l
   expect(problems.map((line) => line.replace(/[;,] .*/, ""))).toEqual([
     "name: must be 1 to 64 of a-z",
     "stacks: must be a whole number from 1 to 999",
+    "webhook: must be a function",
     "project: must be 1 to 100 of A-Z",
     "secretsProvider: must be a string",
     "stack: is not a known field (did you mean stacks?)",
-    "program: must be a file",
     `${list}:2: baseUrl: must be an absolute http or https URL`,
     `${list}:3: name: must be 1 to 64 of A-Z`,
   ]);
@@ -99,12 +94,8 @@ test.each([
     { workspaces: [{ name: "a" }] },
     /^workspaces\[0\]\.baseUrl: is missing; must be a string$/,
   ],
-  [
-    "a program elsewhere",
-    { program: "https://x.example/p.ts" },
-    /^program: must be the URL of a file or its path/,
-  ],
-  ["a function as program", { program: () => ({}) }, /^program: must be .*, got a function/],
+  ["no webhook", { webhook: undefined }, /^webhook: must be a function, got nothing; write \(\{ baseUrl/],
+  ["a program", { program: "program.ts" }, /^program: is not a known field/],
   [
     "a secret in a wrong field",
     { secretsProvider: [SECRET] },
@@ -114,9 +105,6 @@ test.each([
   expect(await problemsOf(definitionOf(changes))).toEqual([expect.stringMatching(expected)]);
 });
 
-test("a definition is refused for a program that is a folder, and for none at all", async () => {
-  expect(await problemsOf(definitionOf({ program: folder }))).toEqual([
-    `program: must be a file, and ${folder} is none; give the module of the program`,
-  ]);
+test("no definition at all is refused", async () => {
   expect(await problemsOf(undefined)).toEqual(["is missing; must be an object"]);
 });

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
+import { callWebhook } from "../../../provider/fleet/webhooks.ts";
 import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { reportVariables, toWireLine } from "../../../provider/lib/provider-process.ts";
+import { reportVariables } from "../../../provider/lib/provider-process.ts";
 import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
+import { randomKeyWebhook } from "./harness.ts";
 
 useFakePulumi();
 
@@ -21,7 +23,13 @@ async function openEngine(changes: Partial<FleetDefinition> = {}, environment: R
     run: (
       task: Omit<StackTask, "stack">,
       { exists = true, signal = NEVER }: { exists?: boolean; signal?: AbortSignal } = {},
-    ) => engine.run({ ...task, stack }, exists, { signal, onEvent: () => undefined, callsPerOrigin: 3 }),
+    ) =>
+      engine.run({ ...task, stack }, exists, {
+        signal,
+        onEvent: () => undefined,
+        callsPerOrigin: 3,
+        webhooks: callWebhook(fleet, [stack]),
+      }),
   };
 }
 
@@ -42,37 +50,29 @@ describe("the engine's command for a stack", () => {
     [{ action: "destroy" }, "--yes --skip-preview --remove --continue-on-error"],
   ] as const)("of %j", async (task, args) => {
     await answer({ "stack export": EXPORTED });
-    const environment = { PULUMI_BACKEND_URL: "file:///state", NODE_OPTIONS: "--no-warnings" };
+    const environment = { PULUMI_BACKEND_URL: "file:///state" };
     const { run, work } = await openEngine({}, environment);
 
     expect(await run({ ...task, rotation: "2026-12" })).toMatchObject({ stack: STACK, outcome: "done" });
 
     const call = (await takeCalls()).find((one) => one.args.startsWith(task.action));
     expect(call).toMatchObject({
-      args: `${task.action} --json --stack ${STACK} ${args}`,
-      cwd: work,
+      args: `${task.action} --json --stack ${STACK} ${args} --parallel 3`,
       env: {
-        APICHAT_CALLS_PER_ORIGIN: "3",
         ...reportVariables(),
-        NODE_OPTIONS: expect.stringMatching(/^--no-warnings --import=/),
         PULUMI_BACKEND_URL: "file:///state",
         PULUMI_SKIP_CHECKPOINTS: String(task.action !== "preview"),
       },
     });
-    const stack = {
-      name: STACK,
-      rotation: "2026-12",
-      rotations: ["2026-12"],
-      workspaces: [{ name: "acme" }],
-    };
-    const given = { mode: "600", file: { stack, refuseRandomKeys: task.action === "up" } };
     // The engine refreshes and destroys without the program.
     const hasProgram = ["up", "preview"].includes(task.action);
-    expect(call).toMatchObject(hasProgram ? given : {});
-    expect(call && "file" in call).toBe(hasProgram);
+    expect(call).toMatchObject(
+      hasProgram ? { mode: "600", program: { resources: { webhook0: { name: "acme" } } } } : { cwd: work },
+    );
+    expect(call && "program" in call).toBe(hasProgram);
     expect(JSON.stringify([call?.args, call?.env])).not.toContain("the-api-key-of-acme");
     // Nothing with a key is left.
-    expect(await readdir(work)).toHaveLength(4);
+    expect(await readdir(work)).toEqual([".gitignore", "Pulumi.yaml"]);
   });
 
   it.each([
@@ -89,9 +89,9 @@ describe("the engine's command for a stack", () => {
   it("removes the program files that killed runs have left, and none of a run of now", async () => {
     const { engine, work } = await openEngine();
     const id = "00000000-0000-4000-8000-000000000000";
-    // The last two are of writers that were killed.
-    const old = [`${id}.json`, id, `${id}.json.${id}`, `Pulumi.yaml.${id}`];
-    const fresh = [`${id.replace("4", "5")}.json`, `Pulumi.${STACK}.yaml`];
+    // The last one is of a writer that was killed.
+    const old = [id, `Pulumi.yaml.${id}`];
+    const fresh = [id.replace("4", "5"), `Pulumi.${STACK}.yaml`];
     await Promise.all([...old, ...fresh].map((name) => writeFile(join(work, name), "{}")));
     await Promise.all([...old, fresh[1] ?? ""].map((name) => utimes(join(work, name), 0, 0)));
     await engine.prepare();
@@ -111,14 +111,12 @@ describe("the engine's command for a stack", () => {
   });
 
   it.each([
-    ["a random key", {}, [printed(toWireLine({ randomKey: "acme" }))], ["true", "false", "false"]],
-    ["those who ask for them", { PULUMI_SKIP_CHECKPOINTS: "false" }, [], ["false", "false"]],
-  ])("writes checkpoints for %s, also in later stacks", async (_, environment, lines, skips) => {
-    await answer({ up: [{ lines, code: lines.length }, {}] });
-    const { run } = await openEngine({}, environment);
+    ["a stack with a random key", {}, { webhook: randomKeyWebhook }],
+    ["those who ask for them", { PULUMI_SKIP_CHECKPOINTS: "false" }, {}],
+  ])("writes checkpoints for %s", async (_, environment, changes) => {
+    const { run } = await openEngine(changes, environment);
     expect(await run({ action: "up" })).toMatchObject({ outcome: "done" });
-    await run({ action: "up" });
-    expect((await takeCalls()).map(({ env }) => env["PULUMI_SKIP_CHECKPOINTS"])).toEqual(skips);
+    expect((await takeCalls()).map(({ env }) => env["PULUMI_SKIP_CHECKPOINTS"])).toEqual(["false"]);
   });
 
   it("reads outputs, and writes them with a program that has no resources", async () => {
@@ -128,7 +126,11 @@ describe("the engine's command for a stack", () => {
     await engine.writeOutputs("test-index", { botUrls: {} }, false);
     expect((await takeCalls()).slice(1)).toMatchObject([
       { args: "stack init --no-select --stack test-index" },
-      { args: "up --yes --skip-preview --stack test-index", file: { outputs: { botUrls: {} } }, mode: "600" },
+      {
+        args: "up --yes --skip-preview --stack test-index",
+        program: { outputs: { botUrls: {} } },
+        mode: "600",
+      },
     ]);
   });
 });
@@ -142,7 +144,7 @@ describe("a stack that fails", () => {
     [
       "its lock's owner and the command, in one line",
       { errors: LOCKED, code: 1 },
-      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --cwd \S+\/\.fleet\/test --stack test-0-of-1$/,
+      /^another run .* created by deploy@runner-7\.example \(pid 4711\).*pulumi cancel --cwd \S+\/test --stack test-0-of-1$/,
     ],
     [
       "a lock of Pulumi Cloud",
@@ -233,7 +235,7 @@ describe("after a killed up", () => {
     expect(await run({ action: "destroy" })).toMatchObject({ outcome: "failed" });
     await run({ action: "up" });
     expect(await run({ action: "destroy" })).toMatchObject({ outcome: "done" });
-    expect(await readdir(work)).toHaveLength(4);
+    expect(await readdir(work)).toEqual([".gitignore", "Pulumi.yaml"]);
   });
 
   it("destroy refuses what the state calls pending", async () => {

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { beforeEach, vi } from "vitest";
 import type { FleetDefinition } from "../../../provider/fleet/definition.ts";
-import { makeFolder } from "./harness.ts";
+import { makeFolder, randomKeyWebhook } from "./harness.ts";
 
 /** How the fake `pulumi` answers a command. */
 export interface Answer {
@@ -18,8 +18,8 @@ interface Call {
   args: string;
   env: Record<string, string>;
   cwd: string;
-  /** The program's file, and its mode. */
-  file?: unknown;
+  /** The program, and the mode of its file. */
+  program?: unknown;
   mode?: string;
 }
 
@@ -28,8 +28,8 @@ const FAKE = `#!${process.execPath}
 const { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } = require("node:fs");
 const args = process.argv.slice(2).join(" ").replace(" --non-interactive --color never", "");
 const place = process.env.FAKE_PULUMI;
-const path = process.env.APICHAT_FLEET_PROGRAM;
-const file = path && { file: JSON.parse(readFileSync(path, "utf8")), mode: (statSync(path).mode & 0o777).toString(8) };
+const path = "Main.json";
+const file = existsSync(path) && { program: JSON.parse(readFileSync(path, "utf8")), mode: (statSync(path).mode & 0o777).toString(8) };
 appendFileSync(place + "/calls", JSON.stringify({ args, env: process.env, cwd: process.cwd(), ...file }) + "\\n");
 const answers = JSON.parse(readFileSync(place + "/answers.json", "utf8"));
 const key = Object.keys(answers).find((words) => args.startsWith(words));
@@ -50,9 +50,8 @@ if (interrupts !== undefined) {
 }
 `;
 
-/** Of one test: with the program of a fleet, and the fake on PATH. */
+/** Of one test: with the fake on PATH. */
 export let folder: string;
-export let program: string;
 
 export const answer = (answers: Record<string, Answer | Answer[]>): Promise<void> =>
   writeFile(join(folder, "answers.json"), JSON.stringify(answers));
@@ -63,7 +62,7 @@ export const answer = (answers: Record<string, Answer | Answer[]>): Promise<void
  */
 export const useFakePulumi = (): void =>
   beforeEach(async () => {
-    ({ folder, program } = await makeFolder());
+    folder = await makeFolder();
     taken = 0;
     await answer({});
     const bin = join(folder, "bin");
@@ -91,7 +90,11 @@ export async function takeCalls(): Promise<Call[]> {
 export const definitionOf = (changes: Partial<FleetDefinition> = {}): FleetDefinition => ({
   name: "test",
   stacks: 1,
-  program,
+  webhook: (workspace, run) => ({
+    ...randomKeyWebhook(workspace, run),
+    webhookVerificationKey: "0123456789abcdefghij",
+  }),
+  folder,
   rotations: ["2026-12"],
   workspaces: [{ name: "acme", baseUrl: "https://platform.example/acme", apiKey: "the-api-key-of-acme" }],
   ...changes,

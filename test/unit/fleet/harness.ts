@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -13,14 +13,21 @@ import { upFleet } from "../../../provider/fleet/up.ts";
 import type { ListedWorkspace } from "../../../provider/workspace-list/entry-shape.ts";
 import { afterTests } from "../../support/http.ts";
 
-/** A folder with the module of a program; gone after the tests of the file. */
-export async function makeFolder(): Promise<{ folder: string; program: string }> {
+/** A folder that is removed after the tests of the file. */
+export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "fleet-"));
   afterTests(() => rm(folder, { recursive: true, force: true }));
-  const program = join(folder, "program.mjs");
-  await writeFile(program, "export default () => ({});\n");
-  return { folder, program };
+  return folder;
 }
+
+/** The webhook of a listing as it is, with a random key. */
+export const randomKeyWebhook: FleetDefinition["webhook"] = ({
+  baseUrl,
+  apiKey,
+  webhookUrl = "https://chat.example/",
+}) => {
+  return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {} };
+};
 
 /** Names that the hash spreads over every one of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
@@ -67,7 +74,7 @@ class FakeEngine implements Pick<
       scripted?.webhooks ?? ((scripted?.outcome ?? "done") === "done" ? this.#apply(task) : []);
     for (const webhook of webhooks) options.onEvent({ type: "webhook", webhook });
     this.#atOnce -= 1;
-    const nothing = { failures: [], notes: [], randomKeys: 0 };
+    const nothing = { failures: [], notes: [] };
     return { stack: name, outcome: "done", seconds: 0, ...nothing, ...scripted, webhooks };
   }
 
@@ -129,8 +136,10 @@ export interface TestFleet {
 export async function openTestFleet(
   workspaces: readonly ListedWorkspace[] = listOf(NAMES),
 ): Promise<TestFleet> {
-  const { program } = await makeFolder();
-  return openIn({ name: "test", stacks: 4, workspaces, program }, new FakeEngine());
+  return openIn(
+    { name: "test", stacks: 4, workspaces, webhook: randomKeyWebhook, folder: await makeFolder() },
+    new FakeEngine(),
+  );
 }
 
 /** The same with these workspaces deployed, and no task noted. */

@@ -152,10 +152,7 @@ To see which: apichat webhook plan --file LIST
     ],
     [{ others }, "Besides the webhooks: 12 keys, 3 responders to create; 1 other resource to delete.\n"],
     [{ index: "stale" }, "The index stack is stale: up writes it.\n"],
-    [
-      { stacks: [{ ...stack, randomKeys: 2 }] },
-      "2 random keys to make: the state of their stacks is written",
-    ],
+    [{ stacks: [{ ...stack, randomKeys: 2 }] }, "2 random keys: the state of their stacks is written"],
     [
       { takenOver: 2 },
       "2 workspaces taken over by somebody else: up fails there. Which: node fleet.ts watch\n",

@@ -49,7 +49,7 @@ test("a report is found in what the engine prints, and a text that looks like on
 });
 
 test("each program that reads reports has a mark of its own", async () => {
-  const line = toWireLine({ randomKey: "acme" });
+  const line = toWireLine({ note: { subject: "acme", text: "x" } });
   vi.resetModules();
   const other = await import("../../../provider/lib/provider-process.js");
   expect(other.reportVariables()).not.toEqual(reportVariables());

@@ -96,26 +96,6 @@ export function createFleetRows(): FleetRows {
       return [growth, measureOnce(memory)];
     },
   };
-  const pluginRow: Row = {
-    name: "plugin-fleet",
-    title: "up of a fleet of ten times as many workspaces on either provider: about five minutes",
-    measure: async (context) => {
-      const dynamic = await runSplit("fleet", 10 * context.workspaces, context, ["up"]);
-      const plugin = await runSplit("pluginFleet", 10 * context.workspaces, context, ["up"]);
-      const up = secondsOf("up");
-      return [
-        summarize(
-          {
-            what: `up of ${describeRun(plugin)} on the plugin (time)`,
-            against: "on the dynamic provider",
-            target: { atMost: 0.7 },
-            combine: ratio,
-          },
-          { ours: [up(plugin)], bare: [up(dynamic)] },
-        ),
-      ];
-    },
-  };
   const curveRow: Row = {
     name: "curve",
     title: "Time and memory by the number of workspaces: about seven minutes after the row fleet",
@@ -129,7 +109,7 @@ export function createFleetRows(): FleetRows {
       return [];
     },
   };
-  return { runs, rows: [fleetRow, tenTimesRow, pluginRow, curveRow, rotationRow] };
+  return { runs, rows: [fleetRow, tenTimesRow, curveRow, rotationRow] };
 }
 
 type OneStack = Extract<Split, `oneStack${string}`>;
@@ -139,7 +119,6 @@ const SIZES: Record<Split, number[]> = {
   oneStack: [0.05, 0.25, 0.5, 1],
   oneStackWithoutCheckpoints: [0.05, 0.25, 0.5, 1, 3],
   fleet: [0.25, 1, 3],
-  pluginFleet: [],
 };
 
 const DELIVERIES_PER_SECOND = 200;
@@ -187,12 +166,10 @@ function fleetOf(
     stacks,
     update,
     environment,
-    provider = "dynamic",
   }: {
     stacks: number;
     update: RowContext["update"];
     environment?: Record<string, string>;
-    provider?: "dynamic" | "plugin";
   },
 ): (command: Command) => Promise<void> {
   const parameters: Record<Command, string[]> = {
@@ -205,7 +182,7 @@ function fleetOf(
   let rotation = "first";
   return async (command) => {
     if (command === "rotate") rotation = "second";
-    await project.fleet([String(stacks), provider, command, ...parameters[command]], {
+    await project.fleet([String(stacks), command, ...parameters[command]], {
       environment: { ...environment, BENCH_ROTATION: rotation },
       onLine: (line) => update(`${command}: ${line.trim().slice(0, 60)}`),
     });
@@ -219,7 +196,7 @@ async function runSplit(
   { stackSize, signal, update }: RowContext,
   commands: readonly Command[] = COMMANDS,
 ): Promise<SplitRun> {
-  const isFleet = split === "fleet" || split === "pluginFleet";
+  const isFleet = split === "fleet";
   const stacks = isFleet ? Math.ceil(workspaces / stackSize) : 1;
   await using service = await startService(workspaces);
   await using project = await createProject("ours", { service: service.ready, signal });
@@ -231,8 +208,7 @@ async function runSplit(
   const onLine = (line: string): void => updateRun(line.trim().slice(0, 60));
   const runOneStack = (command: "up" | "refresh" | "destroy"): Promise<void> =>
     project.pulumi(command, { environment, onLine });
-  const provider = split === "pluginFleet" ? "plugin" : "dynamic";
-  const runFleet = fleetOf(project, { stacks, update: updateRun, provider });
+  const runFleet = fleetOf(project, { stacks, update: updateRun });
   const seconds: SplitRun["seconds"] = {};
   const timeCommand = async (command: Command, run: () => Promise<void>): Promise<void> => {
     seconds[command] = (await timeOf(run)) / 1000;

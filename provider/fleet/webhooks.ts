@@ -1,0 +1,85 @@
+import { invalidConfig } from "../lib/files.js";
+import { createRedactor } from "../lib/redact.js";
+import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
+import type { ResolvedFleet, WebhookArguments } from "./definition.js";
+import type { PlacedStack } from "./placement.js";
+
+/** The arguments of each webhook, by workspace. */
+export type Webhooks = ReadonlyMap<string, WebhookArguments>;
+
+/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
+const MAX_LISTED = 5;
+
+/** Calls the definition's `webhook` for each workspace. Throws `invalid_config` with what is wrong with the results. */
+export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: readonly PlacedStack[]): Webhooks {
+  const webhooks = new Map<string, WebhookArguments>();
+  const problems: string[] = [];
+  for (const workspace of stacks.flatMap(({ workspaces }) => workspaces)) {
+    const { name } = workspace;
+    try {
+      const args = webhook(workspace, { rotations });
+      problems.push(...problemsOf(args).map((problem) => `webhook: for ${name}, ${problem}`));
+      webhooks.set(name, args);
+    } catch (error) {
+      problems.push(`webhook: for ${name}, it threw: ${describeThrown(error, workspace)}`);
+    }
+  }
+  if (problems.length === 0) return webhooks;
+  const more = problems.length - MAX_LISTED;
+  throw invalidConfig([
+    ...problems.slice(0, MAX_LISTED),
+    ...(more > 0 ? [`webhook: ${more} more problems like these`] : []),
+  ]);
+}
+
+const describeThrown = (error: unknown, { apiKey }: ListedWorkspace): string =>
+  createRedactor(apiKey === undefined ? [] : [apiKey])(
+    error instanceof Error ? error.message : String(error),
+  );
+
+const EXAMPLE = "return { baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } }";
+
+function problemsOf(args: unknown): string[] {
+  if (!isRecord(args)) return [`it must return an object that is not a promise; ${EXAMPLE}`];
+  const { baseUrl, webhookUrl, webhookVerificationKey: key } = args;
+  const missing = Object.entries({ baseUrl, webhookUrl })
+    .filter(([, value]) => typeof value !== "string")
+    .map(([name]) => `${name} must be a string; ${EXAMPLE}`);
+  return [...missing, ...problemsOfKey(key), ...problemsOfValues(args)];
+}
+
+function problemsOfKey(key: unknown): string[] {
+  if (typeof key !== "string" && !isRecord(key))
+    return [`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`];
+  if (typeof key === "string" || key["rotation"] === undefined) return [];
+  return ["webhookVerificationKey.rotation must be absent: the command rotate sets it"];
+}
+
+/** Outputs of the SDK, promises and functions cannot be written as YAML. */
+function problemsOfValues(value: unknown, path = ""): string[] {
+  const isPlain = ["string", "number", "boolean", "undefined"].includes(typeof value) || value === null;
+  if (isPlain) return [];
+  if (!Array.isArray(value) && !isRecord(value))
+    return [`${path} must be a plain value, not an Output, a promise or a function`];
+  return Object.entries(value).flatMap(([name, one]) =>
+    problemsOfValues(one, path === "" ? name : `${path}.${name}`),
+  );
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** The webhooks of one stack. */
+export const webhooksOf = ({ workspaces }: PlacedStack, webhooks: Webhooks): Webhooks =>
+  new Map(
+    workspaces.flatMap(({ name }) => {
+      const args = webhooks.get(name);
+      return args === undefined ? [] : [[name, args]];
+    }),
+  );
+
+/** How many random keys there are. A killed run would lose a random key that no checkpoint has stored. */
+export const countRandomKeys = (webhooks: Webhooks): number =>
+  [...webhooks.values()].filter(
+    ({ webhookVerificationKey: key }) => typeof key === "object" && key.derivedFrom === undefined,
+  ).length;

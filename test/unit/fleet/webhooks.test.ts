@@ -1,0 +1,69 @@
+import { expect, test } from "vitest";
+import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
+import { placeWorkspaces } from "../../../provider/fleet/placement.ts";
+import { callWebhook, countRandomKeys } from "../../../provider/fleet/webhooks.ts";
+import { failureOf } from "../client/harness.ts";
+import { listOf, randomKeyWebhook } from "./harness.ts";
+
+const API_KEY = "the-api-key-of-all";
+const NAMES = ["acme", "globex", "hooli", "initech", "stark", "wayne"];
+
+async function call(given: unknown, rotations?: string[]) {
+  const workspaces = listOf(NAMES, { apiKey: API_KEY });
+  const definition = { name: "test", workspaces, webhook: given as FleetDefinition["webhook"] };
+  const fleet = await resolveFleet(rotations ? { ...definition, rotations } : definition);
+  return callWebhook(fleet, placeWorkspaces("test", fleet.workspaces, 2));
+}
+
+const derived: FleetDefinition["webhook"] = (workspace, { rotations }) => ({
+  ...randomKeyWebhook(workspace, { rotations }),
+  webhookVerificationKey: { derivedFrom: "a seed", rotations: [...rotations] },
+});
+
+test("webhook is called for each workspace, with the rotations of the definition", async () => {
+  const webhooks = await call(derived, ["r2", "r1"]);
+  expect([...webhooks.keys()].toSorted()).toEqual(NAMES);
+  expect(webhooks.get("acme")).toMatchObject({
+    apiKey: API_KEY,
+    webhookVerificationKey: { rotations: ["r2", "r1"] },
+  });
+  expect(countRandomKeys(webhooks)).toBe(0);
+  expect(countRandomKeys(await call(randomKeyWebhook))).toBe(NAMES.length);
+});
+
+const withArguments = (more: object) => (workspace: Parameters<typeof randomKeyWebhook>[0]) => ({
+  ...randomKeyWebhook(workspace, { rotations: [] }),
+  ...more,
+});
+
+test.each([
+  ["nothing", () => undefined, /it must return an object/],
+  ["a promise", () => Promise.resolve({}), /it must return an object that is not a promise/],
+  ["no URL", withArguments({ webhookUrl: undefined }), /webhookUrl must be a string/],
+  ["no key", withArguments({ webhookVerificationKey: undefined }), /webhookVerificationKey must be a string/],
+  [
+    "a rotation of its own",
+    withArguments({ webhookVerificationKey: { rotation: "2026-12" } }),
+    /webhookVerificationKey\.rotation must be absent/,
+  ],
+  [
+    "a promise within",
+    withArguments({ webhookVerificationKey: { derivedFrom: Promise.resolve("seed") } }),
+    /webhookVerificationKey\.derivedFrom must be a plain value/,
+  ],
+  [
+    "an error",
+    ({ apiKey }: { apiKey?: string }) => {
+      throw new Error(`no such table, asked with ${apiKey}`);
+    },
+    /it threw: no such table, asked with \[redacted\]/,
+  ],
+])("%s is rejected with the workspace's name, before any engine starts", async (_, given, message) => {
+  const { code, message: text } = await failureOf(call(given));
+  expect(code).toBe("invalid_config");
+  expect(text).toMatch(message);
+  expect(text).toMatch(/^webhook: for \w+, /);
+  expect(text).not.toContain(API_KEY);
+  // A mistake shows for every workspace, and is listed a few times.
+  expect(text.split("\n")).toHaveLength(6);
+});
