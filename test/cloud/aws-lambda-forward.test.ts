@@ -144,17 +144,6 @@ describe("the forwarding function", () => {
     aws.failWith = { status: 400, type: "AccessDeniedException" };
     expect(failedIndexes(await consume([message("d1", "7"), message("d2", "8")]))).toEqual([0]);
   });
-
-  test("a message that is none of ours comes again, alone", async () => {
-    const foreign = { ...message("d1", "7"), MessageBody: "by hand" };
-    expect(failedIndexes(await consume([foreign, message("d2", "8")]))).toEqual([0]);
-  });
-
-  test("tries again when nothing listens at the target", async () => {
-    const orphan = await startForward(aws, `http://127.0.0.1:${await freePort()}`);
-    expect(failedIndexes(await orphan.invoke(toSqsEvent([message("d1", "7")])))).toEqual([0]);
-    await expect.poll(() => orphan.output()).toContain("ECONNREFUSED");
-  });
 });
 
 test("What the receiving function queues is what the forwarding function posts", async () => {

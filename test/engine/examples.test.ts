@@ -39,12 +39,11 @@ const configure = (program: ProgramFolder, settings: Record<string, string>): Pr
   );
 
 const up = (program: ProgramFolder) => program.run("up", "--yes", "--skip-preview");
-const destroy = (program: ProgramFolder) => program.run("destroy", "--yes", "--skip-preview");
 
 const outputs = async (program: ProgramFolder): Promise<Record<string, unknown>> =>
   JSON.parse(await program.run("stack", "output", "--json")) as Record<string, unknown>;
 
-test("quickstart registers its webhook, exports bot_url and status, and removes it", async () => {
+test("quickstart registers its webhook, exports bot_url and status", async () => {
   const program = await open("quickstart", {
     "apichat:baseUrl": workspace("single").baseUrl,
     "apichat:apiKey": API_KEY,
@@ -58,8 +57,6 @@ test("quickstart registers its webhook, exports bot_url and status, and removes 
     webhook_verification_key: VERIFICATION_KEY,
   });
   expect(await outputs(program)).toEqual({ bot_url: botUrl, status: "verified" });
-  await destroy(program);
-  expect(workspace("single").registration).toBeUndefined();
   expect(program.printed()).not.toMatch(/warning/i);
   expect(findSecrets(program.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
 });

@@ -59,14 +59,5 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
     callsOf(scene, "set-webhook", name).filter(({ status }) => status === 200),
   );
   expect(accepted.map(({ length }) => length)).toEqual(NAMES.map(() => 1));
-});
-
-test("bot-urls prints the bot URL of each workspace; destroy --yes then removes every webhook and every stack", async () => {
-  const botUrls = NAMES.map((name) => [name, scene.emulator.workspace(name).botUrl] as const);
-  expect(JSON.parse(await run("bot-urls", "--json"))).toEqual(Object.fromEntries(botUrls));
-  await run("destroy", "--yes");
-  expect(registeredWorkspaces(scene)).toEqual([]);
-  expect(await folder.locks()).toEqual([]);
-  expect([...(await folder.states()).keys()]).toEqual([]);
   expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
 });

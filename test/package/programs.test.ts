@@ -67,9 +67,8 @@ export const { botUrl: bot_url, status } = webhook;
 const runs: [PackageManager, keyof typeof programs][] = [
   ["npm", "typescript-nodenext"],
   ["npm", "typescript-commonjs"],
-  ["npm", "javascript-commonjs"],
   ["npm", "javascript-esm"],
-  ["pnpm", "typescript-nodenext"],
+  ["pnpm", "javascript-commonjs"],
 ];
 
 let packed: PackedPackage;

@@ -22,10 +22,3 @@ it("takes addresses and keys as every command does, and ends with 1 where a chec
   const checks = expect.arrayContaining([expect.objectContaining({ name: "base URL", status: "failed" })]);
   expect(json).toEqual({ passed: false, checks });
 });
-
-it.each([
-  [["--webhook-url", "nowhere"], {}, /absolute/],
-  [[], { APICHAT_API_KEY: ` ${API_KEY}` }, /white space/],
-])("apichat doctor %j with %j is wrong use", async (parameters, environment, message) => {
-  expect(await doctor(["--json", ...parameters], environment)).toMatchObject(wrongUse(message));
-});

@@ -141,16 +141,6 @@ describe("apichat emulator", () => {
     await program.end();
   });
 
-  it("reads an open point and makes a fault as its flags say", async () => {
-    const fault = '{"operation":"set-webhook","fault":{"status":418}}';
-    const { clientWith, end } = await startWithJson(["--before-first-set", "not-found", "--fault", fault]);
-    const client = clientWith("acme-api-key");
-    await expect(client.getWebhook()).rejects.toMatchObject({ httpStatus: 404 });
-    const inputs = { webhookUrl: "http://127.0.0.1:9/", webhookVerificationKey: VERIFICATION_KEY };
-    await expect(client.setWebhook(inputs)).rejects.toMatchObject({ httpStatus: 418 });
-    await end();
-  });
-
   it("keeps its workspaces with --data: the next run with the same words has them, another seed is reported", async () => {
     const endpoint = await startEndpoint();
     const data = join(dirname(await writeText("seed.json", "{}")), "emulator.db");
@@ -168,42 +158,6 @@ describe("apichat emulator", () => {
     const registration = await second.clientWith("a-first-api-key").getWebhook();
     expect(registration?.webhookUrl).toBe(endpoint.url);
     expect((await second.end()).stderr).toBe(`acme: as kept in ${data}; its options are not applied\n`);
-  });
-
-  it("warns of a short token, and prints that the page is at every address where it listens on all", async () => {
-    const program = start(["--host", "0.0.0.0", "--token-file", await writeText("short-token", "short\n")]);
-    const [, port] = await program.waitFor(/at every address of this machine: port (\d+), [^]*Ctrl-C/);
-    expect(await program.waitFor(/^registration +http:\/\/127\.0\.0\.1:(\d+)$/m)).toHaveProperty("1", port);
-    expect((await program.end()).stderr).toMatch(
-      /^warning: the token in .* has 5 characters and may be guessed; give it 16 or more\n$/,
-    );
-  });
-
-  it("replies as a scenario file says, and asks for the token of a file without printing it", async () => {
-    const token = "a-token-for-the-control-api-0123456789";
-    const scenario = await writeText(
-      "greeting.yaml",
-      'rules:\n  - when: { text: oi }\n    reply: [{ type: text, text: "Olá, {{name}}!" }]\n',
-    );
-    const files = ["--scenario", scenario, "--token-file", await writeText("token", `${token}\n`)];
-    const program = start(files);
-    const [, page = "", botUrl = ""] = await program.waitFor(
-      /^page +(\S+)\?token=<the token>$[^]*?bot URL +(\S+)[^]*Ctrl-C/m,
-    );
-    expect((await fetch(`${page}health`)).status).toBe(401);
-    const headers = { authorization: `Bearer ${token}` };
-    expect((await fetch(`${page}health`, { headers })).status).toBe(200);
-    expect(await send(botUrl, "acme-flow-api-key", "Oi")).toBe(200);
-    await program.waitFor(/from flow .*: Olá, Ana!/);
-    const { stdout, stderr } = await program.end();
-    expect(findSecrets(stdout + stderr, [token])).toEqual([]);
-  });
-
-  it("prints where it is and nothing more with --quiet", async () => {
-    const program = start(["--quiet"]);
-    const [, baseUrl = ""] = await program.waitFor(/base URL +(\S+)[^]*Ctrl-C ends it\n/);
-    await fetch(baseUrl);
-    expect((await program.end()).stdout).toMatch(/Ctrl-C ends it\n$/);
   });
 });
 

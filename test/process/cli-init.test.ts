@@ -50,20 +50,6 @@ describe("apichat init", () => {
     expect((await execa(tsc, ["-p", "."], { cwd: folder, reject: false })).stdout).toBe("");
   });
 
-  test("names what the examples name, and the package from where it was run, beside the files of others", async () => {
-    await mkdir(join(folder, ".git"));
-    await init(folder);
-    expect(await readdir(folder)).toEqual([...FILES, ".git"].toSorted());
-    const { engines, devDependencies, dependencies } = await readManifest(
-      join(repository, "examples/quickstart"),
-    );
-    expect(await readManifest(folder)).toMatchObject({
-      engines,
-      devDependencies,
-      dependencies: { ...dependencies, "pulumi-apichat": `file:${repository}` },
-    });
-  });
-
   test("writes nothing where one of its files is, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
@@ -72,14 +58,6 @@ describe("apichat init", () => {
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);
     expect(await readFile(join(folder, "index.ts"), "utf8")).toBe("mine");
-  });
-
-  test("leaves nothing of its own where it cannot write all", async () => {
-    for (const parameters of [[], ["--language=java"]]) {
-      const said = await runCli(["init", folder, ...parameters], { fileLimitKib: 0 });
-      expect(said).toMatchObject({ exitCode: 1 });
-    }
-    expect(await readdir(folder)).toEqual([]);
   });
 
   test.each([
@@ -116,21 +94,4 @@ describe("apichat init", () => {
       }
     },
   );
-
-  test("in a clone, names the page for a host that cannot generate an SDK", async () => {
-    const { next } = await init(folder, "--language", "python");
-    const [, page = "", heading] = /See (\S+)#(\S+) in the clone\npulumi install/.exec(next.join("\n")) ?? [];
-    expect(await readFile(join(repository, page), "utf8")).toContain(`(#${heading})`);
-  });
-
-  test("knows the workspace and the key of the emulator", async () => {
-    const { next } = await init(folder);
-    const project = await readFile(join(folder, "Pulumi.yaml"), "utf8");
-    const [, path = ""] = /value: "http:\/\/127\.0\.0\.1:4000(.*)"/.exec(project) ?? [];
-    const [, apiKey = ""] = /apichat:apiKey (\S+)/.exec(next.join("\n")) ?? [];
-    const emulator = startLive(["emulator", "--port=0", "--bot-port=0", "--quiet"]);
-    const [origin] = await emulator.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
-    const client = new RegistrationClient({ baseUrl: `${origin}${path}`, apiKey });
-    expect(await client.getWebhook()).toBeUndefined();
-  });
 });

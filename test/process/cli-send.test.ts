@@ -67,25 +67,6 @@ describe("apichat send", () => {
     expect(received()).toEqual([{ ...headers, body }]);
   });
 
-  test("takes everything from a file of credentials, and a text from stdin, less its last line break", async () => {
-    const writeFile = await makeWriter();
-    const file = await writeFile("acme.yaml", `botUrl: ${botUrl}\nflowApiKey: ${FLOW_API_KEY}\n`);
-    const options = { environment: {}, stdin: "two\nlines\n" };
-    const said = await send(["text", "-", ...CONTACT, "--json", "--credentials", file], options);
-    expect(said).toMatchObject({
-      json: { httpStatus: 200, body: { status: "ok" }, attempts: 1 },
-      stderr: "",
-    });
-    expect(received()).toMatchObject([{ body: { content: "two\nlines" } }]);
-  });
-
-  test("ends with 1 where the service refuses, with the reason as JSON", async () => {
-    server.answerWith((_, response) => response.writeHead(401).end(`{"message":"no key ${FLOW_API_KEY}"}`));
-    const said = await send(["text", "Hello", ...CONTACT, "--json"]);
-    expect(said).toMatchObject({ exitCode: 1, stdout: "", error: { code: "unauthorized" } });
-    expect(received()).toHaveLength(1);
-  });
-
   test("ends with 1 where the service rejects with HTTP 200", async () => {
     server.answerWith((_, response) => response.end('{"status":"error","message":"no conversation"}'));
     const said = await send(["text", "Hello", ...CONTACT]);

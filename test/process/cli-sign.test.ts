@@ -32,12 +32,3 @@ test.each([
 ])("--check judges %s", async (_, signature, said) => {
   expect(await sign([file, "--check", signature])).toMatchObject({ ...said, stderr: "" });
 });
-
-test("--check --json gives the reason: no signature at all", async () => {
-  const json = { valid: false, reason: expect.stringMatching(/^a signature is sha256=/) };
-  expect(await sign([file, "--check", RIGHT.toUpperCase(), "--json"])).toMatchObject({ exitCode: 1, json });
-});
-
-test("a file that is not there is wrong use", async () => {
-  expect(await sign([`${file}-not-there`, "--json"])).toMatchObject(wrongUse(/ENOENT/));
-});

@@ -22,14 +22,6 @@ test("starts without the address of an engine, which may attach later", async ()
   expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
 });
 
-test("runs the responder too, until SIGTERM", async () => {
-  const home = await makeHome();
-  const { child, ended, origin } = await startResponder(home, ["--instance", "one"], { script });
-  expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
-  child.kill("SIGTERM");
-  expect(await ended).toEqual({ exitCode: 0, signal: null, stdout: "", stderr: "" });
-});
-
 test("says why a responder does not start, without its key", async () => {
   const { configFile } = await makeHome({ port: "none" });
   const { exitCode, stderr } = await startProgram(["responder", "--config", configFile], { script }).ended;

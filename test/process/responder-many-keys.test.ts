@@ -70,14 +70,4 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
     }
     expect(findSecrets(texts.join("\n"), [...secrets, instance.token])).toEqual([]);
   });
-
-  it("ends with 1 where it cannot start, and shows no key", async () => {
-    const receiver = await startReceiver();
-    const home = await makeHome({ ...configOf(first, second), port: receiver.port });
-    const { exitCode, stdout, stderr } = await startProgram(["responder", "--config", home.configFile]).ended;
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("the port is taken");
-    expect(findSecrets(stdout + stderr, secrets)).toEqual([]);
-    expect(await readInstance(home.dataDir)).toBeUndefined();
-  });
 });

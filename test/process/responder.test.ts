@@ -157,23 +157,6 @@ describe("the responder as a process", () => {
     expect(stderr).toContain('"event":"crashed","error":"Error: [redacted]');
     expect(findSecrets(stderr, [KEY])).toEqual([]);
   });
-
-  it("keeps the warning of Node 22 about SQLite off stderr, and no other warning", async () => {
-    const home = await makeHome();
-    const hook = join(home.folder, "warn.mjs");
-    await writeFile(hook, WARN_AS_NODE_22);
-    const started = startProgram(["responder", "--config", home.configFile], {
-      environment: {
-        NODE_OPTIONS: `--import=${hook}`,
-      },
-    });
-    await expect.poll(async () => readInstance(home.dataDir)).toBeDefined();
-    started.child.kill("SIGTERM");
-    const { stderr, exitCode } = await started.ended;
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain("another warning");
-    expect(stderr).not.toContain("experimental");
-  });
 });
 
 const keyFrom = (file: string): object => ({ workspaces: { acme: { verificationKeys: { file } } } });
@@ -233,10 +216,4 @@ describe("a start that fails", () => {
     expect(said.stderr).toMatch(told);
     expect(said).toMatchObject({ exitCode: 2, stdout: "" });
   });
-});
-
-it("is no failure of the program's help that its reader leaves early", async () => {
-  const command = '"$0" "$1" --help | true; echo $PIPESTATUS';
-  const shell = spawn("bash", ["-c", command, process.execPath, PROGRAM]);
-  expect([await text(shell.stdout), await text(shell.stderr)]).toEqual(["0\n", ""]);
 });

@@ -95,15 +95,6 @@ describe("create", () => {
       expect(await readdir((await checked()).dataDir)).not.toContain("config.json");
     }
   });
-
-  test("ends a process that does not answer in time", async () => {
-    LIMITS.startMs = 500;
-    const creating = failureOf(create());
-    const pid = await vi.waitUntil(async () => (await pidsOf())[0]);
-    process.kill(pid, "SIGSTOP");
-    expect(await creating).toMatchObject({ code: "timeout" });
-    await vi.waitUntil(async () => (await pidsOf()).length === 0);
-  });
 });
 
 describe("a folder", () => {
@@ -143,13 +134,6 @@ describe("a folder", () => {
     await destroy(moved);
     await expectGone(dataDir);
   });
-
-  test("with what another responder left of deliveries is taken over", async () => {
-    const dataDir = join(run.folder, "left");
-    await mkdir(dataDir);
-    await writeFile(join(dataDir, "spool.sqlite"), "");
-    await expect(create({ dataDir })).resolves.toMatchObject({ outs: { dataDir } });
-  });
 });
 
 describe("a process that has ended", () => {
@@ -166,16 +150,6 @@ describe("a process that has ended", () => {
     expect(run.lines).toEqual([
       expect.stringContaining("warning: 1 delivery was not forwarded and stays in"),
     ]);
-  });
-
-  test("by SIGTERM is no change for diff, and update starts it again on the same port", async () => {
-    const created = await createAtFixedPort();
-    await end(created, "SIGTERM");
-    expect(await diff(created, {})).toBe(false);
-    const updated = await update(created, { verificationKeys: { acme: [OTHER_KEY] } });
-    expect(updated.outs.port).toBe(created.outs.port);
-    expect(await pidsOf()).toEqual([updated.outs.pid]);
-    expect(run.lines.at(-1)).toMatch(/^chat: the responder had ended; started again, pid \d+$/);
   });
 });
 
@@ -218,33 +192,6 @@ describe("update", () => {
     expect([await deliver(updated), await deliver(updated, OTHER_KEY)]).toEqual([200, 200]);
     expect(await pidsOf()).toEqual([pid]);
     expect(await read(updated)).toEqual(updated.outs);
-  });
-
-  test("to another port starts the process there, and without one it goes back to that of the id", async () => {
-    const created = await createAtFixedPort();
-    const port = await freePort();
-    const moved = await update(created, { port });
-    expect(moved.outs.port).toBe(port);
-    expect(moved.outs.instance).not.toBe(created.outs.instance);
-    expect(await pidsOf()).toEqual([moved.outs.pid]);
-    await expect(deliver(created)).rejects.toThrow("fetch failed");
-    expect(await diff(moved, {})).toBe(true);
-    expect((await update(moved)).outs.port).toBe(created.outs.port);
-    expect(run.lines).toEqual([]);
-  });
-
-  test("to another folder moves the process with its port; what was not forwarded stays, counted", async () => {
-    const created = await createAtFixedPort();
-    const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
-    const moved = await update(created, { dataDir: second });
-    expect(moved.outs).toMatchObject({ dataDir: second, port: created.outs.port });
-    await expectGone(created.outs.dataDir);
-    expect(run.lines).toEqual([]);
-    expect(await deliver(moved)).toBe(200);
-    const again = await update(moved, { dataDir: third });
-    expect(await pidsOf()).toEqual([again.outs.pid]);
-    expect(await readdir(second)).toContain("spool.sqlite");
-    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded and stays in")]);
   });
 
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
@@ -336,19 +283,6 @@ describe("a process that hangs", () => {
     expect(error).toMatchObject({ code: "timeout", subject: "chat", hints });
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
-  });
-
-  test("and was killed is gone, though a silent program has its control port now", async () => {
-    // Before it is killed, so that the port of the responder stays free.
-    const silent = await startTcpServer();
-    const created = await createAtFixedPort();
-    await end(created);
-    const file = join(created.outs.dataDir, "instance.json");
-    const announced = JSON.parse(await readFile(file, "utf8")) as object;
-    await writeFile(file, JSON.stringify({ ...announced, controlPort: silent.port }));
-    CONTROL_LIMITS.answerMs = 3_000;
-    expect(await read(created)).toBeUndefined();
-    expect((await create()).id).toBe(created.id);
   });
 });
 

@@ -35,21 +35,6 @@ it("gives a body that is not UTF-8 in base64, and keeps a byte order mark", () =
   expect(deliveryToJson({ ...ROW, body: Buffer.from("\uFEFF{}") })).toMatchObject({ body: "\uFEFF{}" });
 });
 
-it("shows people what it is, why it is there, and the start of its body", () => {
-  expect(formatDelivery(ROW)).toBe(
-    '5c1f  2026-11-21T00:00:00.000Z  acme, conversation 12345678901234567890\n  3 attempts: HTTP 422\n  {"text":"Olá"}\n',
-  );
-});
-
-it("shows when the next attempt is due", () => {
-  const { buriedMs: _, ...kept } = ROW;
-  const waiting = { ...kept, dueMs: Date.UTC(2026, 10, 21, 0, 5) };
-  expect(formatDelivery(waiting)).toContain(
-    "\n  3 attempts: HTTP 422; next attempt 2026-11-21T00:05:00.000Z\n",
-  );
-  expect(deliveryToJson(waiting)).toMatchObject({ nextAttemptAt: "2026-11-21T00:05:00.000Z" });
-});
-
 it("lets nothing of a delivery drive the terminal", () => {
   const nasty = "\u001b[2Jgone\r\n\u0007";
   const shown = formatDelivery({

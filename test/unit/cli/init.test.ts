@@ -30,26 +30,3 @@ test.each(examples)("examples/%s/quickstart is what apichat init writes", async 
     await expect(text).toMatchFileSnapshot(fileURLToPath(new URL(name, folder)));
   }
 });
-
-describe.each(languages)("a program in %s", (language) => {
-  const program = write(language, { webhookUrl: WEBHOOK_URL });
-  const source = Object.values(program.files).join("\n");
-
-  test("finds the plugin in the package that npm installs", () => {
-    expect(JSON.parse(program.files["package.json"] ?? "")).toMatchObject({
-      engines: { node: ">=22.19" },
-      dependencies: { "pulumi-apichat": "^0.1.0" },
-    });
-    expect(parse(program.files["Pulumi.yaml"] ?? "")).toMatchObject({
-      packages: { apichat: "./node_modules/pulumi-apichat/plugin" },
-      config: { "apichat:baseUrl": { value: EMULATOR } },
-    });
-    expect(program.install[0]).toBe("npm install");
-  });
-
-  test("registers the endpoint that it is given, with a key from the configuration, and starts no responder", () => {
-    expect(source).toContain(JSON.stringify(WEBHOOK_URL));
-    expect(source).toMatch(/verificationKey\b/);
-    expect(source).not.toMatch(/Responder\b/);
-  });
-});

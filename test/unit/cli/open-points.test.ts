@@ -47,22 +47,6 @@ function parse(...words: string[]): Record<string, unknown> {
 describe("the open points of the command line", () => {
   const schema = readSchema();
 
-  test("are those of the emulator's options", () => {
-    expect(Object.keys(OPEN_POINTS).toSorted()).toEqual(Object.keys(schema).toSorted());
-  });
-
-  test.each(withReadings)("$path has the readings and the default of the options", ({ path, ...point }) => {
-    expect(Object.keys(point.readings).toSorted()).toEqual(schema[path]?.readings?.toSorted());
-    expect(point.otherwise).toBe(schema[path]?.otherwise);
-  });
-
-  test.each(withValues)("$path has the kind and the default of the options", ({ path, value, otherwise }) => {
-    const inOptions = schema[path]?.otherwise;
-    expect(schema[path]?.readings).toBeUndefined();
-    expect(value === "none").toBe(inOptions === false);
-    expect(otherwise).toMatch(startOf(inOptions));
-  });
-
   test.each(points)("%s can be chosen, and the emulator takes what was chosen", (path, point) => {
     const chosen = "readings" in point ? Object.keys(point.readings) : ["7"];
     for (const value of chosen) {
@@ -75,16 +59,6 @@ describe("the open points of the command line", () => {
       // Such as {"header":"NAME"}, or a value alone.
       expect(JSON.stringify(found).replaceAll(/[{}"]/g, "")).toBe(isFlag ? "true" : value);
     }
-  });
-
-  test("of one object come together", () => {
-    expect(parse("--handshake-encoding", "json", "--handshake-timeout-ms", "250")).toEqual({
-      handshake: { encoding: "json", timeoutMs: 250 },
-    });
-  });
-
-  test("that are not chosen are left to the emulator", () => {
-    expect(parse()).toEqual({});
   });
 
   test("refuse a reading that there is none of, and a number that is none", () => {

@@ -39,14 +39,3 @@ describe("a table", () => {
     expect(shown.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 });
-
-describe("the widths of columns", () => {
-  test("stay where there is room", () => {
-    expect(fitWidths([10, 20], 80)).toEqual([10, 20]);
-  });
-
-  test("shrink from the widest, and not below what can be read", () => {
-    expect(fitWidths([10, 50, 40], 64)).toEqual([10, 25, 25]);
-    expect(fitWidths([10, 50, 50], 20)).toEqual([10, 12, 12]);
-  });
-});

@@ -72,18 +72,6 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     await expect(ended).rejects.toBe(reason);
   });
 
-  test("while the answer comes", async () => {
-    const begun = Promise.withResolvers<void>();
-    const { url } = await startServer((_request, response) =>
-      response.writeHead(200, { "content-length": 100 }).write("{", () => begun.resolve()),
-    );
-    const controller = new AbortController();
-    const ended = start("the call's", url, controller.signal);
-    await begun.promise;
-    controller.abort(reason);
-    await expect(ended).rejects.toBe(reason);
-  });
-
   test.each([503, 429])(
     "in the pause after a %i, of this call and of one that waits for it",
     async (status) => {
@@ -109,18 +97,6 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
   });
 });
 
-test("a signal in the options of a message of a kind is its call's", async () => {
-  const signal = AbortSignal.abort(reason);
-  const sent = createTestMessageClient("http://127.0.0.1:9").sendText({ ...TO, text: "hi", signal });
-  await expect(sent).rejects.toBe(reason);
-});
-
-test("a signal of a time limit rejects with that limit's reason", async () => {
-  const { url } = await startServer(() => undefined);
-  const call = createTestClient(url).getWebhook({ signal: AbortSignal.timeout(100) });
-  await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
-});
-
 describe("calls to one origin", () => {
   test("are eight at once, and never more, over several clients and dispatchers", async () => {
     const waiting: (() => void)[] = [];
@@ -132,17 +108,6 @@ describe("calls to one origin", () => {
       waiting[answered]?.();
     }
     await Promise.all(calls);
-  });
-
-  test("do not hold back those to another", async () => {
-    const { url: hanging } = await startServer(() => undefined);
-    const { url } = await startServer((_, response) => answerOk(response));
-    const controller = new AbortController();
-    const stuck = createTestClient(hanging, { signal: controller.signal });
-    const waiting = Promise.allSettled(Array.from({ length: 20 }, () => stuck.getWebhook()));
-    await createTestClient(url).getWebhook();
-    controller.abort(new Error("done"));
-    expect((await waiting).every(({ status }) => status === "rejected")).toBe(true);
   });
 });
 

@@ -79,16 +79,6 @@ describe("the live stream", () => {
     for (const { ended } of streams) expect(String(await ended)).toMatch(/undefined|terminated/);
   });
 
-  test("needs the token, takes no unknown parameter, and is none for a HEAD request", async () => {
-    const { emulator } = await startAcme({ token });
-    expect((await openStream(emulator)).response.status).toBe(401);
-    const authorized = { authorization: `Bearer ${token}` };
-    expect((await openStream(emulator, "", authorized)).response.status).toBe(200);
-    expect((await openStream(emulator, "?since=1", authorized)).response.status).toBe(422);
-    const head = await control(emulator, "HEAD /_emulator/events", undefined, authorized);
-    expect(head.status).toBe(405);
-  });
-
   test("is broken off where the client does not read, and the others go on", async () => {
     const { emulator, acme } = await startScene();
     const socket = createConnection(Number(new URL(emulator.url).port), "127.0.0.1");

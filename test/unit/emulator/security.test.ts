@@ -153,23 +153,7 @@ describe("the token", () => {
   });
 });
 
-test("a request without Host, as in HTTP/1.0, is refused", async () => {
-  const { emulator } = await startAcme();
-  const socket = createConnection(Number(new URL(emulator.url).port), "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
-  socket.write(`GET ${health} HTTP/1.0\r\n\r\n`);
-  expect(await text(socket)).toMatch(/^HTTP\/1.1 40[03] /);
-});
-
 describe("the page", () => {
-  test("is at /_emulator/, where / and /_emulator lead", async () => {
-    const { emulator } = await startAcme();
-    for (const path of ["/", "/_emulator"]) {
-      const answer = await control(emulator, `GET ${path}`);
-      expect([answer.status, answer.headers.get("location")]).toEqual([302, page]);
-    }
-  });
 
   test.each(["", "index.html", "app.js", "app.css", "favicon.svg"])(
     "%j is strict in what it may load",
@@ -191,12 +175,4 @@ describe("the page", () => {
       });
     },
   );
-
-  test("has samples for everyone", async () => {
-    const { emulator } = await startAcme({ token });
-    for (const file of ["image.png", "audio.wav", "video.webm", "file.txt"]) {
-      const answer = await sendRequest(`${emulator.url}/_emulator/samples/${file}`);
-      expect([answer.status, answer.text.length > 0]).toEqual([200, true]);
-    }
-  });
 });

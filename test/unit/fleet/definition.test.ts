@@ -49,13 +49,6 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
 });
 
-test("a program may be a URL, the text of a URL, or a path from the current folder", async () => {
-  const url = pathToFileURL(program);
-  const ways = [url, url.href, program, relative(process.cwd(), program)];
-  const fleets = await Promise.all(ways.map((way) => resolveFleet(definitionOf({ program: way }))));
-  expect(fleets.map((fleet) => fleet.program)).toEqual(ways.map(() => url.href));
-});
-
 test("everything that is wrong with a definition is reported at once, with its list and its files", async () => {
   const list = join(folder, "fleet.csv");
   await writeFile(list, `name,baseUrl\nacme,${SECRET}?${SECRET}\nb b,https://platform.example/b\n`);

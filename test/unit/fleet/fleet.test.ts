@@ -27,20 +27,6 @@ describe("a fleet", () => {
     const { stacks: _stacks, ...definition } = definitionOf({ workspaces });
     expect((await openFleet(definition)).stacks).toHaveLength(stacks);
   });
-
-  it("gives the bot URLs of its index stack, and records there what shares report", async () => {
-    const before = { botUrls: { acme: "https://bots.example/a" }, stackOf: { acme: STACK } };
-    await answer({ "stack ls": STACKS("test-index"), "stack output": { lines: [JSON.stringify(before)] } });
-    const fleet = await openFleet(definitionOf());
-    expect(await fleet.botUrls()).toEqual(before.botUrls);
-    await takeCalls();
-    const webhooks = [{ workspace: "acme", change: "same", botUrl: "https://bots.example/b" } as const];
-    const report = fleetReport({ stacks: [stackReport(STACK, {}, { webhooks })] });
-    expect(await fleet.recordIndex(report)).toEqual(report);
-    expect((await takeCalls()).at(-1)).toMatchObject({
-      file: { outputs: { botUrls: { acme: "https://bots.example/b" } } },
-    });
-  });
 });
 
 async function runProgram(source: string, names: string[]): Promise<Record<string, unknown>> {
@@ -62,13 +48,6 @@ async function runProgram(source: string, names: string[]): Promise<Record<strin
 }
 
 describe("the program that the engine runs", () => {
-  it("exports bot URLs and statuses, and removes the file that it was given", async () => {
-    const source = `export default ({ workspaces }) => Object.fromEntries(workspaces.map(({ name }) => [name, { botUrl: "b-" + name, status: "verified" }]));`;
-    expect(await runProgram(source, ["acme"])).toEqual({
-      botUrls: { acme: "b-acme" },
-      statuses: { acme: "verified" },
-    });
-  });
 
   it.each([
     ["has no function", "export default {};", /no function as its default export/],

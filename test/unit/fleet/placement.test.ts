@@ -42,14 +42,3 @@ test("a stack's name holds index and count, sorts as the index does, and gives i
     expect(countInName("production", other), other).toBeUndefined();
   }
 });
-
-test("all stacks of a split hold each workspace once, also with more stacks than workspaces", () => {
-  const workspaces = NAMES.slice(0, 60).map((name) => ({ name, baseUrl: "https://platform.example/" }));
-  expect(placeWorkspaces("production", workspaces, 100)).toEqual(
-    Array.from({ length: 100 }, (_, index) => ({
-      name: stackName("production", index, 100),
-      index,
-      workspaces: workspaces.filter(({ name }) => stackOf(name, 100) === index),
-    })),
-  );
-});

@@ -94,17 +94,6 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
   });
 
-  test("differs for stacks of one name in two organizations, and for two names", async () => {
-    const folders = [
-      await checked(),
-      await checked({ organization: "acme" }),
-      await checked({ organization: "globex" }),
-      await checked({ organization: "globex", instanceKey: "project/dev/other" }),
-    ].map(({ dataDir }) => dataDir);
-    expect(new Set(folders).size).toBe(4);
-    expect((await checked()).dataDir).toBe(folders[0]);
-  });
-
   test("differs for stacks of one name in two backends, wherever the engine finds those named", async () => {
     const project = join(run.folder, "program");
     await mkdir(join(project, "src"), { recursive: true });
@@ -202,26 +191,6 @@ describe("wrong inputs", () => {
       expect(property).toBe("");
     }
   });
-
-  test("are all named at once", async () => {
-    const { failures } = await check({
-      ...acme({ path: "acme", forwardTo: "x" }),
-      verificationKeys: { acme: [""] },
-      host: "",
-      port: -1,
-      publicUrl: "x",
-      dataDir: "x",
-    });
-    expect(failures.map(({ property, reason }) => [reason.split(":")[0], property])).toEqual([
-      ["host", "host"],
-      ["port", "port"],
-      ["workspaces.acme.path", ""],
-      ["workspaces.acme.forwardTo", ""],
-      ["workspaces.acme.verificationKeys", ""],
-      ["publicUrl", ""],
-      ["dataDir", "dataDir"],
-    ]);
-  });
 });
 
 describe("derived keys", () => {
@@ -247,15 +216,6 @@ describe("derived keys", () => {
       });
       expect(inputs.verificationKeys).toEqual({ beta: derived });
     }
-  });
-
-  test.each([
-    { derivedFrom: UNKNOWN, verificationKeys: { acme: UNKNOWN } },
-    { rotations: UNKNOWN },
-    { rotations: [UNKNOWN] },
-    { subjects: { acme: UNKNOWN } },
-  ])("are unknown where a preview does not know %j", async (more) => {
-    expect((await checked({ ...derivation, ...more })).verificationKeys).toEqual({ acme: UNKNOWN });
   });
 
   test.each([

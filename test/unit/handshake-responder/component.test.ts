@@ -87,17 +87,6 @@ describe("the form for many workspaces", () => {
     const urns = await Promise.all([...resources].map(({ urn }) => valueOf(urn)));
     expect(urns.join()).toContain("ResponderProcess");
   });
-
-  test("has url only while there is one workspace; the short form answers on /", async () => {
-    const workspace = { verificationKeys: KEY };
-    const short = new HandshakeResponder("short", workspace);
-    expect(await valueOf(short.urls)).toEqual({ default: "http://127.0.0.1:4567/" });
-    const one = new HandshakeResponder("one", { workspaces: { acme: workspace } });
-    expect(await valueOf(one.url)).toBe("http://127.0.0.1:4567/acme");
-    const two = new HandshakeResponder("two", { workspaces: { acme: workspace, globex: workspace } });
-    expect(() => two.url).toThrow(/urls\.acme/);
-    expect(Object.keys(two)).not.toContain("url");
-  });
 });
 
 describe("the address", () => {

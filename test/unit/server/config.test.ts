@@ -112,13 +112,6 @@ describe("a configuration", () => {
       expect(help).toContain(`Default ${value}`);
   });
 
-  it("names its data folder, relative to itself, and its workspaces, also where its keys cannot be had", async () => {
-    const folder = await makeFolder();
-    const workspaces = { acme: { verificationKeys: { env: "APICHAT_NOT_SET" } } };
-    const file = await writeConfig(folder, { ...SMALLEST, dataDir: "data", workspaces });
-    expect(await readPlace(file)).toEqual({ dataDir: join(folder, "data"), workspaces: ["acme"] });
-  });
-
   it("warns of files with keys that others can open, and of a target in clear text without its query", async () => {
     const folder = await makeFolder();
     const [file, open] = [join(folder, "config.json"), join(folder, "open")];
@@ -230,22 +223,5 @@ describe("a wrong configuration", () => {
       workspaces: { acme: { ...ACME, forwardTo }, beta: ACME },
     });
     expect(message).toMatch(/^workspaces\.acme\.forwardTo: .* this responder's own workspace beta;/);
-  });
-
-  it.each([
-    ["127.0.0.1", "http://127.0.0.1:8081/acme"],
-    ["127.0.0.1", "http://127.0.0.1/acme"],
-    ["127.0.0.1", "http://127.0.0.1:8080/in"],
-    ["127.0.0.1", "http://127.0.0.2:8080/acme"],
-    ["192.0.2.1", "http://localhost:8080/acme"],
-    ["0.0.0.0", "http://192.0.2.1:8080/acme"],
-  ])("is not what listens on %s and forwards to %s", async (host, forwardTo) => {
-    const { config } = await load({ ...SMALLEST, host, ...acme({ forwardTo }) });
-    expect(config.workspaces["acme"]).toMatchObject({ forwardTo });
-  });
-
-  it("that is not there is named with its path", async () => {
-    const file = join(await makeFolder(), "config.json");
-    await expect(loadConfig(file)).rejects.toThrow(`${file}: cannot be read (ENOENT)`);
   });
 });

@@ -29,16 +29,6 @@ describe("the control interface", () => {
     await expect(requestReload(instance)).rejects.toMatchObject({ code: "unavailable" });
   });
 
-  it("retries one workspace, or every one", async () => {
-    const retry = vi.fn<(workspace?: string) => void>();
-    const actions = { retry } as Partial<ControlActions> as ControlActions;
-    const control = await startControl({ instance: DEAD.instance, token: DEAD.token, actions });
-    afterTests(() => control.close());
-    const instance = { ...DEAD, controlPort: control.port };
-    expect([await requestRetry(instance), await requestRetry(instance, "a&b=c d")]).toEqual([true, true]);
-    expect(retry.mock.calls).toEqual([[undefined], ["a&b=c d"]]);
-  });
-
   it("shows and does nothing without the token, and has no other paths and methods", async () => {
     const { announced, server } = await startTestServer();
     const { controlPort, token } = await announced();

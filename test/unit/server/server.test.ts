@@ -27,14 +27,6 @@ describe("a responder as a server", () => {
     const taken = statuses.filter((status) => status === 200).length;
     await expect.poll(() => receiver.received.length).toBe(taken);
   });
-
-  it("warns of a data folder that others can open, and leaves it as it is", async () => {
-    const folder = await makeFolder();
-    await mkdir(join(folder, "data"), { mode: 0o755 });
-    const { dataDir, log } = await startTestServer({}, folder);
-    expect(await log()).toContain(`chmod 700 ${dataDir}`);
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
-  });
 });
 
 it("takes no delivery and is not well once its spool file is removed or replaced, and forwards what it has", async () => {
@@ -78,26 +70,6 @@ describe("the start of a responder", () => {
     second.stop();
     await second.stopped;
   });
-
-  it("fails with the port that is taken, and leaves nothing behind that would hinder the next", async () => {
-    const { port, close } = await startTcpServer();
-    const configFile = await writeConfig(await makeFolder(), { port, dataDir: "data", workspaces: ACME });
-    const start = () => startServer({ configFile, log: "file" });
-    await expect(start()).rejects.toMatchObject({ code: "unavailable" });
-    await close();
-    const server = await start();
-    expect(server.status().port).toBe(port);
-    server.stop();
-    await server.stopped;
-  });
-});
-
-it("takes no other configuration while it stops, and stops once when asked for twice", async () => {
-  const { server, stop, log } = await startTestServer();
-  const stopped = [stop(), stop()];
-  await expect(server.reload()).rejects.toMatchObject({ code: "unavailable" });
-  await Promise.all(stopped);
-  expect((await log()).match(/"event":"stopped"/g)).toHaveLength(1);
 });
 
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });

@@ -108,27 +108,6 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     expect(failure?.reason.startsWith(`${property}: `)).toBe(true);
     expect(more).toEqual([]);
   });
-
-  test("all at once, or missing altogether", async () => {
-    const wrong = { ...url("chat"), ...key(" ***** "), apiKey: " ", onExisting: "x", preflight: "y" };
-    const timeouts = { requestSeconds: 0, readySeconds: -1, more: 1 };
-    expect(await failingOf({ baseUrl: "platform", ...wrong, timeouts })).toEqual([
-      "baseUrl",
-      "webhookUrl",
-      "webhookVerificationKey",
-      "webhookVerificationKey",
-      "apiKey",
-      "onExisting",
-      "preflight",
-      "timeouts.requestSeconds",
-      "timeouts.readySeconds",
-      "timeouts.more",
-    ]);
-    const { failures } = await check({});
-    expect(failures.map(({ reason }) => /^\w+/.exec(reason)?.[0])).toEqual(INPUTS.slice(0, 4));
-    expect(failures[0]?.reason).toContain("APICHAT_BASE_URL");
-    expect(failures[3]?.reason).toContain("APICHAT_API_KEY");
-  });
 });
 
 describe("nothing secret is shown", () => {

@@ -20,11 +20,6 @@ const lines = isolateRuns();
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
 describe("the preview of a create", () => {
-  test("gives the registration that it would adopt", async () => {
-    const { args, actions, acme } = await startCreated();
-    expect(await previewCreate(await checked(args))).toMatchObject({ botUrl: acme.botUrl });
-    expect(actions()).toEqual(GET);
-  });
 
   test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
     const { args, actions, acme } = await startAcme();
@@ -36,24 +31,11 @@ describe("the preview of a create", () => {
     expect(lines).toEqual([]);
   });
 
-  test("fails with the conflict that the create would meet", async () => {
-    const { args, acme } = await startAcme();
-    acme.takeOver(FOREIGN);
-    const failure = await failureOf(previewCreate(await checked(args)));
-    expect(failure).toMatchObject({ code: "conflict", facts: { registered: FOREIGN.webhook_url } });
-  });
-
   test("finds two resources that reach one workspace by two addresses", async () => {
     const { args } = await startCreated();
     await previewCreate(await checked(args));
     const again = await checked({ ...args, name: "again", baseUrl: `${args.baseUrl}?of=another` });
     expect(await failureOf(previewCreate(again))).toMatchObject({ code: "conflict" });
-  });
-
-  test.each(["baseUrl", "apiKey"] as const)("does not look where %s is not known yet", async (name) => {
-    const { args, actions } = await startCreated();
-    expect(await previewCreate(await checked({ ...args, ...unknown(name) }))).toBeUndefined();
-    expect(actions()).toEqual([]);
   });
 
   test.each(["webhookUrl", "onExisting"] as const)(

@@ -47,31 +47,6 @@ describe("a change of", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("the URL is pushed", async () => {
-    const { state, args, actions, acme } = await startCreated();
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const { claimId } = state.applied;
-    expect(await update(state, { ...args, webhookUrl: url })).toMatchObject({
-      webhookUrl: url,
-      applied: { url, claimId },
-    });
-    expect(actions()).toEqual(SET);
-    expect(acme.registration?.webhook_url).toBe(url);
-  });
-
-  test("the key alone is pushed", async () => {
-    const started = await startAcme();
-    const { url: webhookUrl } = await startServer(answerAnyToken);
-    const args = { ...started.args, webhookUrl };
-    const state = await create(args);
-    started.actions();
-    startRun();
-    const after = await update(state, { ...args, webhookVerificationKey: NEXT_KEY });
-    expect(started.actions()).toEqual(SET);
-    expect(started.acme.registration?.webhook_verification_key).toBe(NEXT_KEY);
-    expect(after).toMatchObject({ webhookUrl, webhookVerificationKey: NEXT_KEY, botUrl: state.botUrl });
-  });
-
   test("the URL to one that fails the preflight leaves the live registration alone", async () => {
     const { state, args, actions, acme } = await startCreated();
     const change = { webhookUrl: "http://127.0.0.1:9/", timeouts: hasty };
@@ -229,22 +204,6 @@ describe("a set-webhook whose answer is lost", () => {
       expect(acme.registration).toBeUndefined();
     },
   );
-
-  test("is completed by the same program", async () => {
-    const { acme, args, lost } = await startLost("html");
-    const wanted = { webhookUrl: acme.registration?.webhook_url ?? "", webhookVerificationKey: NEXT_KEY };
-    const after = await update(await refresh(lost), { ...args, ...wanted });
-    expect(after).toMatchObject({ ...wanted, applied: { url: wanted.webhookUrl } });
-    expect(after.applied.attempted).toBeUndefined();
-  });
-
-  test("and whose effect shows is done", async () => {
-    const { state, args, emulator, actions } = await startCreated();
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    emulator.injectFault({ operation: "set-webhook", fault: "html" });
-    expect(await update(state, { ...args, webhookUrl: url })).toMatchObject({ applied: { url } });
-    expect(actions()).toEqual([...SET, ...GET]);
-  });
 });
 
 async function startRotated(next: string): Promise<Acme & { state: WebhookState }> {
@@ -277,11 +236,4 @@ describe("an API key of the environment that is not the last used", () => {
     expect(await hasChanges(state, args)).toBe(true);
     expect((await failureOf(update(state, args))).code).toBe("unauthorized");
   });
-});
-
-test("no line that a run printed, and nothing but the keys' own inputs in the state, holds a key", async () => {
-  const { state, args } = await startCreated();
-  await update(state, args);
-  const { webhookVerificationKey: _, apiKey: __, ...rest } = state;
-  expect(findSecrets(JSON.stringify(rest) + lines.join(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
 });
