@@ -115,7 +115,6 @@ describe("a contact, with the flow menu", () => {
 });
 
 describe("an agent", () => {
-
   test("replies with buttons, and the contact presses one", async () => {
     const { page, ...service } = await openAgent();
     await page.getByTestId("agent-kind").selectOption("button_template");

@@ -12,7 +12,6 @@ import {
   expectSoon,
   openInbox,
   openService,
-  startService,
   unfold,
   VERIFICATION_KEY,
   waitUntilLive,

@@ -1,7 +1,7 @@
 import type { SQSBatchResponse } from "aws-lambda";
 import { signBody } from "pulumi-apichat/responder";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { freePort, startServer, type TestServer } from "../support/http.ts";
+import { startServer, type TestServer } from "../support/http.ts";
 import { functionUrlEvent } from "../support/lambda-events.ts";
 import { startAwsEndpoint, type AwsEndpoint, type SentMessage } from "./aws-endpoint.ts";
 import {

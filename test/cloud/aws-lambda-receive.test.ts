@@ -13,7 +13,6 @@ import {
   keyOf,
   signDelivery,
   startReceive,
-  toSqsEvent,
 } from "./aws-functions.ts";
 
 const KEY = await keyOf("2026-09");

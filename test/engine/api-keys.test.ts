@@ -6,8 +6,6 @@ import {
   expectNoSecrets,
   openScene,
   registeredWorkspaces,
-  webhookUrlOf,
-  type Declaration,
   type Scene,
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";

@@ -42,18 +42,22 @@ test("the unit test of the page passes, without a network, and fails where the p
 test("the inline program of the page brings up two stacks at once", async () => {
   const names = ["acme", "globex"];
   const scene = await openScene(names);
-  const { exitCode, all: output } = await execa(process.execPath, [await writeBlock("inline", inlineProgram)], {
-    all: true,
-    reject: false,
-    env: {
-      ...scene.backend.environment,
-      TMPDIR: scene.backend.folder,
-      PLATFORM_URL: scene.emulator.url,
-      ENDPOINT_URL: scene.endpoint.url,
-      VERIFICATION_KEY,
-      APICHAT_API_KEY: API_KEY,
+  const { exitCode, all: output } = await execa(
+    process.execPath,
+    [await writeBlock("inline", inlineProgram)],
+    {
+      all: true,
+      reject: false,
+      env: {
+        ...scene.backend.environment,
+        TMPDIR: scene.backend.folder,
+        PLATFORM_URL: scene.emulator.url,
+        ENDPOINT_URL: scene.endpoint.url,
+        VERIFICATION_KEY,
+        APICHAT_API_KEY: API_KEY,
+      },
     },
-  });
+  );
   expect(output).toContain(scene.emulator.workspace("acme").botUrl);
   expect(exitCode).toBe(0);
   for (const name of names) {

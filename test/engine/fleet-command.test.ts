@@ -3,7 +3,7 @@ import { stackName, stackOf } from "../../dist/provider/fleet/placement.js";
 import type { FleetReport } from "pulumi-apichat/fleet";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts";
-import { callsOf, openScene, registeredWorkspaces, webhookUrlOf, type Scene } from "../support/scene.ts";
+import { callsOf, openScene, webhookUrlOf, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 const UP = ["up", "--stacks-at-once", "2"] as const;

@@ -187,10 +187,7 @@ describe("between the dynamic provider and the plugin, from a state of version 0
         ];
         return { bot_urls: webhooks.map(({ botUrl }) => botUrl) };
       };
-    const programs = [
-      onPlugin("first", "acme", []),
-      onPlugin("second", "acme-renamed", [{ name: "acme" }]),
-    ];
+    const programs = [onPlugin("first", "acme", []), onPlugin("second", "acme-renamed", [{ name: "acme" }])];
     for (const next of programs) {
       stack.run(next);
       await stack.up();

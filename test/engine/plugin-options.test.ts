@@ -107,12 +107,12 @@ describe("the plugin does what the options of a resource ask for", () => {
     const changedUrl = urlOf("changed-by-hand");
     scene.emulator.workspace("plain").change({ webhook_url: changedUrl });
     const next = { webhookVerificationKey: NEXT_KEY };
-    const changes = {
+    const changes: Record<string, Partial<Declaration>> = {
       plain: { args: { ...next, onExisting: "replace" } },
       ignored: { args: { webhookUrl: urlOf("not-ignored") } },
       kept: { name: "kept-renamed", options: { aliases: [{ name: "kept" }] } },
       replaced: { args: { ...next, webhookUrl: urlOf("moved") } },
-    } as const;
+    };
     stack.run(program(changes));
     const seen = await stack.up({ refresh: true, diff: true });
     expect(seen.output).toMatch(/~ webhookVerificationKey: \[secret\] => \[secret\]/);

@@ -8,7 +8,7 @@ import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import { freePort } from "../support/http.ts";
 import { pluginFolder, PluginResponder } from "../support/plugin.ts";
 import { deliverTo, responderEnvironment } from "../support/responder.ts";
-import { createBackend, createStack, type Backend, type TestStack } from "../support/stack.ts";
+import { createBackend, createStack, type TestStack } from "../support/stack.ts";
 
 const FORWARD_TO = "http://127.0.0.1:9/messages";
 const SECRET_PATH = "/secret-path-0123456789";

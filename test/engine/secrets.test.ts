@@ -18,7 +18,7 @@ import {
 } from "../support/scene.ts";
 import { responderEnvironment } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { createStack, type TestStack } from "../support/stack.ts";
+import { createStack } from "../support/stack.ts";
 
 const ENVIRONMENT_KEY = "ak-environment-0123456789";
 const NEXT_KEY = "vk-next-0123456789";

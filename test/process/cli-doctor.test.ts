@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { API_KEY, runCli, startService, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { runCli, startService, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 async function doctor(parameters: readonly string[], environment: Record<string, string> = {}) {

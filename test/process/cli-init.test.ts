@@ -1,11 +1,9 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import packageJson from "pulumi-apichat/package.json" with { type: "json" };
 import { beforeEach, describe, expect, test } from "vitest";
-import { RegistrationClient } from "pulumi-apichat/client";
-import { runCli, startLive, wrongUse } from "./cli-harness.ts";
+import { runCli, wrongUse } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -25,9 +23,6 @@ async function init(...parameters: string[]) {
   expect(said).toMatchObject({ exitCode: 0, stderr: "" });
   return said.json as { folder: string; files: string[]; next: string[] };
 }
-
-const readManifest = async (path: string) =>
-  JSON.parse(await readFile(join(path, "package.json"), "utf8")) as typeof packageJson;
 
 describe("apichat init", () => {
   test("writes programs that compile, for the emulator and for a service elsewhere", async () => {

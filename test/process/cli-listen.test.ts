@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { diagnoseHandshake } from "pulumi-apichat/diagnosis";
 import { createDelivery, createHandshake } from "pulumi-apichat/responder";
-import { freePort, startServer } from "../support/http.ts";
+import { freePort } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { findSecrets } from "../support/secrets.ts";
 import { readJsonLines, runCli, startLive, wrongUse } from "./cli-harness.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../support/http.ts";
-import { makeWriter, runCli, wrongUse, type CliOptions } from "./cli-harness.ts";
+import { runCli, wrongUse, type CliOptions } from "./cli-harness.ts";
 
 const FLOW_API_KEY = "flow-api-key/+of=acme-0123456789";
 

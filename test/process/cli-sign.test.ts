@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { makeWriter, runCli, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { makeWriter, runCli, VERIFICATION_KEY } from "./cli-harness.ts";
 
 const BODY = '{"text":"Olá"}\n';
 const RIGHT = `sha256=${createHmac("sha256", VERIFICATION_KEY).update(BODY).digest("hex")}`;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { startDeafListener, startServer, type Answer } from "../support/http.ts";
+import { startServer, type Answer } from "../support/http.ts";
 import { runCli, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
-import { startProgram } from "./program.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const verify = (...parameters: string[]) => runCli(["verify", ...parameters], { environment });

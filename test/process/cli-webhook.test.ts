@@ -2,8 +2,7 @@ import { removalCommand } from "../../dist/provider/errors/index.js";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Emulator } from "../../dist/provider/emulator/index.js";
 import { startEndpoint, type Endpoint } from "../support/endpoint.ts";
-import { startServer } from "../support/http.ts";
-import { API_KEY, QUERY_SECRET, runCli, startService, VERIFICATION_KEY, wrongUse } from "./cli-harness.ts";
+import { API_KEY, QUERY_SECRET, runCli, startService, VERIFICATION_KEY } from "./cli-harness.ts";
 
 let endpoint: Endpoint;
 let emulator: Emulator;

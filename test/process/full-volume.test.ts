@@ -3,11 +3,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
-import { readInstance, requestStatus, type Instance } from "../../dist/provider/server/control-client.js";
-import { freePort } from "../support/http.ts";
+import { requestStatus, type Instance } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../support/volume.ts";
-import { KEY, makeHome, run, startProgram, startResponder } from "./program.ts";
+import { KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
 /** The disk of a busy machine is slow. */

@@ -1,9 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { deliverTo } from "../support/responder.ts";
 import { makeWriter } from "./cli-harness.ts";
-import { KEY, makeFolder, makeHome, startProgram, startResponder } from "./program.ts";
+import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 
 /** The bundle, as the engine finds it in the npm package. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));

@@ -2,16 +2,11 @@ import { randomBytes } from "node:crypto";
 import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  readInstance,
-  requestReload,
-  requestStatus,
-  requestStop,
-} from "../../dist/provider/server/control-client.js";
+import { requestReload, requestStatus, requestStop } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { makeHome, startProgram, startResponder } from "./program.ts";
+import { makeHome, startResponder } from "./program.ts";
 
 const WORKSPACES = 1000;
 

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runtime } from "@pulumi/pulumi";
 import { startEmulator, type Emulator, type EmulatorOptions } from "pulumi-apichat/emulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { providerSource } from "../../dist/provider/lib/resource-class.js";

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
-import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
 import { CONTROL_LIMITS, readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";

@@ -40,11 +40,6 @@ async function checked(more: Values = {}, olds: Values = argsOf()): Promise<Valu
   return inputs;
 }
 
-async function create(more: Values = {}): Promise<{ id: string; state: State }> {
-  const { id, outs } = await provider.create(await checked(more, {}));
-  return { id, state: remember(outs) };
-}
-
 async function update(id: string, state: State, more: Values): Promise<State> {
   const inputs = await checked(more);
   expect(await provider.diff(id, state, inputs)).toEqual({ changes: true, replaces: [] });

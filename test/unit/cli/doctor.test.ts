@@ -76,7 +76,6 @@ const PROGRAM_FILES: Files = {
 };
 
 describe("apichat doctor, on a program", () => {
-
   it("finds nothing wrong with a sound one", async () => {
     await write(PROGRAM_FILES);
     await installPulumi();

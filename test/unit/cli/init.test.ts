@@ -1,12 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { parse } from "yaml";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { LANGUAGES, type Language } from "../../../provider/cli/init/languages.js";
 import type { ProgramOptions } from "../../../provider/cli/init/program.js";
 
 const languages = Object.keys(LANGUAGES) as Language[];
 const EMULATOR = "http://127.0.0.1:4000/acme/apichat";
-const WEBHOOK_URL = "https://chat.example/webhooks/apichat";
 
 const write = (language: Language, options: Partial<ProgramOptions> = {}) =>
   LANGUAGES[language]({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fitWidths, formatTable } from "../../../provider/cli/table.js";
+import { formatTable } from "../../../provider/cli/table.js";
 
 const HEAD = ["NAME", "DETAIL"];
 const PLAIN = { width: undefined, isColoured: false };

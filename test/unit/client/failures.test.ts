@@ -3,9 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ANSWER_LIMIT_BYTES } from "../../../provider/client/attempt.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
-import { redactorOf } from "../../../provider/client/message-client.js";
 import type { Hint } from "../../../provider/errors/index.js";
-import { quoteBody } from "../../../provider/lib/redact.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
 import { findSecrets, SPELLINGS } from "../../support/secrets.js";
 import {
@@ -270,5 +268,3 @@ test("neither client shows its key", () => {
   const text = inspect(clients, { depth: Infinity, showHidden: true });
   expect(findSecrets(text, [API_KEY, FLOW_KEY])).toEqual([]);
 });
-
-const about = (content: string, text: string): string => quoteBody(text, redactorOf(textOf(7, content), []));

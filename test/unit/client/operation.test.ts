@@ -3,7 +3,7 @@ import type { CallOptions } from "../../../provider/client/index.js";
 import { gateOf } from "../../../provider/client/operation.js";
 import { CALLS_PER_ORIGIN } from "../../../provider/lib/post.js";
 import { startDeafListener, startServer } from "../../support/http.js";
-import { answerOk, CALLS, createTestClient, createTestMessageClient, failureOf, TO } from "./harness.js";
+import { answerOk, CALLS, createTestClient, failureOf } from "./harness.js";
 
 describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
   const hintsOf = (sent: boolean): { id: string }[] => [

@@ -5,7 +5,6 @@ import type {
   HandshakeEncoding,
   HandshakeRule,
 } from "../../../provider/diagnosis/index.js";
-import { verifySignature } from "../../../provider/responder/index.js";
 import { type Answer, startServer } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 import {
@@ -200,11 +199,3 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   const isRight = tokens.map((_token, index) => !options.probeToken || index < sent - 1);
   expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
 });
-
-/** Lets only signed requests through. */
-const demandSignature: Answer = async (request, response, index) => {
-  const signature = request.headers["x-hub-signature-256"];
-  const { body } = request;
-  const isSigned = await verifySignature({ verificationKeys: VERIFICATION_KEY, body, signature });
-  return (isSigned ? answerHandshake() : respond(403))(request, response, index);
-};

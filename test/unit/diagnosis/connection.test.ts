@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isPublicAddress } from "../../../provider/diagnosis/diagnose.js";
 import type { HandshakeCause, HandshakeRule } from "../../../provider/diagnosis/index.js";
 import { freePort, startDeafListener, startServer, startTcpServer } from "../../support/http.js";
 import { diagnose, diagnoseFailure, respond } from "./harness.js";

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createChallenge, numberOf } from "../../../provider/diagnosis/handshake.js";
-import { describeRecord } from "../../../provider/diagnosis/describe.js";
 import { findSecrets } from "../../support/secrets.js";
-import { startServer, type Answer, type Received } from "../../support/http.js";
+import { startServer, type Received } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
-import { diagnose, diagnoseFailure, encodingOf, parametersOf, respond } from "./harness.js";
+import { diagnose, diagnoseFailure, parametersOf, respond } from "./harness.js";
 
 describe("a challenge", () => {
   const challenges = Array.from({ length: 500 }, createChallenge);
@@ -23,11 +22,6 @@ describe("a challenge", () => {
     }
   });
 });
-
-const linesOf = async (answer: Answer): Promise<string[]> => {
-  const { url } = await startServer(answer);
-  return describeRecord((await diagnose(url)).transcript);
-};
 
 const secretsOf = (requests: readonly Received[]): string[] => [
   VERIFICATION_KEY,

@@ -24,7 +24,6 @@ import {
   start,
   startEndpoint,
   startHeldEndpoint,
-  verificationKey,
 } from "./harness.js";
 
 async function makeFile(): Promise<string> {

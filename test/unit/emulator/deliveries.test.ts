@@ -15,7 +15,6 @@ import {
   press,
   QUERY_VALUE,
   say,
-  startAcme,
   startScene,
   verificationKey,
   waitForDeliveries,

@@ -1,16 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import {
-  answering,
-  judge,
-  outbound,
-  say,
-  startAcme,
-  startScene,
-  waitForDeliveries,
-  type Scene,
-} from "./harness.js";
+import { answering, judge, outbound, say, startScene, waitForDeliveries, type Scene } from "./harness.js";
 
 const conversationOf = (body: string): number => (JSON.parse(body) as { conv_id: number }).conv_id;
 
@@ -77,7 +68,6 @@ describe("deliveries", () => {
 });
 
 describe("the pause of a reply", () => {
-
   test("passes before the reply is delivered", async () => {
     const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 40 }] });
     await say(scene.acme, "hello");

@@ -2,17 +2,7 @@ import { createConnection } from "node:net";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Emulator, EmulatorEvent } from "../../../provider/emulator/index.js";
-import {
-  apiKey,
-  control,
-  outbound,
-  set,
-  startAcme,
-  startEndpoint,
-  startScene,
-  token,
-  verificationKey,
-} from "./harness.js";
+import { apiKey, outbound, set, startAcme, startEndpoint, startScene, verificationKey } from "./harness.js";
 
 const reply = outbound("Olá", 42);
 

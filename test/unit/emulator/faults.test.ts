@@ -1,11 +1,10 @@
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions, Fault, FaultRule, FaultView } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions, Fault, FaultRule } from "../../../provider/emulator/index.js";
 import { startTcpServer } from "../../support/http.js";
 import {
   apiKey,
   call,
-  control,
   judge,
   outbound,
   received,
@@ -53,9 +52,6 @@ const outcomeOf = (answering: Promise<Answer>): Promise<unknown> =>
     }),
     (error: unknown) => String(error),
   );
-
-const listFaults = async (emulator: Scene["emulator"]): Promise<FaultView[]> =>
-  (await control(emulator, "GET /_emulator/faults")).body as FaultView[];
 
 describe.each(operations)("a fault of %s", (operation) => {
   test.each<[Fault, unknown, boolean]>([

@@ -1,10 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  startEmulator,
-  type EmulatorEvent,
-  type Scenario,
-  type ScenarioCondition,
-} from "../../../provider/emulator/index.js";
+import { startEmulator, type Scenario, type ScenarioCondition } from "../../../provider/emulator/index.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
 import { samples } from "../../../provider/emulator/flows/samples.js";
 import { flowOfScenario, scenario } from "../../../provider/emulator/flows/scenario.js";
@@ -72,10 +67,6 @@ test("silent takes a message and says nothing", async () => {
   await expect.poll(() => scene.acme.conversations[0]?.messages[0]).toMatchObject({ unanswered: false });
   expect(scene.acme.deliveries).toEqual([]);
 });
-
-const fail = (): never => {
-  throw new Error("out of words");
-};
 
 describe("a function", () => {
   test("is asked one message of a conversation after the other, however long it takes", async () => {

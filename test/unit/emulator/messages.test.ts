@@ -1,6 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import type { Flow } from "../../../provider/emulator/flows/flow.js";
 import type { InboundMessage } from "../../../schema/index.js";
 import {
   addressOf,
@@ -183,7 +182,6 @@ describe("conversations", () => {
 });
 
 describe("send", () => {
-
   test("throws unavailable if there is no answer, without the key", async () => {
     const { emulator, acme } = await startSilent();
     emulator.injectFault({ operation: "message", fault: "close-before" });

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { MessageClient, RegistrationClient } from "../../../provider/client/index.js";
-import { samples } from "../../../tools/schema/samples.ts";
-import { expectMatchesOpenApi, expectMatchesWebhook, type Exchange } from "../../support/openapi.js";
 import { apiKey, startAcme, startEndpoint } from "./harness.js";
 
 // All that the emulator of any test here receives and answers is held against schema/openapi.json when the test ends.

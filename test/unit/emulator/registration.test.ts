@@ -7,7 +7,6 @@ import {
   call,
   emptyConfiguration,
   post,
-  sendRequest,
   set,
   startAcme,
   startEndpoint,
@@ -55,7 +54,6 @@ test("delete-webhook leaves four empty strings, also when repeated, and the bot 
 });
 
 describe("a request that is refused", () => {
-
   test.each([{}, { ChaveApi: "wrong-key-98765" }, { ChaveApi: null }, { ChaveApi: [apiKey] }])(
     "%j is unauthorized, and no key is echoed",
     async (body) => {

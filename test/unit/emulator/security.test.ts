@@ -1,20 +1,8 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
-import { createConnection } from "node:net";
-import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startEmulator } from "../../../provider/emulator/index.js";
-import {
-  addressOf,
-  apiKey,
-  call,
-  control,
-  refused,
-  sendRequest,
-  startAcme,
-  startScene,
-  token,
-} from "./harness.js";
+import { addressOf, apiKey, call, control, refused, startAcme, startScene, token } from "./harness.js";
 
 const health = "/_emulator/health";
 const page = "/_emulator/";
@@ -154,7 +142,6 @@ describe("the token", () => {
 });
 
 describe("the page", () => {
-
   test.each(["", "index.html", "app.js", "app.css", "favicon.svg"])(
     "%j is strict in what it may load",
     async (file) => {

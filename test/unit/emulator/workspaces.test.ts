@@ -6,14 +6,10 @@ import {
   type EmulatorOptions,
   type WorkspaceChange,
 } from "../../../provider/emulator/index.js";
-import { freePort, startTcpServer } from "../../support/http.js";
 import {
-  answerChallenge,
   apiKey,
   call,
   emptyConfiguration,
-  inbound,
-  outbound,
   refused,
   sendTo,
   set,
@@ -56,10 +52,6 @@ describe("startEmulator", () => {
   });
 });
 
-const countSockets = (): number =>
-  process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSocketWrap")
-    .length;
-
 describe("close", () => {
   test("ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
     const { emulator, acme } = await startAcme();
@@ -82,7 +74,6 @@ describe("close", () => {
 });
 
 describe("a workspace", () => {
-
   test("is what its options say: registered without a handshake, with a bot code and a flow API key", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "a-key" };
     const options = { botCode: "mine", flowApiKey: "my-key", mayManageFlow: false, registration };

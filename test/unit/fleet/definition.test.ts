@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";

@@ -1,12 +1,11 @@
-import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
-import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
+import { killEngines } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { reportVariables, toWireLine } from "../../../provider/lib/provider-process.ts";
-import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
+import { answer, definitionOf, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
 
@@ -33,7 +32,6 @@ const pending_operations = [{ type: "creating", resource: { urn: "urn:pulumi:s::
 const PENDING = { lines: [JSON.stringify({ deployment: { pending_operations } })] };
 
 describe("the engine's command for a stack", () => {
-
   it("removes the program files that killed runs have left, and none of a run of now", async () => {
     const { engine, work } = await openEngine();
     const id = "00000000-0000-4000-8000-000000000000";

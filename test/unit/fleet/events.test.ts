@@ -114,11 +114,6 @@ test.each([
   expect(found.randomKeys).toBe(randomKeys);
 });
 
-const ofType = (type: string, op: string, name: string): EngineEvent => {
-  const urn = urnOf(name, type);
-  return event({ resOutputsEvent: { metadata: { op, urn, type, old: null, new: null }, planning: true } });
-};
-
 test("a URL that is secret has drifted as the refresh found it", () => {
   const properties = [
     {

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { openFleet } from "../../../provider/fleet/fleet.ts";
 import { runFleetProgram } from "../../../provider/fleet/program.ts";
-import { fleetReport, stackReport } from "../../support/fleet-reports.ts";
-import { answer, definitionOf, folder, program, STACK, takeCalls, useFakePulumi } from "./fake-pulumi.ts";
+import { answer, definitionOf, folder, program, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
 
@@ -48,7 +47,6 @@ async function runProgram(source: string, names: string[]): Promise<Record<strin
 }
 
 describe("the program that the engine runs", () => {
-
   it.each([
     ["has no function", "export default {};", /no function as its default export/],
     ["gives nothing", "export default () => undefined;", /no webhook for w0, w1, w2, w3, w4 and 1 more/],

@@ -1,11 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  countInName,
-  indexStackName,
-  placeWorkspaces,
-  stackName,
-  stackOf,
-} from "../../../provider/fleet/placement.js";
+import { countInName, indexStackName, stackName, stackOf } from "../../../provider/fleet/placement.js";
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 

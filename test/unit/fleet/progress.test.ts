@@ -3,10 +3,8 @@ import { describe, expect, test } from "vitest";
 import { LiveLine } from "../../../provider/cli/fleet/progress.js";
 import { mergeReports } from "../../../provider/cli/fleet/report.js";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
-import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { fleetReport, stackReport } from "../../support/fleet-reports.js";
 import { takeText } from "../../support/stream.js";
-
-const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
 
 describe("the reports of shares, joined", () => {
   test("follow each other, with the sums, the worst outcome, the first start and the longest time", () => {

@@ -1,25 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { renderDrift, renderPlan, renderReport, renderRotation } from "../../../provider/cli/fleet/render.js";
-import { toFailure } from "../../../provider/fleet/failures.js";
+import { renderDrift, renderPlan, renderReport } from "../../../provider/cli/fleet/render.js";
 import type { FleetPlan } from "../../../provider/fleet/plan.js";
-import type { Failure } from "../../../provider/fleet/reports.js";
-import type { RotationReport } from "../../../provider/fleet/rotate.js";
 import type { DriftReport } from "../../../provider/fleet/watch.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
-
-const failAt = (at: string, workspace: string, stack: string): Failure =>
-  toFailure(
-    {
-      code: "unauthorized",
-      operation: "get-webhook",
-      summary: `get-webhook at ${at}: HTTP 401`,
-      facts: { at },
-      hints: [{ id: "give_api_key" }],
-      attempts: 1,
-      httpStatus: 401,
-    },
-    { workspace, stack },
-  );
 
 describe("the summary of a run", () => {
   test("groups what failed for the same reason, and says what to do next, as the command line is called", () => {

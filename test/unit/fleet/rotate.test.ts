@@ -62,7 +62,6 @@ async function openWithKeys(): Promise<{ fleet: TestFleet; keys: FakeKeys; first
 const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
 
 describe("the rotation of a fleet, on a fake engine", () => {
-
   it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
     ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /something else.*webhookUrl/],
     [

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { FleetReport } from "../../../provider/fleet/reports.ts";
 import { failureOf } from "../client/harness.ts";
-import { failing, NAMES, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";
+import { failing, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";
 
 const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
 

@@ -15,7 +15,6 @@ import {
   openDeployed,
   openTestFleet,
   stackAt,
-  untilStopped,
   type TestFleet,
 } from "./harness.ts";
 

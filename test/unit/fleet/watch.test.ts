@@ -3,17 +3,7 @@ import type { Failure as ErrorData } from "../../../provider/errors/index.ts";
 import { toFailure } from "../../../provider/fleet/failures.ts";
 import type { Drift, Failure, OtherChange, WebhookReport } from "../../../provider/fleet/reports.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
-import {
-  CHANGED,
-  failing,
-  listOf,
-  NAMES,
-  namesIn,
-  openDeployed,
-  openTestFleet,
-  stackAt,
-  type TestFleet,
-} from "./harness.ts";
+import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
 /** Lets a preview of the first stack see something else of its first workspace. */
 function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
@@ -36,7 +26,6 @@ const failed = (data: Partial<ErrorData>): Failure => {
 };
 
 describe("the watch of a fleet, on a fake engine", () => {
-
   it.each([
     ["changed", { change: "update", drift: CHANGED }, /^node prod\.ts up --refresh$/],
     ["gone", { change: "create", drift: gone }, /^node prod\.ts up --refresh$/],

@@ -151,7 +151,6 @@ describe("what a preview does not know passes", () => {
 });
 
 describe("what is stored", () => {
-
   test("keeps the program's marks, and hides a query", async () => {
     const timeouts = { requestSeconds: secret(5), readySeconds: 5 };
     const hidden = { baseUrl: `${ofWebhook.baseUrl}?t=1`, webhookUrl: `${ofWebhook.webhookUrl}?token=1` };

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import { IMPORTED_KEY } from "../../../provider/webhook/contract.js";
 import * as fixture from "../../support/endpoint.js";
 import { describe, expect, test } from "vitest";
-import { API_KEY, GET, startAcme, startRun, VERIFICATION_KEY, type Acme } from "../webhook/harness.js";
-import { clear, failureOf, isolatePlugins, secret, secretsIn, type Marked } from "./harness.js";
+import { API_KEY, GET, startAcme, startRun, type Acme } from "../webhook/harness.js";
+import { clear, failureOf, isolatePlugins, secret, type Marked } from "./harness.js";
 import { checked, programOf, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
@@ -47,7 +46,6 @@ async function startForeign(): Promise<Acme & { program: Marked }> {
 }
 
 describe("an import", () => {
-
   test("of nothing finds nothing, and of another's key says so", async () => {
     const { acme } = await startForeign();
     acme.remove();

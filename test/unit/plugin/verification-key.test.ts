@@ -1,16 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SEED } from "../../support/derived-keys.js";
 import { VERIFICATION_KEY } from "../webhook/harness.js";
-import {
-  clear,
-  failureOf,
-  isolatePlugins,
-  resourceOf,
-  secret,
-  secretsIn,
-  UNKNOWN,
-  type Marked,
-} from "./harness.js";
+import { clear, isolatePlugins, resourceOf, secret, secretsIn, UNKNOWN, type Marked } from "./harness.js";
 
 const plugin = isolatePlugins();
 const key = resourceOf("VerificationKey");

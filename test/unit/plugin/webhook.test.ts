@@ -7,7 +7,6 @@ import {
   SET,
   startAcme,
   startRun,
-  VERIFICATION_KEY,
   type Acme,
 } from "../webhook/harness.js";
 import {
@@ -171,7 +170,6 @@ describe("diff", () => {
 });
 
 describe("update", () => {
-
   test("that is partly done leaves the state as it now is", async () => {
     const { emulator, endpoint, id, inputs, outs } = await startCreated();
     emulator.injectFault(secondLookFails);

@@ -1,9 +1,3 @@
-import type {
-  ALBHandler,
-  APIGatewayProxyHandler,
-  APIGatewayProxyHandlerV2,
-  LambdaFunctionURLHandler,
-} from "aws-lambda";
 import { describe, expect, test, vi } from "vitest";
 import { createResponder, signBody, type RequestHead } from "../../../provider/responder/index.js";
 import {
@@ -53,11 +47,6 @@ test.each(Object.entries(lambdaEvents))(
     expect(codeOf(await handler(toEvent({ ...sent, path: "/live/other" })))).toBe("not_found");
   },
 );
-
-const TWICE = [
-  ["X-Twice", "1"],
-  ["X-Twice", "2"],
-] as const;
 
 describe("The answer", () => {
   const plain = { statusCode: 401, body: expect.any(String) as string, isBase64Encoded: false };

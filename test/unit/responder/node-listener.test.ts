@@ -1,12 +1,11 @@
 import { once } from "node:events";
-import { request as startRequest } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, vi } from "vitest";
 import { createResponder, signBody } from "../../../provider/responder/index.js";
 import type { Answer, Delivery, DeliveryHandler, Responder } from "../../../provider/responder/index.js";
-import { fromIncomingMessage, toNodeListener } from "../../../provider/responder/node.js";
+import { toNodeListener } from "../../../provider/responder/node.js";
 import { head, sendRaw, startListener } from "../../support/http.ts";
 
 const KEY = "the key of the node listener";
@@ -25,7 +24,6 @@ function keepDeliveries(bodyLimitBytes = 1024 * 1024): { responder: Responder; d
 }
 
 describe("the node listener", () => {
-
   it("converts method, URL, headers, body and the answer", async () => {
     const seen: unknown[] = [];
     const port = await serve({

@@ -1,12 +1,6 @@
-import { beforeEach, describe, expect, expectTypeOf, it, vi } from "vitest";
-import {
-  createDelivery,
-  createResponder,
-  signBody,
-  UnavailableError,
-} from "../../../provider/responder/index.js";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { createDelivery, createResponder, UnavailableError } from "../../../provider/responder/index.js";
 import type { Delivery, DeliveryHandler, ResponderOptions } from "../../../provider/responder/index.js";
-import type { OutboundGenericTemplate, OutboundMedia } from "../../../schema/index.js";
 
 // What the fetch form has beside the contract of all runtimes (test/contract): how a body is read, and what handlers do.
 

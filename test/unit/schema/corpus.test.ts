@@ -5,7 +5,7 @@ import type * as z from "zod";
 import { reviveConversationId } from "../../../schema/message-kind.js";
 import { inboundMessage, outboundMessage } from "../../../schema/index.js";
 import { generateJsonSchemas } from "../../../tools/schema/json-schema.ts";
-import { missing, type Shape } from "./corpus-values.js";
+import { type Shape } from "./corpus-values.js";
 import { corpus, putAt, toJson } from "./corpus.js";
 import { parseJsonSchemas, walkFields } from "./json-schema-fields.js";
 
@@ -78,13 +78,6 @@ describe("zod and the JSON Schema judge alike", () => {
     expect(verdicts.filter((verdict) => verdict.zod !== verdict.jsonSchema)).toEqual([]);
   });
 });
-
-/** Every wrong value that the corpus puts at one path of a shape. */
-function valuesAt(shape: Shape, path: string): unknown[] {
-  return rejected
-    .filter((cases) => cases.shape === shape && cases.path === path)
-    .flatMap(({ values }) => values);
-}
 
 describe("the generated files", () => {
   it("are those in schema/ (else run: node tools/schema/generate.ts)", () => {

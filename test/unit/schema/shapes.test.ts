@@ -6,7 +6,6 @@ import {
   inboundKindOf,
   inboundMessage,
   inboundShapes,
-  inboundTextMessage,
   readRegistration,
   registrationEnvelope,
 } from "../../../schema/index.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { responderCommand } from "../../../provider/cli/responder.js";
 import { fileShape } from "../../../provider/server/config-shape.js";
-import { loadConfig, readPlace, rememberRedactor } from "../../../provider/server/config.js";
+import { loadConfig, rememberRedactor } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";

@@ -1,13 +1,12 @@
 import type { RequestListener } from "node:http";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   requestReload,
   requestRetry,
   requestStatus,
   requestStop,
 } from "../../../provider/server/control-client.js";
-import { startControl, type ControlActions } from "../../../provider/server/control.js";
-import { afterTests, startListener } from "../../support/http.js";
+import { startListener } from "../../support/http.js";
 import { DEAD, deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("the control interface", () => {

@@ -1,9 +1,8 @@
-import { subscribe } from "node:diagnostics_channel";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
 import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/attempt.js";
 import type { HeaderPair } from "../../../provider/server/spool/database.js";
-import { freePort, startServer, startTcpServer, type Answer } from "../../support/http.js";
+import { startServer, startTcpServer, type Answer } from "../../support/http.js";
 
 interface Forwarding {
   headers?: readonly HeaderPair[];

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { SqliteError } from "../../../provider/lib/sqlite.js";
 import { Forwarder, type ForwarderOptions } from "../../../provider/server/forward/forwarder.js";
 import type { Spool } from "../../../provider/server/spool/spool.js";
-import { freePort, startServer, type Answer, type TestServer } from "../../support/http.js";
+import { startServer, type Answer, type TestServer } from "../../support/http.js";
 import {
   acceptAll,
   createTestLog,

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createRedactor } from "../../../provider/lib/redact.js";
-import { createLog, openLogFile, type LogFields } from "../../../provider/server/log.js";
+import { createLog, openLogFile } from "../../../provider/server/log.js";
 import { KEY, makeFolder } from "./harness.js";
 
 it("writes one JSON line an event, without secrets, and leaves what the configuration names as it is", () => {

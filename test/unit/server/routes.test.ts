@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createDelivery, createHandshake } from "../../../provider/responder/index.js";
+import { createDelivery } from "../../../provider/responder/index.js";
 import { fromRequest } from "../../../provider/responder/request.js";
 import type { ServerConfig } from "../../../provider/server/config.js";
 import { createLog } from "../../../provider/server/log.js";
@@ -43,7 +43,6 @@ const delivery = (path: string, options: Partial<Parameters<typeof createDeliver
   createDelivery("text", { verificationKey: KEY, url: `http://localhost${path}`, ...options });
 
 describe("the routes of a responder", () => {
-
   it("store a delivery with its bytes, its headers and its conversation, and then answer 200", async () => {
     const { send, accepted } = setUp();
     const body = '{"type":"text", "conv_id":123456789012345678901,"text":"\\u00e9\\/"}';

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { Forwarder } from "../../../provider/server/forward/forwarder.js";
 import { startServer } from "../../../provider/server/server.js";
-import { startTcpServer } from "../../support/http.js";
 import { startReceiver } from "../../support/receiver.js";
-import { ACME, deliver, KEY, makeFolder, SECOND_KEY, startTestServer, writeConfig } from "./harness.js";
+import { deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("a responder as a server", () => {
   it("takes no more headers than it can forward", async () => {

@@ -1,5 +1,4 @@
 import { expect, describe, test } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { DERIVED, OTHER_SEED, SEED } from "../../support/derived-keys.ts";
 import {

@@ -20,10 +20,6 @@ const check = (args: Args) => ApiChatWebhook.check({}, { name: "acme", ...args }
 
 const failuresOf = async (args: Args) => (await check({ ...VALID, ...args })).failures;
 
-/** The inputs that fail, from their texts: a secret is not named to the engine. */
-const failingOf = async (args: Args): Promise<(string | undefined)[]> =>
-  (await check(args)).failures.map(({ reason }) => reason.split(":")[0]);
-
 const unknown = (names: readonly string[]): Args => Object.fromEntries(names.map((name) => [name, UNKNOWN]));
 
 const INPUTS = [...Object.keys(VALID).slice(1), ...OPTIONAL];

@@ -5,10 +5,7 @@ import { providerSource } from "../../../provider/lib/resource-class.js";
 import { diffWebhook } from "../../../provider/webhook/check.js";
 import {
   DRIFTED_KEY,
-  INPUT_NAMES,
   compactState,
-  expandState,
-  inputsOf,
   toState,
   type WebhookInputs,
   type WebhookState,

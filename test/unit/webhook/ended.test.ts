@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
-import { deleteWebhook, createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
+import { createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
 import { readWebhook } from "../../../provider/webhook/observe.js";
 import { startServer } from "../../support/http.js";
 import {
@@ -9,10 +9,8 @@ import {
   SET,
   VERIFICATION_KEY,
   checked,
-  create,
   failureOf,
   isolateRuns,
-  refuseHandshake,
   remove,
   startAcme,
   startCreated,

@@ -20,7 +20,6 @@ const lines = isolateRuns();
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
 describe("the preview of a create", () => {
-
   test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
     const { args, actions, acme } = await startAcme();
     expect(await previewCreate(await checked(args))).toBeUndefined();

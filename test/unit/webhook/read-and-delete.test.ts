@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
   DRIFTED_KEY,
   KEY_DRIFTED,
@@ -39,7 +38,6 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-
   test("shows a changed URL, status and bot URL in outputs and inputs, and keeps the record of what is ours", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;

@@ -1,11 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
-import { startServer } from "../../support/http.js";
-import { findSecrets } from "../../support/secrets.js";
-import { answerAnyToken } from "../diagnosis/harness.js";
 import {
-  API_KEY,
   FOREIGN,
   GET,
   OTHER_KEY,

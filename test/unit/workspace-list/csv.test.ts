@@ -5,8 +5,6 @@ const ALL = "name,baseUrl,webhookUrl,botUrl,apiKeyEnv,apiKey";
 const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
 const NO_HEADER = `the first row must name the columns: ${NAMES}`;
 
-const quote = (line: number): string => `fleet.csv:${line}: a quote is not closed, or stands inside a cell`;
-
 describe("a list of workspaces in CSV", () => {
   test("gives each workspace what its row says, and leaves out what its cells do not give", async () => {
     setVariable("ACME_API_KEY", SECRET);
@@ -92,8 +90,6 @@ describe("a list of workspaces in CSV", () => {
   ])("is refused with %s", async (_, text, problems) => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
   });
-
-  const sound = `acme,${ADDRESS}/1`;
 
   test("must give the webhook URL of each workspace to a plan", async () => {
     const row = `a b,${ADDRESS}/1`;
