@@ -6,6 +6,7 @@ import {
   expectNoSecrets,
   openScene,
   registeredWorkspaces,
+  type Declaration,
   type Scene,
 } from "../support/scene.ts";
 import { createStack, type TestStack } from "../support/stack.ts";
@@ -20,11 +21,11 @@ describe("the API key comes from the argument, the environment or the configurat
   let stack: TestStack;
 
   /** One webhook whose program names this key, and one whose program names none. */
-  const declare = (apiKey: string): void =>
+  const declare = (apiKey: string, more: Declaration["args"] = {}): void =>
     stack.run(
       declareWebhooks(scene, [
-        { workspace: "argument", args: { apiKey } },
-        { workspace: "default", args: { apiKey: undefined } },
+        { workspace: "argument", args: { apiKey, ...more } },
+        { workspace: "default", args: { apiKey: undefined, ...more } },
       ]),
     );
 
@@ -67,9 +68,9 @@ describe("the API key comes from the argument, the environment or the configurat
     }
   });
 
-  test("up takes it from the argument and the configuration, and a new key is pushed to the service", async () => {
+  test("up takes it from the argument and the configuration, and a new URL is pushed with it", async () => {
     await stack.stack.setConfig("apichat:apiKey", { value: ROTATED_KEYS[0], secret: true });
-    declare(ROTATED_KEYS[0]);
+    declare(ROTATED_KEYS[0], { webhookUrl: `${scene.endpoint.url}/moved` });
     await stack.up();
     for (const name of names) {
       expect(callsOf(scene, "set-webhook", name).at(-1)).toMatchObject({
