@@ -13,6 +13,11 @@ import { findSecrets } from "../support/secrets.ts";
 /** The last has its API key in the list, and a secret in its URL. */
 const NAMES = ["acme", "globex", "umbrella-10"];
 const REFUSED = "globex";
+const STRANGER = {
+  webhook_url: "https://somebody.example/hook",
+  webhook_verification_key: "key-of-somebody",
+};
+
 let scene: FleetScene;
 const keys = new Set<string>();
 
@@ -23,6 +28,19 @@ beforeAll(async () => {
 const keyOf = (name: string): string =>
   scene.emulator.workspace(name).registration?.webhook_verification_key ?? "";
 const setWebhooks = (names: readonly string[]): string[] => names.map((name) => `set-webhook ${name}`);
+
+test("the plan counts what is free and what is taken, and asks each workspace once", async () => {
+  scene.emulator.workspace(REFUSED).takeOver(STRANGER);
+  const plan = await scene.run(NAMES, (fleet, options) => fleet.plan(options));
+  expect(plan).toMatchObject({
+    outcome: "done",
+    totals: { create: 3 },
+    creates: { free: 2, adopted: 0, taken: 1, unknown: 0 },
+    others: [{ kind: "key", change: "create", count: 3 }],
+  });
+  expect(scene.emulator.requests.length).toBe(NAMES.length);
+  scene.emulator.workspace(REFUSED).remove();
+});
 
 test("up registers all but the one whose endpoint refuses, which is reported as data", async () => {
   scene.refused.add(REFUSED);
@@ -45,7 +63,16 @@ test("up registers all but the one whose endpoint refuses, which is reported as 
   );
 });
 
-test("a rotation gives each a new key once, and notes it under its workspace", async () => {
+test("watch finds drift", async () => {
+  scene.emulator.workspace("acme").change({ webhook_status: "failed" });
+  const report = await scene.run(NAMES, (fleet, options) => fleet.watch(options));
+  expect(report).toMatchObject({ outcome: "drift", checked: 3 });
+  expect(report.workspaces).toMatchObject([
+    { workspace: "acme", kind: "changed", properties: [{ property: "status", actual: "failed" }] },
+  ]);
+});
+
+test("a rotation repairs that, gives each a new key once, and notes it under its workspace", async () => {
   const before = scene.emulator.requests.length;
   const report = await scene.run(NAMES, (fleet, options) =>
     fleet.rotate({ rotation: "2026-12", ...options }),

@@ -213,10 +213,16 @@ describe("the program of a fleet with a mistake", () => {
     scene = await openFleetScene(names, { name: "mistakes", stacks: 1 });
   });
 
-  test("that throws: the failure says what is wrong, without a secret", async () => {
-    const report = await up("throwing.js");
-    const message = expect.stringMatching(/no such table, asked with \[redacted\]/) as string;
-    expect(report).toMatchObject({ outcome: "failed", failures: [{ message }] });
+  test.each([
+    ["without-program.js", /default export/],
+    ["throwing.js", /no such table, asked with \[redacted\]/],
+    ["exiting.js", /exit code|the licence has ended/],
+  ])("%s: the failure says what is wrong, without a secret", async (file, message) => {
+    const report = await up(file);
+    expect(report).toMatchObject({
+      outcome: "failed",
+      failures: [{ message: expect.stringMatching(message) as string }],
+    });
     expect(findSecrets(JSON.stringify(report), [API_KEY])).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, expect, test } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.js";
@@ -47,6 +47,13 @@ test("a fleet's definition gets defaults, and keeps what it has", async () => {
     rotations: ["2026-12", "2026-09"],
   };
   expect(await resolveFleet(definitionOf(given))).toStrictEqual({ ...filled, ...given });
+});
+
+test("a program may be a URL, the text of a URL, or a path from the current folder", async () => {
+  const url = pathToFileURL(program);
+  const ways = [url, url.href, program, relative(process.cwd(), program)];
+  const fleets = await Promise.all(ways.map((way) => resolveFleet(definitionOf({ program: way }))));
+  expect(fleets.map((fleet) => fleet.program)).toEqual(ways.map(() => url.href));
 });
 
 test("everything that is wrong with a definition is reported at once, with its list and its files", async () => {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { openFleet } from "../../../provider/fleet/fleet.ts";
 import { runFleetProgram } from "../../../provider/fleet/program.ts";
-import { answer, definitionOf, folder, program, useFakePulumi } from "./fake-pulumi.ts";
+import { fleetReport, stackReport } from "../../support/fleet-reports.ts";
+import { answer, definitionOf, folder, program, STACK, takeCalls, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
 
@@ -26,6 +27,20 @@ describe("a fleet", () => {
     const { stacks: _stacks, ...definition } = definitionOf({ workspaces });
     expect((await openFleet(definition)).stacks).toHaveLength(stacks);
   });
+
+  it("gives the bot URLs of its index stack, and records there what shares report", async () => {
+    const before = { botUrls: { acme: "https://bots.example/a" }, stackOf: { acme: STACK } };
+    await answer({ "stack ls": STACKS("test-index"), "stack output": { lines: [JSON.stringify(before)] } });
+    const fleet = await openFleet(definitionOf());
+    expect(await fleet.botUrls()).toEqual(before.botUrls);
+    await takeCalls();
+    const webhooks = [{ workspace: "acme", change: "same", botUrl: "https://bots.example/b" } as const];
+    const report = fleetReport({ stacks: [stackReport(STACK, {}, { webhooks })] });
+    expect(await fleet.recordIndex(report)).toEqual(report);
+    expect((await takeCalls()).at(-1)).toMatchObject({
+      file: { outputs: { botUrls: { acme: "https://bots.example/b" } } },
+    });
+  });
 });
 
 async function runProgram(source: string, names: string[]): Promise<Record<string, unknown>> {
@@ -47,6 +62,14 @@ async function runProgram(source: string, names: string[]): Promise<Record<strin
 }
 
 describe("the program that the engine runs", () => {
+  it("exports bot URLs and statuses, and removes the file that it was given", async () => {
+    const source = `export default ({ workspaces }) => Object.fromEntries(workspaces.map(({ name }) => [name, { botUrl: "b-" + name, status: "verified" }]));`;
+    expect(await runProgram(source, ["acme"])).toEqual({
+      botUrls: { acme: "b-acme" },
+      statuses: { acme: "verified" },
+    });
+  });
+
   it.each([
     ["has no function", "export default {};", /no function as its default export/],
     ["gives nothing", "export default () => undefined;", /no webhook for w0, w1, w2, w3, w4 and 1 more/],

@@ -116,6 +116,20 @@ async function write(given: { program: string; refuseRandomKeys?: boolean } | { 
 
 const RANDOM = `export default () => ({ acme: { webhookUrl: "${webhookUrl}", webhookVerificationKey: {} } });`;
 
+test("the program of a run is written as YAML, and its file is gone", async () => {
+  expect(await write({ program: RANDOM })).toMatchObject({
+    program: { resources: { key0: { name: "acme" }, webhook0: { name: "acme" } } },
+    lines: [],
+    code: undefined,
+  });
+  expect((await stat(join(folder, "Main.json"))).mode & 0o777).toBe(0o600);
+});
+
+test("outputs alone are written as they are", async () => {
+  const { program } = await write({ outputs: { botUrls: { acme: "https://bots.example/${a}" } } });
+  expect(program).toEqual({ outputs: { botUrls: { acme: "https://bots.example/$${a}" } } });
+});
+
 test("a random key is refused without checkpoints, and reported as data", async () => {
   const { program, lines, code } = await write({ program: RANDOM, refuseRandomKeys: true });
   expect({ program, code }).toEqual({ program: null, code: 1 });
