@@ -43,18 +43,17 @@ describe("the plugin does what the options of a resource ask for", () => {
   const urlOf = (name: string): string => `${scene.endpoint.url}/${name}`;
 
   /** The program with the changes of a step. */
-  const program =
-    (changes: Record<string, Partial<Declaration>> = {}): PulumiFn =>
-    async () => {
-      const declare = (workspace: string, options: CustomResourceOptions = {}) => {
-        const change = changes[workspace];
-        return declareOnPlugin(scene, {
-          workspace,
-          ...change,
-          args: { webhookUrl: urlOf(workspace), ...change?.args },
-          options: { ...options, ...change?.options },
-        });
-      };
+  const program = (changes: Record<string, Partial<Declaration>> = {}): PulumiFn => {
+    const declare = (workspace: string, options: CustomResourceOptions = {}) => {
+      const change = changes[workspace];
+      return declareOnPlugin(scene, {
+        workspace,
+        ...change,
+        args: { webhookUrl: urlOf(workspace), ...change?.args },
+        options: { ...options, ...change?.options },
+      });
+    };
+    return async () => {
       declare("adopted");
       declare("plain");
       declare("ignored", { ignoreChanges: ["webhookUrl"] });
@@ -69,6 +68,7 @@ describe("the plugin does what the options of a resource ask for", () => {
         declare(name, { provider: new PluginProvider(name, { apiKey }) });
       }
     };
+  };
 
   beforeAll(async () => {
     const keys: Record<string, string> = PROVIDER_KEYS;

@@ -72,7 +72,7 @@ describe("Every public import of the packed tarball", () => {
   test("compiles with TypeScript 6 and module nodenext, and has the same types of messages with zod as without", async () => {
     const types = `
       import type * as inferred from "pulumi-apichat/schema";
-      import type * as written from "./node_modules/pulumi-apichat/dist/schema/types.js";
+      import type * as written from "./node_modules/pulumi-apichat/dist/schema/types/index.js";
       type IsSame<A, B> = [A, B] extends [B, A] ? true : false;
       export const same: [
         IsSame<inferred.InboundMessage, written.InboundMessage>,

@@ -58,14 +58,14 @@ describe("apichat emulator", () => {
     const client = new RegistrationClient({ baseUrl, apiKey: "acme-api-key" });
     const webhookUrl = `${endpoint.url}/hook?token=a-secret-in-a-query`;
     await client.setWebhook({ webhookUrl, webhookVerificationKey: VERIFICATION_KEY });
-    expect(await send(botUrl, "acme-flow-api-key", "Olá")).toBe(200);
+    expect(await send(botUrl, "acme-flow-api-key", "Olá\u001b[2J")).toBe(200);
     await expect.poll(() => endpoint.deliveries.map(({ kind }) => kind)).toEqual(["text"]);
     await program.waitFor(/delivery {3}delivered/);
     const { stdout, ...how } = await program.end();
     expect(how).toEqual({ exitCode: 0, signal: null, stderr: "" });
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}handshake {2}passed/m);
     expect(stdout).toMatch(/^[\d:]{8} {2}acme {2}request {4}200 +set-webhook/m);
-    expect(stdout).toMatch(/acme {2}message {4}from contact +contact 7, conversation 5: Olá\n/);
+    expect(stdout).toMatch(/acme {2}message {4}from contact +contact 7, conversation 5: Olá\\u001b\[2J\n/);
     expect(stdout).toMatch(/acme {2}message {4}from flow +contact 7, conversation 5: /);
     expect(stdout).not.toContain("\u001b");
     expect(findSecrets(stdout, [VERIFICATION_KEY, "a-secret-in-a-query"])).toEqual([]);
