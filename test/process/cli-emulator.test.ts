@@ -159,6 +159,26 @@ describe("apichat emulator", () => {
     expect(registration?.webhookUrl).toBe(endpoint.url);
     expect((await second.end()).stderr).toBe(`acme: as kept in ${data}; its options are not applied\n`);
   });
+
+  it("replies as a scenario file says, and asks for the token of a file without printing it", async () => {
+    const token = "a-token-for-the-control-api-0123456789";
+    const scenario = await writeText(
+      "greeting.yaml",
+      'rules:\n  - when: { text: oi }\n    reply: [{ type: text, text: "Olá, {{name}}!" }]\n',
+    );
+    const files = ["--scenario", scenario, "--token-file", await writeText("token", `${token}\n`)];
+    const program = start(files);
+    const [, page = "", botUrl = ""] = await program.waitFor(
+      /^page +(\S+)\?token=<the token>$[^]*?bot URL +(\S+)[^]*Ctrl-C/m,
+    );
+    expect((await fetch(`${page}health`)).status).toBe(401);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${page}health`, { headers })).status).toBe(200);
+    expect(await send(botUrl, "acme-flow-api-key", "Oi")).toBe(200);
+    await program.waitFor(/from flow .*: Olá, Ana!/);
+    const { stdout, stderr } = await program.end();
+    expect(findSecrets(stdout + stderr, [token])).toEqual([]);
+  });
 });
 
 describe("apichat emulator, used wrongly", () => {

@@ -193,6 +193,33 @@ describe("update", () => {
     expect(await read(updated)).toEqual(updated.outs);
   });
 
+  test("to another port starts the process there, and without one it goes back to that of the id", async () => {
+    const created = await createAtFixedPort();
+    const port = await freePort();
+    const moved = await update(created, { port });
+    expect(moved.outs.port).toBe(port);
+    expect(moved.outs.instance).not.toBe(created.outs.instance);
+    expect(await pidsOf()).toEqual([moved.outs.pid]);
+    await expect(deliver(created)).rejects.toThrow("fetch failed");
+    expect(await diff(moved, {})).toBe(true);
+    expect((await update(moved)).outs.port).toBe(created.outs.port);
+    expect(run.lines).toEqual([]);
+  });
+
+  test("to another folder moves the process with its port; what was not forwarded stays, counted", async () => {
+    const created = await createAtFixedPort();
+    const [second, third] = [join(run.folder, "second"), join(run.folder, "third")];
+    const moved = await update(created, { dataDir: second });
+    expect(moved.outs).toMatchObject({ dataDir: second, port: created.outs.port });
+    await expectGone(created.outs.dataDir);
+    expect(run.lines).toEqual([]);
+    expect(await deliver(moved)).toBe(200);
+    const again = await update(moved, { dataDir: third });
+    expect(await pidsOf()).toEqual([again.outs.pid]);
+    expect(await readdir(second)).toContain("spool.sqlite");
+    expect(run.lines).toEqual([expect.stringContaining("1 delivery was not forwarded and stays in")]);
+  });
+
   test.each<[string, (created: Created, holderPort: number) => Values, failure: object]>([
     [
       "a port that is taken",

@@ -49,6 +49,26 @@ describe("a batch", () => {
     expect(await createTestMessageClient(url).sendBatch([])).toEqual([]);
   });
 
+  test("takes messages by their kind too, in one order with those on the wire", async () => {
+    const { url, requests } = await startServer();
+    const image = "https://media.example/a";
+    const results = await createTestMessageClient(url).sendBatch([
+      { kind: "text", ...TO, text: "one" },
+      textOf(7, "two"),
+      { kind: "button", ...TO, title: "Yes", payload: "yes" },
+      { kind: "image", ...TO, url: image },
+    ]);
+    expect(results.map(({ outcome }) => outcome)).toEqual(["sent", "sent", "sent", "sent"]);
+    expect(results[0]?.message).toEqual({ kind: "text", ...TO, text: "one" });
+    expect(requests.map(parse)).toMatchObject([
+      { event: "message_created", content: "one", conversation_id: 7 },
+      { content: "two" },
+      { event: "message_postback", submitted_values: [{ title: "Yes", payload: "yes" }] },
+      { attachments: [{ file_type: "image", data_url: image }] },
+    ]);
+    expect(requests.every(({ body }) => !body.includes('"kind"'))).toBe(true);
+  });
+
   test.each([
     [
       { kind: "sticker", ...TO },

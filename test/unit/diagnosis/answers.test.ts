@@ -5,6 +5,7 @@ import type {
   HandshakeEncoding,
   HandshakeRule,
 } from "../../../provider/diagnosis/index.js";
+import { verifySignature } from "../../../provider/responder/index.js";
 import { type Answer, startServer } from "../../support/http.js";
 import { VERIFICATION_KEY } from "../client/harness.js";
 import {
@@ -198,4 +199,22 @@ test.each<[string, Answer, Partial<DiagnoseOptions>, codes: string[], sent: numb
   const tokens = requests.map((one) => parametersOf(one)["hub_verify_token"]);
   const isRight = tokens.map((_token, index) => !options.probeToken || index < sent - 1);
   expect(tokens.map((token) => token === VERIFICATION_KEY)).toEqual(isRight);
+});
+
+/** Lets only signed requests through. */
+const demandSignature: Answer = async (request, response, index) => {
+  const signature = request.headers["x-hub-signature-256"];
+  const { body } = request;
+  const isSigned = await verifySignature({ verificationKeys: VERIFICATION_KEY, body, signature });
+  return (isSigned ? answerHandshake() : respond(403))(request, response, index);
+};
+
+test.each<[string, Answer, boolean, cause: string, sent: number]>([
+  ["found by a handshake with one", demandSignature, true, "signature_demanded", 5],
+  ["not probed for unless asked", demandSignature, false, "forbidden", 4],
+  ["not said of an endpoint that refuses that too", respond(401), true, "unauthorized", 5],
+])("a signature that is demanded without a word is %s", async (_, answer, probeSignature, cause, sent) => {
+  const { url, requests } = await startServer(answer);
+  expect((await diagnoseFailure(url, { probeSignature })).cause).toBe(cause);
+  expect(requests).toHaveLength(sent);
 });

@@ -92,6 +92,13 @@ describe("deliveryWhile", () => {
     expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
     expect(texts()).toEqual(["yes"]);
   });
+
+  test("registered delivers to any webhook that is registered", async () => {
+    const { acme, texts } = await startScene({ ...unverified, deliveryWhile: "registered" });
+    expect(acme.registration?.webhook_status).toBe("failed");
+    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered" });
+    expect(texts()).toEqual(["hello"]);
+  });
 });
 
 describe("deliveryAttempts and deliveryRetryMs", () => {

@@ -115,6 +115,13 @@ describe("a message that is refused", () => {
     expect(await sendTo(acme, 0, { body })).toMatchObject({ status });
   });
 
+  test("beyond 1 MiB gets 413, and is recorded", async () => {
+    const { emulator, acme } = await startSilent();
+    const answer = await sendTo(acme, { ...text, content: "x".repeat(1024 * 1024) });
+    expect(answer.status).toBe(413);
+    expect(emulator.requests.at(-1)).toMatchObject({ status: 413, sent: { body: "" } });
+  });
+
   const secret = "s3cr3t-value";
   const attachments = [{ ...image.attachments[0], file_type: secret }];
   // That every wrong field is refused is shown with the corpus of the schema.

@@ -5,6 +5,7 @@ import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/defi
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { killEngines } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
+import { toWireLine } from "../../../provider/lib/provider-process.ts";
 import { answer, definitionOf, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
@@ -44,6 +45,27 @@ describe("the engine's command for a stack", () => {
     const left = await readdir(work);
     expect(left).toEqual(expect.arrayContaining(fresh));
     for (const name of old) expect(left).not.toContain(name);
+  });
+
+  it("makes a stack that is missing, and leaves none behind after a preview", async () => {
+    const { run } = await openEngine({ secretsProvider: "awskms://alias/fleet" });
+    await run({ action: "preview" }, { exists: false });
+    expect((await takeCalls()).map(({ args }) => args)).toEqual([
+      `stack init --no-select --secrets-provider awskms://alias/fleet --stack ${STACK}`,
+      expect.stringMatching(/^preview/),
+      `stack rm --yes --stack ${STACK}`,
+    ]);
+  });
+
+  it.each([
+    ["a random key", {}, [printed(toWireLine({ randomKey: "acme" }))], ["true", "false", "false"]],
+    ["those who ask for them", { PULUMI_SKIP_CHECKPOINTS: "false" }, [], ["false", "false"]],
+  ])("writes checkpoints for %s, also in later stacks", async (_, environment, lines, skips) => {
+    await answer({ up: [{ lines, code: lines.length }, {}] });
+    const { run } = await openEngine({}, environment);
+    expect(await run({ action: "up" })).toMatchObject({ outcome: "done" });
+    await run({ action: "up" });
+    expect((await takeCalls()).map(({ env }) => env["PULUMI_SKIP_CHECKPOINTS"])).toEqual(skips);
   });
 });
 

@@ -142,6 +142,46 @@ test.each<Args>([{ initial: LIVE_KEY }, {}])(
   },
 );
 
+describe("what a preview says", () => {
+  const NEW = "acme: a new key becomes the current one";
+  const DROPPED = "acme: 1 of the earlier keys is dropped: what is signed with it is refused";
+
+  test.each<[Args, string[]]>([
+    [{ keep: 1, rotation: "2" }, [NEW, DROPPED]],
+    [{ keep: 0, rotation: "1" }, [DROPPED]],
+    [
+      { keep: 0, rotation: "2" },
+      [
+        NEW,
+        "acme: 2 of the earlier keys are dropped: what is signed with them is refused",
+        "acme: warning: keep is 0, so deliveries are refused until set-webhook has run; leave keep out while a key is rotated",
+      ],
+    ],
+    [
+      { keep: 1, rotation: "1", initial: OTHER_KEY },
+      ["acme: the key in initial becomes the current one", DROPPED],
+    ],
+  ])("of %j names the new key and how many are dropped, and shows none", async (args, said) => {
+    const state = await upAll([
+      { initial: LIVE_KEY, keep: 1 },
+      { keep: 1, rotation: "1" },
+    ]);
+    lines.length = 0;
+    expect(await hasChanges(state, args)).toBe(true);
+    expect(lines).toEqual(said);
+  });
+
+  test.each(["rotation", "bytes", "initial", "keep"])(
+    "counts a %s that is not known yet as a change, where it may be one",
+    async (property) => {
+      const state = await upAll([{}, { rotation: "1" }]);
+      lines.length = 0;
+      expect(await hasChanges(state, { rotation: "1", [property]: UNKNOWN })).toBe(true);
+      expect(lines).toEqual([]);
+    },
+  );
+});
+
 test("read gives the state back as it is, and no inputs; delete has nothing to do", async () => {
   const state = await create();
   expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });

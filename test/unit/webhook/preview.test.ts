@@ -30,6 +30,13 @@ describe("the preview of a create", () => {
     expect(lines).toEqual([]);
   });
 
+  test("fails with the conflict that the create would meet", async () => {
+    const { args, acme } = await startAcme();
+    acme.takeOver(FOREIGN);
+    const failure = await failureOf(previewCreate(await checked(args)));
+    expect(failure).toMatchObject({ code: "conflict", facts: { registered: FOREIGN.webhook_url } });
+  });
+
   test("finds two resources that reach one workspace by two addresses", async () => {
     const { args } = await startCreated();
     await previewCreate(await checked(args));
