@@ -97,7 +97,7 @@ function printRows({ workspace, limit, json }: ListOptions, what: string, read: 
 const SHOWN_BODY_CHARACTERS = 200;
 
 /** One kept delivery for scripts: times in ISO 8601; the body as text, or in base64 if it is not UTF-8. */
-export function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, unknown> {
+function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, unknown> {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, headers, body } = row;
   const text = toText(body);
   return {
@@ -115,7 +115,7 @@ export function deliveryToJson(row: KeptDelivery | DeadLetter): Record<string, u
 }
 
 /** One kept delivery for people: what it is, why it is still there, and the start of its body. */
-export function formatDelivery(row: KeptDelivery | DeadLetter): string {
+function formatDelivery(row: KeptDelivery | DeadLetter): string {
   const { id, workspace, conversation, acceptedMs, attempts, failure, dueMs, body } = row;
   const place =
     conversation === undefined ? workspace : `${workspace}, conversation ${quote(conversation, [])}`;

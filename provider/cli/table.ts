@@ -55,7 +55,7 @@ const wrap = (text: string, width: number): string[] =>
     .split("\n");
 
 /** Shrinks the widest columns until the table fits. */
-export function fitWidths(widths: readonly number[], width: number): number[] {
+function fitWidths(widths: readonly number[], width: number): number[] {
   const fitted = [...widths];
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (widths.length - 1)) - width;
   while (excess > 0) {

@@ -83,7 +83,7 @@ async function diagnose(
 type Colour = "green" | "red" | "yellow" | "cyan";
 
 /** The diagnosis for a person: verdict, what was seen, warnings, and how to fix it. Coloured where the terminal shows it. */
-export function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
+function formatDiagnosis(diagnosis: HandshakeDiagnosis): string {
   const { transcript, warnings } = diagnosis;
   const lines = [
     formatVerdict(diagnosis),

@@ -229,7 +229,7 @@ const HEAD_CHARACTERS = 100;
  * Takes the keys, what a message says and who sent it out of what the service says about it. What follows the beginning of
  * a long text is dropped.
  */
-export function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
+function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
   const texts = textsOf(message);
   const long = texts.filter(({ length }) => length > HEAD_CHARACTERS);
   const middle = texts.filter(({ length }) => length >= TELLING_CHARACTERS && length <= HEAD_CHARACTERS);

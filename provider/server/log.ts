@@ -2,7 +2,7 @@ import { appendFileSync, chmodSync, existsSync, renameSync, statSync } from "nod
 import type { Redact } from "../lib/redact.js";
 
 /** The fields of a line, in addition to its event. */
-export type LogFields = Record<string, string | number | boolean | undefined>;
+type LogFields = Record<string, string | number | boolean | undefined>;
 
 /** Writes one line for each event. It never throws: a full disk must not end the responder. */
 export interface Log {

@@ -152,7 +152,7 @@ export const COMPARED_INPUT_NAMES = [
 ] as const satisfies readonly (keyof WebhookInputs)[];
 
 /** The names of all inputs. */
-export const INPUT_NAMES = [
+const INPUT_NAMES = [
   ...COMPARED_INPUT_NAMES,
   "status",
   "secretUrls",

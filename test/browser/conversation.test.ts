@@ -115,18 +115,6 @@ describe("a contact, with the flow menu", () => {
 });
 
 describe("an agent", () => {
-  test("replies with texts and media", async () => {
-    const { page, ...service } = await openAgent();
-    await page.getByTestId("agent-text").fill("Como posso ajudar?");
-    await expectReply(page, service, { type: "text", text: "Como posso ajudar?" });
-    for (const type of KINDS) {
-      const url = sampleOf(service, type);
-      await page.getByTestId("agent-kind").selectOption(type);
-      await page.getByTestId("agent-url").fill(url);
-      await expectReply(page, service, { type, url });
-    }
-  });
-
   test("replies with buttons, and the contact presses one", async () => {
     const { page, ...service } = await openAgent();
     await page.getByTestId("agent-kind").selectOption("button_template");

@@ -9,7 +9,6 @@ import {
   expectSoon,
   openInbox,
   openService,
-  startService,
   unfold,
   VERIFICATION_KEY,
   waitUntilLive,
@@ -118,22 +117,6 @@ describe("a link", () => {
     const choice = new URL(await clipboard(page)).hash.slice(1);
     const other = await openInbox(emulator, { choice });
     await expectSoon(() => other.page.getByTestId("message").count()).toBe(2);
-  });
-
-  test("to an exchange that is older than the newest thousand opens it all the same", async () => {
-    const { acme, emulator } = await startService();
-    for (let call = 0; call <= 1000; call += 1) await fetch(acme.baseUrl, { method: "POST" });
-    const choice = `workspace=acme&request=${emulator.requests[0]?.id}`;
-    const { page } = await openInbox(emulator, { choice });
-    await expectOpen(page, "set-webhook");
-  });
-
-  test("to what no longer exists shows an error", async () => {
-    const { page, problems } = await openService({}, { choice: "workspace=acme&delivery=d0" });
-    await page.getByTestId("errors").getByText('there is no delivery "d0"').waitFor();
-    await expectSoon(() => page.url()).toMatch(/#workspace=acme$/);
-    // The browser itself reports the refusal.
-    expect(problems.splice(0)).toEqual([expect.stringContaining("status of 404")]);
   });
 });
 

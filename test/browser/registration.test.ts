@@ -38,19 +38,6 @@ test("another flow is chosen, and replies from then on", async () => {
   await page.locator("article[data-kind=buttons]").waitFor();
 });
 
-test("a flow key without the permission is refused, and the text stays in its field", async () => {
-  const { page, acme, problems } = await openService({}, { begun: true });
-  await page.getByText("Addresses and keys").click();
-  await page.getByLabel("Flow key has “Gerenciar Fluxo”").uncheck();
-  await expectSoon(() => acme.mayManageFlow).toBe(false);
-  await write(page, "sem permissão");
-  await page.getByTestId("errors").getByText("bot_url answered 403").waitFor();
-  expect(await shownMessages(page)).toEqual([]);
-  expect(await page.getByTestId("contact-text").inputValue()).toBe("sem permissão");
-  // The browser itself reports the refusal.
-  expect(problems.splice(0)).toEqual([expect.stringContaining("status of 403")]);
-});
-
 test("a workspace is created, chosen and deleted", async () => {
   const { page, emulator } = await openService();
   const workspaces = page.getByTestId("workspaces");

@@ -13,7 +13,6 @@ import {
   keyOf,
   signDelivery,
   startReceive,
-  toSqsEvent,
 } from "./aws-functions.ts";
 
 const KEY = await keyOf("2026-09");
@@ -91,12 +90,6 @@ describe("the receiving function", () => {
     await expect.poll(() => receive.output()).toContain("The queue did not take a delivery: AccessDenied");
   });
 
-  test("tries the queue again while the sender waits", async () => {
-    aws.failWith = { status: 500, type: "InternalFailure", times: 1 };
-    expect(await request(await signDelivery(BYTES, KEY))).toMatchObject({ statusCode: 200 });
-    expect(aws.messages).toHaveLength(1);
-  });
-
   test("takes 700 KiB, which fit into a message of 1 MiB, and not a byte more", async () => {
     const body = `{"conv_id":1,"text":"${randomBytes(BODY_LIMIT_BYTES).toString("hex")}`;
     const largest = `${body.slice(0, BODY_LIMIT_BYTES - 2)}"}`;
@@ -145,14 +138,6 @@ describe("the receiving function", () => {
     });
     aws.parameters.set(KEYS_PARAMETER, derivation("2026-09"));
     expect(await answer()).toMatchObject({ statusCode: 200 });
-  });
-
-  test("fails for an event that is no request, and answers the next one", async () => {
-    await expect(receive.invoke(toSqsEvent([]))).rejects.toMatchObject({
-      name: "TypeError",
-      message: expect.stringContaining("this event has Records"),
-    });
-    expect(await request(handshake(KEY))).toMatchObject({ statusCode: 200 });
   });
 });
 

@@ -85,18 +85,6 @@ function allDependencies({ dependencies }: Declared, seen = new Set<string>()): 
 }
 
 describe("the queues", () => {
-  test("are FIFO, encrypted, for messages of 1 MiB, with limits for each conversation, and know two equal replies", () => {
-    const queue = { fifoQueue: true, maxMessageSize: 1_048_576, sqsManagedSseEnabled: true };
-    expect(find("queue", "dead-letters").inputs).toMatchObject(queue);
-    const { inputs } = find("queue", "deliveries");
-    expect(inputs).toMatchObject({
-      ...queue,
-      deduplicationScope: "messageGroup",
-      fifoThroughputLimit: "perMessageGroupId",
-    });
-    expect(inputs).not.toHaveProperty("contentBasedDeduplication");
-  });
-
   test("what is not taken in 300 attempts, which are about a day, becomes a dead letter, kept for 14 days", () => {
     const { inputs } = find("queue", "deliveries");
     const deadLetterTargetArn = arnOf("queue", "dead-letters");
@@ -108,18 +96,6 @@ describe("the queues", () => {
     const seconds = pauses.reduce((sum, pause) => sum + pause, 0);
     expect(seconds / 86_400).toBeCloseTo(1, 1);
     expect(seconds).toBeLessThan(keptSeconds);
-  });
-
-  test("give the consumer one delivery at a time, hide it for longer than the consumer may take, and hear what failed", () => {
-    expect(find("mapping", "forward").inputs).toMatchObject({
-      eventSourceArn: arnOf("queue", "deliveries"),
-      functionName: arnOf("function", "forward"),
-      functionResponseTypes: ["ReportBatchItemFailures"],
-      batchSize: 1,
-      scalingConfig: { maximumConcurrency: 32 },
-    });
-    const hiddenSeconds = Number(find("queue", "deliveries").inputs["visibilityTimeoutSeconds"]);
-    expect(hiddenSeconds).toBe(6 * Number(find("function", "forward").inputs["timeout"]));
   });
 });
 
@@ -194,22 +170,6 @@ test("the keys rotate with the configuration, are in an encrypted parameter, and
 });
 
 describe("the webhook", () => {
-  test("has the function URL, which is public by both permissions that AWS asks for", () => {
-    const functionName = "receive-0a1b2c3";
-    expect(find("functionUrl", "receive").inputs).toMatchObject({ functionName, authorizationType: "NONE" });
-    const permission = { function: functionName, principal: "*" };
-    expect(find("permission", "receive-url").inputs).toMatchObject({
-      ...permission,
-      action: "lambda:InvokeFunctionUrl",
-      functionUrlAuthType: "NONE",
-    });
-    expect(find("permission", "receive-through-url").inputs).toMatchObject({
-      ...permission,
-      action: "lambda:InvokeFunction",
-      invokedViaFunctionUrl: true,
-    });
-  });
-
   test("is registered when all that answers it is there: URL, permissions, keys and consumer", () => {
     const webhook = find("webhook", "apichat");
     expect(webhook.inputs).toMatchObject({
@@ -228,16 +188,5 @@ describe("the webhook", () => {
         idOf("policy", "forward"),
       ]),
     );
-  });
-
-  test("gives its bot URL to the outputs, beside what finds the dead letters", () => {
-    expect(outputs).toEqual({
-      bot_url: "https://bots.example/b",
-      status: "verified",
-      webhook_url: "https://urlid.lambda-url.us-east-2.on.aws/",
-      queue_arn: arnOf("queue", "deliveries"),
-      dead_letter_queue_arn: arnOf("queue", "dead-letters"),
-      dead_letter_queue_url: "https://sqs.example/dead-letters",
-    });
   });
 });

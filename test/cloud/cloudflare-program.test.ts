@@ -69,29 +69,6 @@ describe("the program", () => {
     program = await runProgram(CONFIG);
   });
 
-  test("declares a queue for deliveries, and one for dead letters that keeps them for 14 days", () => {
-    expect(namesOf(program, QUEUE).toSorted()).toEqual(["dead-letters", "deliveries"]);
-    const { accountId } = CONFIG;
-    const [deliveries, deadLetters] = ["apichat-prod-deliveries", "apichat-prod-dead-letters"];
-    expect(program.find(QUEUE, "deliveries").inputs).toMatchObject({ accountId, queueName: deliveries });
-    const settings = { messageRetentionPeriod: 1_209_600 };
-    expect(program.find(QUEUE, "dead-letters").inputs).toMatchObject({ queueName: deadLetters, settings });
-  });
-
-  test("deploys the bundle as an ES module with both queues bound", () => {
-    const { inputs } = program.find(SCRIPT, "responder");
-    expect(inputs).toMatchObject({ scriptName: "apichat-prod", mainModule: "worker.js" });
-    expect(inputs["content"]).toMatch(/export\s*\{[^}]*as default/);
-    expect(inputs).not.toHaveProperty("compatibilityFlags");
-    expect(bindingsOf(program)).toEqual(
-      expect.arrayContaining([
-        { type: "queue", name: "DELIVERIES", queueName: "apichat-prod-deliveries" },
-        { type: "queue", name: "DEAD_LETTERS", queueName: "apichat-prod-dead-letters" },
-        { type: "plain_text", name: "DEAD_LETTER_QUEUE", text: "apichat-prod-dead-letters" },
-      ]),
-    );
-  });
-
   test("binds the seed of all keys, its rotations, and the target of each workspace", () => {
     const bindings = bindingsOf(program).filter(({ type }) => type === "secret_text");
     expect(bindings.map(({ name }) => name)).toEqual(["KEY_SEED", "WORKSPACE_acme", "WORKSPACE_globex"]);
@@ -117,20 +94,6 @@ describe("the program", () => {
     expect(program.find(SCRIPT, "responder").inputs["observability"]).toMatchObject({
       logs: { enabled: true, invocationLogs: false },
     });
-  });
-
-  test("makes the Worker the consumer of the deliveries, with retries and the dead letters behind them", () => {
-    expect(namesOf(program, CONSUMER)).toEqual(["forwarder"]);
-    const { inputs, dependencies } = program.find(CONSUMER, "forwarder");
-    expect(inputs).toEqual({
-      accountId: CONFIG.accountId,
-      type: "worker",
-      queueId: "deliveries-queue-id",
-      scriptName: "apichat-prod",
-      deadLetterQueue: "apichat-prod-dead-letters",
-      settings: { batchSize: 5, maxRetries: 35, maxWaitTimeMs: 0 },
-    });
-    expect(dependencies).toEqual(expect.arrayContaining([`${SCRIPT}::responder`, `${QUEUE}::dead-letters`]));
   });
 
   test("registers each webhook after the Worker, its consumer, its custom domain and its key, which rotates", () => {
@@ -159,17 +122,6 @@ describe("the program", () => {
         `${KEY}::acme`,
       ]),
     );
-  });
-
-  test("exports the addresses of each workspace", () => {
-    expect(program.outputs).toMatchObject({
-      webhook_url: {
-        acme: "https://hooks.example.com/acme",
-        globex: "https://hooks.example.com/globex",
-      },
-      bot_url: { acme: "https://bots.example/acme", globex: "https://bots.example/globex" },
-      status: { acme: "verified", globex: "verified" },
-    });
   });
 });
 

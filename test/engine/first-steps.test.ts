@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdir, realpath, symlink } from "node:fs/promises";
+import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -22,8 +22,11 @@ test("First steps works word for word, from the first terminal to the end", asyn
   const folder = await realpath(backend.folder);
   // As on a machine where Pulumi was never used: `init` says where the stack is.
   const { PULUMI_BACKEND_URL: _url, PULUMI_CONFIG_PASSPHRASE: _passphrase, ...clean } = backend.environment;
-  // `apichat init` is tested with the types of what it writes elsewhere.
-  const environment = { ...clean, XDG_STATE_HOME: folder, CI: "", PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+  const bin = join(folder, "bin");
+  await mkdir(bin);
+  // npm takes a second to find a command of the package that lies beside it; package/exports.test.ts runs npx itself.
+  await writeFile(join(bin, "npx"), '#!/bin/sh\nexec "$PWD/node_modules/.bin/$@"\n', { mode: 0o755 });
+  const environment = { ...clean, PATH: `${bin}:${clean["PATH"]}`, XDG_STATE_HOME: folder, CI: "" };
   afterTests(() => endProcessesOf({ name: "PULUMI_HOME", value: clean.PULUMI_HOME ?? "" }));
   const clone = join(folder, "clone");
   await mkdir(clone);

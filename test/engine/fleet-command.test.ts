@@ -3,7 +3,7 @@ import { stackName, stackOf } from "../../dist/provider/fleet/placement.js";
 import type { FleetReport } from "pulumi-apichat/fleet";
 import { API_KEY, VERIFICATION_KEY } from "../support/endpoint.ts";
 import { createFleetFolder, type FleetFolder } from "../support/fleet-folder.ts";
-import { callsOf, openScene, registeredWorkspaces, webhookUrlOf, type Scene } from "../support/scene.ts";
+import { callsOf, openScene, webhookUrlOf, type Scene } from "../support/scene.ts";
 import { findSecrets } from "../support/secrets.ts";
 
 const UP = ["up", "--stacks-at-once", "2"] as const;
@@ -59,14 +59,5 @@ test("Ctrl-C: what is in progress is stored, and --only-failed does the rest and
     callsOf(scene, "set-webhook", name).filter(({ status }) => status === 200),
   );
   expect(accepted.map(({ length }) => length)).toEqual(NAMES.map(() => 1));
-});
-
-test("bot-urls prints the bot URL of each workspace; destroy --yes then removes every webhook and every stack", async () => {
-  const botUrls = NAMES.map((name) => [name, scene.emulator.workspace(name).botUrl] as const);
-  expect(JSON.parse(await run("bot-urls", "--json"))).toEqual(Object.fromEntries(botUrls));
-  await run("destroy", "--yes");
-  expect(registeredWorkspaces(scene)).toEqual([]);
-  expect(await folder.locks()).toEqual([]);
-  expect([...(await folder.states()).keys()]).toEqual([]);
   expect(findSecrets(folder.printed(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
 });

@@ -118,21 +118,18 @@ describe("a responder that pulumi up brings up", () => {
 
   test("takes a new key over without a restart and without a refused delivery, before the webhook has it", async () => {
     stack.run(program([OTHER_KEY, VERIFICATION_KEY]));
-    const preview = await stack.preview({ refresh: true });
-    // The URLs stay known, so that globex, whose key stays, shows no change.
-    expect(preview.changes).toEqual({ same: 3, update: 2 });
-    expect(preview.output).toMatch(/chat: .*verificationKeys of acme/);
     const url = started.urls["acme"] ?? "";
-    expect(await deliverTo(url, OTHER_KEY), "after the preview").toBe(401);
     const statuses: number[] = [];
     const upIsDone = new AbortController();
     const delivering = (async () => {
       while (!upIsDone.signal.aborted) statuses.push(await deliverTo(url, VERIFICATION_KEY));
     })();
-    const { changes } = await stack.up();
+    const { changes, output } = await stack.up();
     upIsDone.abort();
     await delivering;
+    // The URLs stay known, so that globex, whose key stays, shows no change.
     expect(changes).toEqual({ same: 3, update: 2 });
+    expect(output).toMatch(/chat: .*verificationKeys of acme/);
     expect(statuses.length).toBeGreaterThan(0);
     expect(statuses.filter((status) => status !== 200)).toEqual([]);
     expect(await deliverTo(url, OTHER_KEY)).toBe(200);

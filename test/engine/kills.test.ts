@@ -88,13 +88,12 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     expect(writesSince(scene, before)).toEqual(unchanged.map((name) => `set-webhook ${name}`));
   };
 
-  test("kill -9 of the engine during create: its provider ends, the stack is locked, the documented way back converges", async () => {
+  test("kill -9 of the engine during create: its provider ends, the documented way back converges", async () => {
     const run = await startHeld(firstUrl);
     run.kill();
     await expect.poll(() => callersOf(run), { timeout: 120_000 }).toEqual([]);
     await run.done;
     expect(registeredWorkspaces(scene)).toEqual(changed);
-    expect(await project.fails(...up)).toContain("locked");
     await recover(firstUrl, cancel, up, clear);
   });
 
@@ -122,9 +121,9 @@ describe.each(doors)("a run of $door that ends while set-webhook is on its way",
     const run = await startHeld(nextUrl, endsAtOnce ? HOUR_MS : 3000);
     run.interrupt();
     expect((await run.done).exitCode).not.toBe(0);
+    expect(await project.state()).not.toMatch(/"pending_operations":\s*\[\s*\{/);
     if (endsAtOnce) await recover(nextUrl, up);
     expect(registeredUrls()).toEqual(names.map(nextUrl));
-    expect(await project.run("preview", "--refresh", "--expect-no-changes")).not.toContain("pending");
     await expectNoSecrets(project);
   });
 });

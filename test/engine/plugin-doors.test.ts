@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { Alias } from "@pulumi/pulumi";
-import type { PulumiFn } from "@pulumi/pulumi/automation/index.js";
+import type { EngineEvent, PulumiFn } from "@pulumi/pulumi/automation/index.js";
 import { ApiChatWebhook, VerificationKey } from "pulumi-apichat";
 import { execa } from "execa";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -141,13 +141,12 @@ describe("between the dynamic provider and the plugin, from a state of version 0
     const { changes } = await stack.preview({ refresh: true, expectNoChanges: true });
     expect(changes).toEqual({ same: 3 });
     stack.run(program(plugin, fromDynamic));
-    const { events, changes: planned } = await stack.preview({ diff: true });
-    expect(planned).toEqual({ same: 1, update: 2 });
+    let events: EngineEvent[] = [];
+    expect(await callsOf(async () => ({ events } = await stack.up()))).toEqual(["get-webhook"]);
     const changed = events.flatMap(({ resourcePreEvent: step }) =>
       Object.keys(step?.metadata.detailedDiff ?? {}),
     );
     expect(changed).toEqual(["__provider", "__provider"]);
-    expect(await callsOf(() => stack.up())).toEqual(["get-webhook"]);
     await expectKeys();
   });
 
@@ -185,11 +184,7 @@ describe("between the dynamic provider and the plugin, from a state of version 0
         ];
         return { bot_urls: webhooks.map(({ botUrl }) => botUrl) };
       };
-    const programs = [
-      onPlugin("first", "acme", []),
-      onPlugin("second", "acme", []),
-      onPlugin("third", "acme-renamed", [{ name: "acme" }]),
-    ];
+    const programs = [onPlugin("first", "acme", []), onPlugin("second", "acme-renamed", [{ name: "acme" }])];
     for (const next of programs) {
       stack.run(next);
       await stack.up();

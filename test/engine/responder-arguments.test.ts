@@ -7,7 +7,7 @@ import { VERIFICATION_KEY } from "../support/endpoint.ts";
 import { freePort } from "../support/http.ts";
 import { pluginFolder, PluginResponder } from "../support/plugin.ts";
 import { deliverTo, responderEnvironment } from "../support/responder.ts";
-import { createBackend, createStack, type Backend, type TestStack } from "../support/stack.ts";
+import { createBackend, createStack, type TestStack } from "../support/stack.ts";
 
 const FORWARD_TO = "http://127.0.0.1:9/messages";
 const SECRET_PATH = "/secret-path-0123456789";
@@ -95,35 +95,35 @@ const casesIn = (folder: string, ports: readonly number[]): Record<string, Case>
   },
 });
 
-interface Outputs {
-  urls: pulumi.Output<Record<string, string>>;
-  healthUrl: pulumi.Output<string>;
-}
+/** In one stack: the same arguments on the dynamic provider and on the plugin. */
+const providers = { dynamic: HandshakeResponder, plugin: PluginResponder };
 
-const providers: [string, new (name: string, args: HandshakeResponderArgs) => Outputs, string | undefined][] =
-  [
-    ["the dynamic provider", HandshakeResponder, undefined],
-    ["the plugin", PluginResponder, pluginFolder],
-  ];
-
-describe.each(providers)("on %s", (_, Responder, plugin) => {
-  let backend: Backend;
+describe("responders of the dynamic provider and of the plugin", () => {
   let stack: TestStack;
-  let cases: Record<string, Case>;
+  const cases: Record<string, Case> = {};
 
   beforeAll(async () => {
-    backend = await createBackend();
-    cases = casesIn(backend.folder, [await freePort(), await freePort()]);
+    const backend = await createBackend();
+    const classes = new Map<string, (typeof providers)["plugin" | "dynamic"]>();
+    for (const [provider, Responder] of Object.entries(providers)) {
+      const folder = join(backend.folder, provider);
+      const own = casesIn(folder, [await freePort(), await freePort()]);
+      for (const [name, one] of Object.entries(own)) {
+        cases[`${provider}-${name}`] = one;
+        classes.set(`${provider}-${name}`, Responder);
+      }
+    }
     stack = await createStack(backend, {
       program: async () =>
         Object.fromEntries(
           Object.entries(cases).map(([name, { args }]) => {
+            const Responder = classes.get(name) ?? HandshakeResponder;
             const { urls, healthUrl } = new Responder(name, args);
             return [name, { urls, healthUrl }];
           }),
         ),
       environment: responderEnvironment(backend),
-      ...(plugin === undefined ? {} : { plugin }),
+      plugin: pluginFolder,
     });
   });
 

@@ -125,16 +125,14 @@ describe("the shared key is rotated while deliveries arrive without pause", () =
     };
     await whileDelivering(() => rotate("second"));
     scene.emulator.injectFault({ operation: "set-webhook", times: Infinity, fault: { status: 400 } });
-    for (const rotation of ["third", "fourth"]) {
-      stack.run(declare(rotation));
-      await whileDelivering(() => stack.fails("up"));
-    }
+    stack.run(declare("third"));
+    await whileDelivering(() => stack.fails("up"));
     scene.emulator.clearFaults();
-    await whileDelivering(() => rotate("fourth"));
+    await whileDelivering(() => rotate("third"));
     const results = await pump.finish(200);
 
     const [first, second, ...later] = keys;
-    expect(later).toEqual([second, second, expect.any(String)]);
+    expect(later).toEqual([second, expect.any(String)]);
     expect(new Set([first, second, later.at(-1)]).size, "each rotation registered a new key").toBe(3);
     expect(results.filter(({ status }) => status !== 200).map(({ reason }) => reason)).toEqual([]);
     const everyNumber = results.map((_, number) => number);
@@ -152,7 +150,7 @@ describe("the shared key is rotated while deliveries arrive without pause", () =
     await vi.waitUntil(() => receiver.received.length > CONVERSATIONS, { timeout: 60_000 });
     process.kill(pid, "SIGKILL");
     receiver.answerWith(200);
-    stack.run(declare("fifth"));
+    stack.run(declare("fourth"));
     await stack.up({ refresh: true });
     const again = await stack.outputs();
     expect(again["port"]).toBe(port);

@@ -18,7 +18,7 @@ import {
 } from "../support/scene.ts";
 import { responderEnvironment } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { createStack, type TestStack } from "../support/stack.ts";
+import { createStack } from "../support/stack.ts";
 
 const ENVIRONMENT_KEY = "ak-environment-0123456789";
 const NEXT_KEY = "vk-next-0123456789";
@@ -108,12 +108,10 @@ describe("no key, no query value and no secret base URL leaves a run in clear", 
     await expectClean();
   });
 
-  test("not in a preview that shows the drift and a changed URL and key, nor in a failing check", async () => {
+  test("not in a preview that shows the drift and a changed URL and key", async () => {
     const webhookUrl = `${scene.endpoint.url}/next?token=${QUERY_VALUE}`;
     await declare({ webhookUrl, webhookVerificationKey: NEXT_KEY });
     expect(await project.run("preview", "--diff")).toContain("argument: webhookVerificationKey");
-    await declare({ webhookUrl: `/next?token=${QUERY_VALUE}`, webhookVerificationKey: `${NEXT_KEY} ` });
-    expect(await project.fails("preview", "--diff")).toContain("webhookVerificationKey: ");
     await expectClean();
   });
 
@@ -139,76 +137,53 @@ const PLAIN: Record<string, object> = {
   ResponderProcess: { workspaces: { acme: { verificationKeys: [NEXT_KEY] } } },
 };
 
+/** Of the names that begin with this. */
+const SET = "set-";
 const typeOf = (type: string): string => type.split(":").at(-1) ?? "";
 
-describe.each<[string, () => void]>([
-  [
-    "a resource transform that returns the properties as they are",
-    () => pulumi.runtime.registerResourceTransform(({ props, opts }) => ({ props: { ...props }, opts })),
-  ],
-  [
-    "a stack transformation that sets plain strings",
-    () =>
-      pulumi.runtime.registerStackTransformation(({ type, name, props, opts }) => ({
-        props: name === "derived" || name === "random" ? props : { ...props, ...PLAIN[typeOf(type)] },
-        opts,
-      })),
-  ],
-])("%s leaves every key encrypted", (_, transform) => {
-  const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
-  let scene: Scene;
-  let stack: TestStack;
+/** Returns the properties of some resources as they are, and sets plain strings in the others. */
+function transform(): void {
+  pulumi.runtime.registerResourceTransform(({ props, opts, name }) =>
+    name.startsWith(SET) ? undefined : { props: { ...props }, opts },
+  );
+  pulumi.runtime.registerStackTransformation(({ type, name, props, opts }) => {
+    const isSet = name.startsWith(SET) && !/derived|random/.test(name);
+    return { props: isSet ? { ...props, ...PLAIN[typeOf(type)] } : props, opts };
+  });
+}
 
+test("resource transforms and stack transformations leave every key encrypted, also after a refresh and a rotation", async () => {
+  const [[, subject, rotations, derivedKeys]] = DERIVED as [(typeof DERIVED)[number]];
+  const prefixes = ["", SET];
+  const scene = await openScene(["acme", "set-acme"]);
   const programOf =
     (rotation: string): PulumiFn =>
     async () => {
       transform();
-      const given = new VerificationKey("given", { initial: VERIFICATION_KEY });
-      const random = new VerificationKey("random", { rotation });
-      const derived = new VerificationKey("derived", { derivedFrom: SEED, subject, rotations });
-      const responder = new HandshakeResponder("chat", {
-        workspaces: { acme: { verificationKeys: given.keys, forwardTo: scene.endpoint.url } },
+      const currents = prefixes.map((prefix) => {
+        const given = new VerificationKey(`${prefix}given`, { initial: VERIFICATION_KEY });
+        const random = new VerificationKey(`${prefix}random`, { rotation });
+        void new VerificationKey(`${prefix}derived`, { derivedFrom: SEED, subject, rotations });
+        void new HandshakeResponder(`${prefix}chat`, {
+          workspaces: { acme: { verificationKeys: given.keys, forwardTo: scene.endpoint.url } },
+        });
+        void new ApiChatWebhook(`${prefix}acme`, argsOf(scene, { workspace: `${prefix}acme` }));
+        return random.current;
       });
-      const webhook = new ApiChatWebhook("acme", argsOf(scene, { workspace: "acme" }));
-      return { current: random.current, others: [derived.urn, responder.urn, webhook.urn] };
+      return { currents };
     };
-
-  beforeAll(async () => {
-    scene = await openScene(["acme"]);
-    stack = await createStack(scene.backend, {
-      program: programOf("2026-09"),
-      environment: responderEnvironment(scene.backend),
-    });
+  const stack = await createStack(scene.backend, {
+    program: programOf("2026-09"),
+    environment: responderEnvironment(scene.backend),
   });
-
   const expectClean = async (): Promise<void> => {
-    const { current } = (await stack.secretOutputs()) as { current: string };
-    const hidden = [...secrets, SEED, ...derivedKeys, current];
+    const { currents } = (await stack.secretOutputs()) as { currents: string[] };
+    const hidden = [...secrets, SEED, ...derivedKeys, ...currents];
     expect(findSecrets(stack.printed() + (await stack.state()), hidden)).toEqual([]);
   };
-
-  test("after an up, an up without changes, a refresh and a rotation", async () => {
-    const { changes } = await stack.up();
-    expect(changes).toEqual({ create: 7 });
-    await expectClean();
-    expect((await stack.preview()).changes).toEqual({ same: 7 });
-    await stack.refresh();
-    await expectClean();
-    stack.run(programOf("2026-12"));
-    expect((await stack.up()).changes).toEqual({ same: 6, update: 1 });
-    await expectClean();
-  });
-});
-
-test("an input that a transform misspells is rejected in a preview, by its name", async () => {
-  const scene = await openScene(["acme"]);
-  const program: PulumiFn = async () => {
-    pulumi.runtime.registerResourceTransform(({ props, opts }) => ({
-      props: { ...props, preflght: "off" },
-      opts,
-    }));
-    return { status: new ApiChatWebhook("acme", argsOf(scene, { workspace: "acme" })).status };
-  };
-  const stack = await createStack(scene.backend, { program });
-  expect(await stack.fails("preview")).toContain("no such input: preflght (did you mean preflight?)");
+  expect((await stack.up()).changes).toEqual({ create: 13 });
+  await expectClean();
+  stack.run(programOf("2026-12"));
+  expect((await stack.up({ refresh: true })).changes).toEqual({ same: 11, update: 2 });
+  await expectClean();
 });

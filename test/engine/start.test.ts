@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { execa, type ResultPromise } from "execa";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { processesOf } from "../support/processes.ts";
+import { compileCache } from "../support/stack.ts";
 
 const script = fileURLToPath(new URL("../../tools/start/main.ts", import.meta.url));
 const options = { all: true, reject: false } as const;
@@ -128,7 +129,7 @@ describe("npm start ends cleanly", () => {
 function start(args: string[] = [], env: Record<string, string> = {}): ResultPromise<typeof options> {
   return execa("node", [script, ...args], {
     ...options,
-    env: { TMPDIR: temporary, [marker().name]: marker().value, ...env },
+    env: { TMPDIR: temporary, NODE_COMPILE_CACHE: compileCache, [marker().name]: marker().value, ...env },
   });
 }
 

@@ -12,7 +12,7 @@ const { MODEL_SECONDS, MODEL_SEED, MODEL_PATH, MODEL_REPLAY_PATH } = process.env
 const SECONDS = Number(MODEL_SECONDS ?? (isLong ? 600 : Infinity));
 const FIRST_SEED = Number(MODEL_SEED ?? (isLong ? Date.now() % 2 ** 31 : 1));
 /** Some seconds in `npm test`, which plays the same sequences on every machine. */
-const SEEDS = Number.isFinite(SECONDS) ? Infinity : 6;
+const SEEDS = Number.isFinite(SECONDS) ? Infinity : 3;
 const RUNS_PER_SEED = 20;
 const path = MODEL_PATH === undefined ? {} : { path: MODEL_PATH, endOnFailure: true };
 const replayPath = MODEL_REPLAY_PATH === undefined ? {} : { replayPath: MODEL_REPLAY_PATH };

@@ -71,9 +71,3 @@ it("prints a script for every shell that asks apichat; its help has how to insta
     expect(help).toContain(`completion ${shell}`);
   }
 });
-
-it("refuses another shell with 2, and names those that it knows", async () => {
-  const { stdout, stderr, exitCode } = await run("completion", "tcsh");
-  expect([exitCode, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("bash, zsh, fish, powershell");
-});

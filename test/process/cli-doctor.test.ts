@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { API_KEY, runCli, startService, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
+import { runCli, startService, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 async function doctor(parameters: readonly string[], environment: Record<string, string> = {}) {
@@ -21,11 +21,4 @@ it("takes addresses and keys as every command does, and ends with 1 where a chec
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   const checks = expect.arrayContaining([expect.objectContaining({ name: "base URL", status: "failed" })]);
   expect(json).toEqual({ passed: false, checks });
-});
-
-it.each([
-  [["--webhook-url", "nowhere"], {}, /absolute/],
-  [[], { APICHAT_API_KEY: ` ${API_KEY}` }, /white space/],
-])("apichat doctor %j with %j is wrong use", async (parameters, environment, message) => {
-  expect(await doctor(["--json", ...parameters], environment)).toMatchObject(usageError(message));
 });

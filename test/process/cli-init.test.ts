@@ -1,12 +1,9 @@
-import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
-import packageJson from "pulumi-apichat/package.json" with { type: "json" };
-import { parse } from "yaml";
 import { beforeEach, describe, expect, test } from "vitest";
-import { RegistrationClient } from "pulumi-apichat/client";
-import { runCli, startLive, usageError } from "./cli-harness.ts";
+import { runCli, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 const [MIN_PULUMI] = /[\d.]+/.exec(packageJson.peerDependencies["@pulumi/pulumi"]) ?? [];
@@ -38,9 +35,6 @@ async function init(...parameters: string[]) {
   return said.json as { folder: string; files: string[]; next: string[] };
 }
 
-const readManifest = async (path: string) =>
-  JSON.parse(await readFile(join(path, "package.json"), "utf8")) as typeof packageJson;
-
 describe("apichat init", () => {
   test("writes programs that compile, for the emulator and for a service elsewhere", async () => {
     const projects = [join(folder, "My Webhooks"), join(folder, "elsewhere")] as const;
@@ -62,46 +56,6 @@ describe("apichat init", () => {
     expect((await execa(tsc, ["-p", "."], { cwd: folder, reject: false })).stdout).toBe("");
   });
 
-  test("names what the examples name, and the package from where it was run, beside the files of others", async () => {
-    await mkdir(join(folder, ".git"));
-    await init(folder);
-    expect(await readdir(folder)).toEqual([...FILES, ".git"].toSorted());
-    const { name, ...example } = await readManifest(join(repository, "examples/quickstart"));
-    expect(await readManifest(folder)).toEqual({
-      ...example,
-      name: expect.not.stringContaining(name) as string,
-      engines: packageJson.engines,
-      dependencies: { "@pulumi/pulumi": `^${MIN_PULUMI}`, "pulumi-apichat": `file:${repository}` },
-    });
-  });
-
-  test.each(["yaml", "python", "go", "typescript", "java"])(
-    "writes the example in %s for an endpoint, with the plugin that npm installs, and starts no responder",
-    async (language) => {
-      const { files } = await init(folder, `--language=${language}`, ...REAL);
-      const example = join(repository, "examples", language, "endpoint");
-      const sources: string[] = [];
-      for (const file of files) {
-        const text = await readFile(join(folder, file), "utf8");
-        sources.push(text);
-        expect(text).toMatch(PATTERNS[file] ?? (await readFile(join(example, file), "utf8")));
-      }
-      const { engines, dependencies } = await readManifest(folder);
-      expect(engines).toEqual(packageJson.engines);
-      expect(dependencies).toMatchObject({ "pulumi-apichat": `file:${repository}` });
-      expect(parse(await readFile(join(folder, "Pulumi.yaml"), "utf8"))).toMatchObject({
-        name: expect.stringMatching(/^[a-z0-9-]+$/) as string,
-        packages: { apichat: "./node_modules/pulumi-apichat/plugin" },
-        config: {
-          "apichat:baseUrl": { value: "https://platform.example/acme/apichat" },
-          webhookUrl: "https://chat.example/webhooks/apichat",
-        },
-      });
-      expect(sources.join("\n")).toMatch(/verificationKey\b/);
-      expect(sources.join("\n")).not.toMatch(/Responder\b/);
-    },
-  );
-
   test("writes nothing where one of its files is, and names them all", async () => {
     await writeFile(join(folder, "index.ts"), "mine");
     await writeFile(join(folder, ".gitignore"), "mine too");
@@ -110,14 +64,6 @@ describe("apichat init", () => {
     );
     expect(await readdir(folder)).toEqual([".gitignore", "index.ts"]);
     expect(await readFile(join(folder, "index.ts"), "utf8")).toBe("mine");
-  });
-
-  test("leaves nothing of its own where it cannot write all", async () => {
-    for (const parameters of [[], ["--language=java"]]) {
-      const said = await runCli(["init", folder, ...parameters], { fileLimitKib: 0 });
-      expect(said).toMatchObject({ exitCode: 1 });
-    }
-    expect(await readdir(folder)).toEqual([]);
   });
 
   test.each([
@@ -154,21 +100,4 @@ describe("apichat init", () => {
       }
     },
   );
-
-  test("in a clone, names the page for a host that cannot generate an SDK", async () => {
-    const { next } = await init(folder, "--language", "python");
-    const [, page = "", heading] = /See (\S+)#(\S+) in the clone\npulumi install/.exec(next.join("\n")) ?? [];
-    expect(await readFile(join(repository, page), "utf8")).toContain(`(#${heading})`);
-  });
-
-  test("knows the workspace and the key of the emulator", async () => {
-    const { next } = await init(folder);
-    const project = await readFile(join(folder, "Pulumi.yaml"), "utf8");
-    const [, path = ""] = /value: "http:\/\/127\.0\.0\.1:4000(.*)"/.exec(project) ?? [];
-    const [, apiKey = ""] = /apichat:apiKey (\S+)/.exec(next.join("\n")) ?? [];
-    const emulator = startLive(["emulator", "--port=0", "--bot-port=0", "--quiet"]);
-    const [origin] = await emulator.waitFor(/http:\/\/127\.0\.0\.1:\d+/);
-    const client = new RegistrationClient({ baseUrl: `${origin}${path}`, apiKey });
-    expect(await client.getWebhook()).toBeUndefined();
-  });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../support/http.ts";
-import { makeWriter, runCli, usageError, type CliOptions } from "./cli-harness.ts";
+import { runCli, usageError, type CliOptions } from "./cli-harness.ts";
 
 const FLOW_API_KEY = "flow-api-key/+of=acme-0123456789";
 
@@ -65,25 +65,6 @@ describe("apichat send", () => {
     });
     const body = { ...COMMON, event: "message_created", content: "Hello", ...fields };
     expect(received()).toEqual([{ ...headers, body }]);
-  });
-
-  test("takes everything from a file of credentials, and a text from stdin, less its last line break", async () => {
-    const writeFile = await makeWriter();
-    const file = await writeFile("acme.yaml", `botUrl: ${botUrl}\nflowApiKey: ${FLOW_API_KEY}\n`);
-    const options = { environment: {}, stdin: "two\nlines\n" };
-    const said = await send(["text", "-", ...CONTACT, "--json", "--credentials", file], options);
-    expect(said).toMatchObject({
-      json: { httpStatus: 200, body: { status: "ok" }, attempts: 1 },
-      stderr: "",
-    });
-    expect(received()).toMatchObject([{ body: { content: "two\nlines" } }]);
-  });
-
-  test("ends with 1 where the service refuses, with the reason as JSON", async () => {
-    server.answerWith((_, response) => response.writeHead(401).end(`{"message":"no key ${FLOW_API_KEY}"}`));
-    const said = await send(["text", "Hello", ...CONTACT, "--json"]);
-    expect(said).toMatchObject({ exitCode: 1, stdout: "", error: { code: "unauthorized" } });
-    expect(received()).toHaveLength(1);
   });
 
   test("ends with 1 where the service rejects with HTTP 200", async () => {

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { startDeafListener, startServer, type Answer } from "../support/http.ts";
+import { startServer, type Answer } from "../support/http.ts";
 import { runCli, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
-import { startProgram } from "./program.ts";
 
 const environment = { APICHAT_VERIFICATION_KEY: VERIFICATION_KEY };
 const verify = (...parameters: string[]) => runCli(["verify", ...parameters], { environment });
@@ -34,14 +33,6 @@ test("it ends with 1 where the handshake fails, and prints the whole diagnosis a
   });
 });
 
-test("it finds a demand for a signature of the handshake", async () => {
-  const { url } = await startServer(({ headers, body }, response) => {
-    const isSigned = headers["x-hub-signature-256"] !== undefined;
-    response.writeHead(isSigned ? 200 : 401).end(new URLSearchParams(body).get("hub_challenge") ?? "");
-  });
-  expect((await verify(url)).stdout).toContain("demands a signature of the handshake");
-});
-
 test.each<[string[], RegExp]>([
   [["http://me:secret-word@127.0.0.1/"], /^url: (?!.*secret-word).*user name and password/],
   [["http://a.example", "--timeout", "soon"], /number of seconds/],
@@ -54,13 +45,4 @@ test("an endpoint that is slow is reported after two seconds, and what is given 
   const said = await verify(`${url}/?token=query-value`, "--timeout", "1.5", "--json");
   const stderr = `waiting for ${url}/?token=*** to answer the handshake\n`;
   expect(said).toMatchObject({ exitCode: 1, stderr, json: { cause: "silent" } });
-});
-
-test("an endpoint that is out of reach is left at Ctrl-C, with 130", async () => {
-  const program = startProgram(["verify", await startDeafListener(), "--timeout", "3600"], { environment });
-  // The line after two seconds shows that the handshake is in progress.
-  await new Promise((resolve) => program.child.stderr?.once("data", resolve));
-  program.child.kill("SIGINT");
-  const stderr = expect.stringMatching(/interrupted\n$/);
-  expect(await program.ended).toMatchObject({ exitCode: 130, stdout: "", stderr });
 });

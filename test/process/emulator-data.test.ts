@@ -172,10 +172,3 @@ it("loses nothing acknowledged when it is killed at any moment, and delivers wha
   };
   await expect.poll(pending, { timeout: 30_000 }).toEqual([]);
 });
-
-it("has its file for itself while it lives, and a killed one is in nobody's way", async () => {
-  const first = await startEmulator();
-  await expect(startEmulator()).rejects.toThrow("another process holds the file");
-  await first.kill();
-  await startEmulator();
-});

@@ -3,11 +3,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createDelivery } from "pulumi-apichat/responder";
 import { expect, test } from "vitest";
-import { readInstance, requestStatus, type Instance } from "../../dist/provider/server/control-client.js";
-import { freePort } from "../support/http.ts";
+import { requestStatus, type Instance } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { fillVolume, freeBytesOf, mountVolume, type VolumeKind } from "../support/volume.ts";
-import { KEY, makeHome, run, startProgram, startResponder } from "./program.ts";
+import { KEY, makeHome, run, startResponder } from "./program.ts";
 
 const MiB = 1024 * 1024;
 /** The disk of a busy machine is slow. */
@@ -90,22 +89,4 @@ test("after a kill, a start on a volume without a free byte comes up, answers 50
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(acknowledged);
   await rm(filler);
   await expect.poll(() => healthOf(origin), WAIT).toBe(200);
-});
-
-test("after a stop, a start on a volume without a free byte comes up, answers 503, and forwards once there is room", async () => {
-  const { volume, receiver, home, responder, acknowledged } = await fillBySpool("tmpfs", 32);
-  responder.child.kill("SIGTERM");
-  await responder.ended;
-  const port = await freePort();
-  await home.configure({ ...home.config, port });
-  const filler = await fillVolume(volume);
-  const { child } = startProgram(["responder", "--config", home.configFile]);
-  const origin = `http://127.0.0.1:${port}`;
-  const statusNow = () => deliver(origin, 0).catch(() => 0);
-  await expect.poll(statusNow, WAIT).toBe(503);
-  expect(await healthOf(origin)).toBe(503);
-  receiver.answerWith(200);
-  await rm(filler);
-  await expect.poll(() => new Set(receiver.received.map(({ id }) => id)).size, WAIT).toBe(acknowledged);
-  await expect.poll(async () => (await readInstance(home.dataDir))?.pid, WAIT).toBe(child.pid);
 });

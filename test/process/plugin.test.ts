@@ -1,9 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { deliverTo } from "../support/responder.ts";
 import { makeWriter } from "./cli-harness.ts";
-import { KEY, makeFolder, makeHome, startProgram, startResponder } from "./program.ts";
+import { KEY, makeFolder, makeHome, startProgram } from "./program.ts";
 
 /** The bundle, as the engine finds it in the npm package. */
 const script = fileURLToPath(new URL("../../plugin/pulumi-resource-apichat", import.meta.url));
@@ -20,14 +19,6 @@ test("prints its port and nothing else, and ends with the engine", async () => {
 test("starts without the address of an engine, which may attach later", async () => {
   const said = await startProgram([], { script }).ended;
   expect(said).toEqual({ exitCode: 0, signal: null, stdout: expect.stringMatching(/^\d+\n$/), stderr: "" });
-});
-
-test("runs the responder too, until SIGTERM", async () => {
-  const home = await makeHome();
-  const { child, ended, origin } = await startResponder(home, ["--instance", "one"], { script });
-  expect(await deliverTo(`${origin}/acme`, KEY)).toBe(200);
-  child.kill("SIGTERM");
-  expect(await ended).toEqual({ exitCode: 0, signal: null, stdout: "", stderr: "" });
 });
 
 test("says why a responder does not start, without its key", async () => {

@@ -2,16 +2,11 @@ import { randomBytes } from "node:crypto";
 import { readFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  readInstance,
-  requestReload,
-  requestStatus,
-  requestStop,
-} from "../../dist/provider/server/control-client.js";
+import { requestReload, requestStatus, requestStop } from "../../dist/provider/server/control-client.js";
 import { startReceiver } from "../support/receiver.ts";
 import { deliverTo } from "../support/responder.ts";
 import { findSecrets } from "../support/secrets.ts";
-import { makeHome, startProgram, startResponder } from "./program.ts";
+import { makeHome, startResponder } from "./program.ts";
 
 const WORKSPACES = 1000;
 
@@ -69,15 +64,5 @@ describe("a responder of 1,000 workspaces with two keys each", () => {
       expect([file, (await stat(join(home.dataDir, file))).mode & 0o077]).toEqual([file, 0]);
     }
     expect(findSecrets(texts.join("\n"), [...secrets, instance.token])).toEqual([]);
-  });
-
-  it("ends with 1 where it cannot start, and shows no key", async () => {
-    const receiver = await startReceiver();
-    const home = await makeHome({ ...configOf(first, second), port: receiver.port });
-    const { exitCode, stdout, stderr } = await startProgram(["responder", "--config", home.configFile]).ended;
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("the port is taken");
-    expect(findSecrets(stdout + stderr, secrets)).toEqual([]);
-    expect(await readInstance(home.dataDir)).toBeUndefined();
   });
 });

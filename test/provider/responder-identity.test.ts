@@ -1,4 +1,4 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
@@ -69,16 +69,6 @@ describe("a process whose folder was removed", () => {
     expect(moved.outs.port).toBe(created.outs.port);
   });
 
-  test("is no longer lost when the folder is back", async () => {
-    const created = await createAtFixedPort();
-    const aside = join(run.folder, "aside");
-    await rename(created.outs.dataDir, aside);
-    const outs = (await read(created)) ?? created.outs;
-    expect(outs.isLost).toBe(true);
-    await rename(aside, created.outs.dataDir);
-    expect(await read({ ...created, outs })).toEqual(created.outs);
-  });
-
   test("leaves the folder to a responder that another run has started there", async () => {
     const created = await createAtFixedPort();
     await removeFolder(created);
@@ -114,26 +104,6 @@ describe("a responder under a new name without an alias", () => {
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
     expect(await pidsOf()).toEqual([]);
-  });
-
-  test("keeps both when the former one moves to another folder", async () => {
-    const dataDir = join(run.folder, "own");
-    const created = await createAtFixedPort({ dataDir });
-    const renamed = await createRenamed({ dataDir });
-    const moved = await update(created, { dataDir: join(run.folder, "other"), port: await freePort() });
-    expect(new Set(await pidsOf())).toEqual(new Set([renamed.outs.pid, moved.outs.pid]));
-    expect(await read(renamed)).toEqual(renamed.outs);
-  });
-
-  test("that fails leaves the folder to the former one", async () => {
-    const dataDir = join(run.folder, "own");
-    const created = await createAtFixedPort({ dataDir });
-    const inputs = { ...RENAMED, dataDir, host: "192.0.2.1" };
-    forgetDeclared();
-    expect(await failureOf(create(inputs))).toMatchObject({ code: "unavailable" });
-    await destroy(created);
-    expect(await pidsOf()).toEqual([]);
-    await expectGone(dataDir);
   });
 
   test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {

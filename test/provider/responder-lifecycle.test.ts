@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { digestOf } from "../../dist/provider/handshake-responder/data-folder.js";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
-import { LIMITS } from "../../dist/provider/handshake-responder/process.js";
 import { CONTROL_LIMITS, readInstance, requestStatus } from "../../dist/provider/server/control-client.js";
 import { freePort, startTcpServer } from "../support/http.js";
 import { processesNaming } from "../support/processes.js";
@@ -95,15 +94,6 @@ describe("create", () => {
       expect(await readdir((await checked()).dataDir)).not.toContain("config.json");
     }
   });
-
-  test("ends a process that does not answer in time", async () => {
-    LIMITS.startMs = 500;
-    const creating = failureOf(create());
-    const pid = await vi.waitUntil(async () => (await pidsOf())[0]);
-    process.kill(pid, "SIGSTOP");
-    expect(await creating).toMatchObject({ code: "timeout" });
-    await vi.waitUntil(async () => (await pidsOf()).length === 0);
-  });
 });
 
 describe("a folder", () => {
@@ -143,13 +133,6 @@ describe("a folder", () => {
     await destroy(moved);
     await expectGone(dataDir);
   });
-
-  test("with what another responder left of deliveries is taken over", async () => {
-    const dataDir = join(run.folder, "left");
-    await mkdir(dataDir);
-    await writeFile(join(dataDir, "spool.sqlite"), "");
-    await expect(create({ dataDir })).resolves.toMatchObject({ outs: { dataDir } });
-  });
 });
 
 describe("a process that has ended", () => {
@@ -166,16 +149,6 @@ describe("a process that has ended", () => {
     expect(run.lines).toEqual([
       expect.stringContaining("warning: 1 delivery was not forwarded and stays in"),
     ]);
-  });
-
-  test("by SIGTERM is no change for diff, and update starts it again on the same port", async () => {
-    const created = await createAtFixedPort();
-    await end(created, "SIGTERM");
-    expect(await diff(created, {})).toBe(false);
-    const updated = await update(created, acme({ verificationKeys: [OTHER_KEY] }));
-    expect(updated.outs.port).toBe(created.outs.port);
-    expect(await pidsOf()).toEqual([updated.outs.pid]);
-    expect(run.lines.at(-1)).toMatch(/^chat: the responder had ended; started again, pid \d+$/);
   });
 });
 
@@ -334,19 +307,6 @@ describe("a process that hangs", () => {
     expect(error).toMatchObject({ code: "timeout", subject: "chat", hints });
     await destroy(created);
     expect(await pidsOf()).toEqual([]);
-  });
-
-  test("and was killed is gone, though a silent program has its control port now", async () => {
-    // Before it is killed, so that the port of the responder stays free.
-    const silent = await startTcpServer();
-    const created = await createAtFixedPort();
-    await end(created);
-    const file = join(created.outs.dataDir, "instance.json");
-    const announced = JSON.parse(await readFile(file, "utf8")) as object;
-    await writeFile(file, JSON.stringify({ ...announced, controlPort: silent.port }));
-    CONTROL_LIMITS.answerMs = 3_000;
-    expect(await read(created)).toBeUndefined();
-    expect((await create()).id).toBe(created.id);
   });
 });
 

@@ -40,11 +40,6 @@ async function checked(more: Values = {}, olds: Values = argsOf()): Promise<Valu
   return inputs;
 }
 
-async function create(more: Values = {}): Promise<{ id: string; state: State }> {
-  const { id, outs } = await provider.create(await checked(more, {}));
-  return { id, state: remember(outs) };
-}
-
 async function update(id: string, state: State, more: Values): Promise<State> {
   const inputs = await checked(more);
   expect(await provider.diff(id, state, inputs)).toEqual({ changes: true, replaces: [] });
@@ -58,34 +53,6 @@ function remember(values: Values): State {
   for (const key of state.keys) keys.add(key);
   return state;
 }
-
-test("the lifecycle, from create to delete", async () => {
-  const { id, state } = await create({ rotation: "1" });
-  expect(state).toEqual({
-    ...argsOf({ rotation: "1" }),
-    keep: 2,
-    bytes: 32,
-    current: expect.stringMatching(/^[\w-]{43}$/) as string,
-    keys: [state.current],
-    stateVersion: 1,
-  });
-  expect(findSecrets(id, state.keys)).toEqual([]);
-  expect(await provider.read(id, state)).toEqual({ id, props: state, inputs: undefined });
-
-  const rotated = await update(id, state, { rotation: "2" });
-  expect(rotated).toEqual({
-    ...state,
-    rotation: "2",
-    current: rotated.current,
-    keys: [rotated.current, state.current],
-  });
-  const longer = await update(id, rotated, { rotation: "2", bytes: 64 });
-  expect(longer.keys).toEqual([longer.current, ...rotated.keys]);
-  const alone = await update(id, longer, { keep: 0, bytes: 64 });
-  expect(alone).toEqual({ ...longer, keep: 0, keys: [longer.current] });
-  await provider.delete(id, alone);
-  expect(provider.printed().stderr).toBe("");
-});
 
 describe("a state as version 1 wrote it", () => {
   const kinds = ["made", "rotated"] as const;

@@ -47,7 +47,7 @@ export interface SentRequest {
 }
 
 /** A request and its answer. */
-export interface Exchange extends SentRequest {
+interface Exchange extends SentRequest {
   status: number;
   answer: { headers: Readonly<Record<string, string>>; body: string };
 }
@@ -61,7 +61,7 @@ const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true 
 ajv.addSchema(openApi, "openapi");
 
 /** What is wrong with a value by the schema at a place in the document: the keys that lead there. */
-export function listProblems(place: readonly string[], value: unknown): string[] {
+function listProblems(place: readonly string[], value: unknown): string[] {
   const pointer = place.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`openapi#/${pointer.join("/")}`);
   if (!validate) throw new Error(`there is no schema at ${place.join(" / ")}`);
@@ -73,7 +73,7 @@ export function listProblems(place: readonly string[], value: unknown): string[]
  * An exchange with the service is one that the document describes: a known status and its body, and after a success also a
  * right request. An address that is not in the document got 404, a method that is not 405.
  */
-export function expectMatchesOpenApi(exchange: Exchange): void {
+function expectMatchesOpenApi(exchange: Exchange): void {
   const { method, path, status } = exchange;
   expectNoProblems(`${method} ${path}, answered ${status}`, listExchangeProblems(exchange));
 }

@@ -63,8 +63,7 @@ export async function copyExample(
     filter: (source) => !/(node_modules|target|\.fleet|\/state|Pulumi\.[^/]+\.yaml)$/.test(source),
   });
   await symlink(join(repository, "node_modules"), join(path, "node_modules"));
-  // The types of the examples are checked by `npm run check`.
-  return openProgramFolder(backend, path, { PULUMI_NODEJS_TRANSPILE_ONLY: "true", ...environment });
+  return openProgramFolder(backend, path, environment);
 }
 
 /** A program whose webhooks a file lists, with a stack. */

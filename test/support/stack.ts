@@ -41,7 +41,10 @@ interface StateResource {
   initErrors?: string[];
 }
 
-const compiled = fileURLToPath(new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url));
+/** Of what Node loads: compiled once, a program or a provider takes half the time to load. */
+export const compileCache = fileURLToPath(
+  new URL("../../node_modules/.cache/compiled-for-tests", import.meta.url),
+);
 
 export const engine = await resolveEngine();
 const pulumiCommand = await PulumiCommand.get({ root: join(engine.directory, ".."), skipVersionCheck: true });
@@ -54,8 +57,9 @@ export async function createBackend(): Promise<Backend> {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   });
   const environment = engineEnvironment(engine, run) as Record<string, string>;
-  // The provider and the program are loaded in every command: compiled once, they take half the time.
-  return { folder, environment: { ...environment, NODE_COMPILE_CACHE: compiled } };
+  // Each command loads the provider and the program. The types of programs are checked by `npm run check`.
+  const faster = { NODE_COMPILE_CACHE: compileCache, PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
+  return { folder, environment: { ...environment, ...faster } };
 }
 
 export type TestStack = Awaited<ReturnType<typeof createStack>>;

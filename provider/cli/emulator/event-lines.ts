@@ -56,7 +56,7 @@ function keyOf(event: EmulatorEvent): string | undefined {
  * One event of the emulator as a line for people; undefined for those that mean nothing by themselves, such as a request
  * that is in progress. No header and no key is in it; what came from the wire is escaped. `stream` decides on colours.
  */
-export function formatEmulatorEvent(event: EmulatorEvent, stream: NodeJS.WritableStream): string | undefined {
+function formatEmulatorEvent(event: EmulatorEvent, stream: NodeJS.WritableStream): string | undefined {
   const line = toLine(event);
   if (line === undefined) return undefined;
   const time = new Date(line.at).toTimeString().slice(0, 8);

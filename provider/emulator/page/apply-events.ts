@@ -30,7 +30,7 @@ export interface Data {
 }
 
 /** A page that stays open for days keeps the newest of each kind. */
-export const KEPT_RECORDS = 1000;
+const KEPT_RECORDS = 1000;
 
 /** A page that knows nothing yet. */
 export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {

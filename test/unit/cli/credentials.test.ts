@@ -72,16 +72,6 @@ describe("a credential", () => {
     expect((failure as Error).message).not.toContain(API_KEY);
   });
 
-  test("of the wrong shape names line and field of its file, not the value", async () => {
-    const credentials = await write("bad.yaml", `apiKey: [ ${API_KEY} ]\n`);
-    await expect(open({ credentials }).secret("apiKey")).rejects.toMatchObject({
-      code: "invalid_config",
-      message: expect.stringMatching(
-        /bad\.yaml:1:9: apiKey: must be a string, got a list; put it in quotes$/,
-      ),
-    });
-  });
-
   test.each([
     ["--api-key", "APICHAT_API_KEY"],
     ["--flow-api-key", "APICHAT_FLOW_API_KEY"],

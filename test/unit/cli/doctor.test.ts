@@ -76,15 +76,6 @@ const PROGRAM_FILES: Files = {
 };
 
 describe("apichat doctor, on a program", () => {
-  it("needs neither Pulumi nor a program", async () => {
-    expect(await examine()).toMatchObject({
-      "Node.js": { status: "ok", text: process.version },
-      "Pulumi CLI": { status: "warning", text: "not on PATH" },
-      program: { status: "skipped" },
-      "base URL": { status: "skipped" },
-    });
-  });
-
   it("finds nothing wrong with a sound one", async () => {
     await write(PROGRAM_FILES);
     await installPulumi();

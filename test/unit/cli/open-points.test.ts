@@ -32,16 +32,6 @@ describe("the open points of the command line", () => {
     expect(settingAt(path, {})).toBe(String(point.default ?? null));
   });
 
-  test("of one object come together", () => {
-    expect(parse("--handshake-encoding", "json", "--handshake-timeout-ms", "250")).toEqual({
-      handshake: { encoding: "json", timeoutMs: 250 },
-    });
-  });
-
-  test("that are not chosen are left to the emulator", () => {
-    expect(parse()).toEqual({});
-  });
-
   test("refuse an unknown reading, and a number that is none or out of range", () => {
     expect(() => parse("--failed-handshake", "explodes")).toThrow(/Allowed choices are keeps, clears/);
     expect(() => parse("--delivery-attempts", "0")).toThrow(/whole number from 1 to 100\./);

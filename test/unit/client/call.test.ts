@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { CallOptions } from "../../../provider/client/index.js";
 import { pauseOrigin, waitForOrigin } from "../../../provider/client/call.js";
 import { startDeafListener, startServer } from "../../support/http.js";
-import { answerOk, CALLS, createTestClient, createTestMessageClient, failureOf, TO } from "./harness.js";
+import { answerOk, CALLS, createTestClient, failureOf } from "./harness.js";
 
 describe.concurrent.each(CALLS)("the time limit of %s", (operation, call) => {
   const hintsOf = (sent: boolean): { id: string }[] => [
@@ -71,18 +71,6 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     await expect(ended).rejects.toBe(reason);
   });
 
-  test("while the answer comes", async () => {
-    const begun = Promise.withResolvers<void>();
-    const { url } = await startServer((_request, response) =>
-      response.writeHead(200, { "content-length": 100 }).write("{", () => begun.resolve()),
-    );
-    const controller = new AbortController();
-    const ended = start("the call's", url, controller.signal);
-    await begun.promise;
-    controller.abort(reason);
-    await expect(ended).rejects.toBe(reason);
-  });
-
   test.each([503, 429])(
     "in the pause after a %i, of this call and of one that waits for it",
     async (status) => {
@@ -106,18 +94,6 @@ describe.concurrent.each(CALLS)("a signal ends %s with its reason:", (_, call) =
     await expect(start(owner, url, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(requests).toEqual([]);
   });
-});
-
-test("a signal in the options of a message of a kind is its call's", async () => {
-  const signal = AbortSignal.abort(reason);
-  const sent = createTestMessageClient("http://127.0.0.1:9").sendText({ ...TO, text: "hi", signal });
-  await expect(sent).rejects.toBe(reason);
-});
-
-test("a signal of a time limit rejects with that limit's reason", async () => {
-  const { url } = await startServer(() => undefined);
-  const call = createTestClient(url).getWebhook({ signal: AbortSignal.timeout(100) });
-  await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
 });
 
 test("calls to one origin are all in progress at once: the engine's --parallel bounds them", async () => {

@@ -3,9 +3,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { ANSWER_LIMIT_BYTES } from "../../../provider/client/call.js";
 import type { ApiChatErrorCode } from "../../../provider/client/index.js";
-import { redactorOf } from "../../../provider/client/message-client.js";
 import type { Hint } from "../../../provider/errors/index.js";
-import { quoteBody } from "../../../provider/lib/redact.js";
 import { type Received, startServer, startTcpServer } from "../../support/http.js";
 import { findSecrets, SPELLINGS } from "../../support/secrets.js";
 import {
@@ -106,14 +104,6 @@ describe("an answer with HTTP 200", () => {
     const error = await failureOf(createTestClient(url).getWebhook());
     expect(error).toMatchObject({ code, attempts: 1 });
     expect(error.message).toContain(text);
-  });
-
-  test("may be of 1 MiB", async () => {
-    const frame = JSON.stringify({ status: "ok", pad: "" });
-    const pad = "x".repeat(ANSWER_LIMIT_BYTES - frame.length);
-    const { url } = await startServer((_, response) => response.end(JSON.stringify({ status: "ok", pad })));
-    expect(ANSWER_LIMIT_BYTES).toBe(1024 * 1024);
-    expect(await createTestClient(url).getWebhook()).toBeUndefined();
   });
 
   test("may not be longer, and is not read to its end", async () => {
@@ -225,14 +215,6 @@ describe.each(CALLS)("%s fails at once", (operation, call) => {
     expect(error.hints.at(-1)).toEqual({ id: "check_connection", address });
     expect(error.hints.some(({ id }) => id === "message_not_sent")).toBe(operation === "message");
   });
-
-  test("where no TLS is spoken", async () => {
-    const { url } = await startTcpServer((socket) => {
-      socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"));
-    });
-    const error = await failureOf(call(url.replace("http:", "https:")));
-    expect(error).toMatchObject({ code: "unavailable", attempts: 1 });
-  });
 });
 
 /** The whole request, as it came. */
@@ -285,28 +267,4 @@ test("neither client shows its key", () => {
   const clients = [createTestClient("https://a.example"), createTestMessageClient("https://b.example")];
   const text = inspect(clients, { depth: Infinity, showHidden: true });
   expect(findSecrets(text, [API_KEY, FLOW_KEY])).toEqual([]);
-});
-
-const about = (content: string, text: string): string => quoteBody(text, redactorOf(textOf(7, content), []));
-
-describe("what is quoted about a message", () => {
-  test("hides a short text where it stands as a word, and no other words", () => {
-    expect(about("hi", '{"error":"this is no text","input":"Hi"}')).toBe(
-      '{"error":"this is no text","input":"[redacted]"}',
-    );
-  });
-
-  test("ends where a long text begins", () => {
-    const content = "0123456789 ".repeat(50_000);
-    expect(about(content, `${"x".repeat(300)} input:${content}`)).toBe(`${"x".repeat(300)} input:[redacted]`);
-    expect(about(content, "no text at all")).toBe("no text at all");
-  });
-
-  test("names neither the media nor its sender", () => {
-    const attachments = [{ file_type: "image", data_url: "https://a.example/ana.png" }];
-    const text = "cannot load https://a.example/ana.png of contact-42 (Ana)";
-    expect(quoteBody(text, redactorOf({ ...textOf(7, ""), attachments } as never, []))).toBe(
-      "cannot load [redacted] of [redacted] ([redacted])",
-    );
-  });
 });

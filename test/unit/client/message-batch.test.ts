@@ -108,17 +108,6 @@ describe("a batch", () => {
     expect(reported.toSorted()).toEqual(["a1", "a2", "b1", "b2", "c1"]);
   });
 
-  test("keeps the order also while messages are repeated", async () => {
-    const taken: string[] = [];
-    const { url } = await startServer((request, response, index) => {
-      if (index % 3 === 0) return response.writeHead(503).end();
-      taken.push(parse(request).content);
-      return response.end();
-    });
-    await createTestMessageClient(url).sendBatch(["m0", "m1", "m2", "m3"].map((text) => textOf(1, text)));
-    expect(taken).toEqual(["m0", "m1", "m2", "m3"]);
-  });
-
   test.each([1, 3, 8])("has %i messages in progress at most", async (concurrency) => {
     const { url, count, answer, arrived } = await startHeldServer();
     const messages = Array.from({ length: 20 }, (_, n) => textOf(n, `m${n}`));
@@ -153,23 +142,6 @@ describe("a failure within a batch", () => {
     expect(results.slice(3, -1).every(({ outcome }) => outcome === "sent")).toBe(true);
     expect(results.at(-1)).toMatchObject({ ...skipped, index: 103 });
     expect(requests).toHaveLength(102);
-  });
-
-  test("by the check skips the rest of its conversation too", async () => {
-    const { url, requests } = await startServer();
-    const results = await createTestMessageClient(url).sendBatch([
-      textOf(1, ""),
-      textOf(1, "later"),
-      textOf(2, "other"),
-      null as never,
-    ]);
-    expect(results).toMatchObject([
-      { outcome: "failed", error: { code: "invalid_config", attempts: 0 } },
-      { outcome: "skipped", because: "earlier-failed" },
-      { outcome: "sent" },
-      { outcome: "failed", error: { code: "invalid_config" } },
-    ]);
-    expect(requests).toHaveLength(1);
   });
 });
 
@@ -213,12 +185,6 @@ describe("the source of a batch", () => {
     await expect.poll(() => state.closed).toBe(true);
   });
 
-  test("may be any iterable", async () => {
-    const { url } = await startServer();
-    const source = new Map([["one", textOf(1, "one")]]).values();
-    expect(outcomes(await createTestMessageClient(url).sendBatch(source))).toEqual(["one sent"]);
-  });
-
   test("that throws ends the batch with its error, when what was read has its result", async () => {
     const { url } = await startServer();
     const results: BatchResult[] = [];
@@ -227,18 +193,6 @@ describe("the source of a batch", () => {
     const sent = createTestMessageClient(url).sendBatch(source, { onResult });
     await expect(sent).rejects.toThrow("no more paper");
     expect(outcomes(results)).toEqual(["one sent", "two sent"]);
-  });
-
-  test("is closed if onResult throws, and the batch rejects with that", async () => {
-    const { url } = await startServer();
-    const { state, messages } = endlessSource();
-    const sent = createTestMessageClient(url).sendBatch(messages, {
-      onResult: () => {
-        throw new Error("disk full");
-      },
-    });
-    await expect(sent).rejects.toThrow("disk full");
-    expect(state.closed).toBe(true);
   });
 });
 
@@ -265,26 +219,5 @@ describe("a signal that ends a batch", () => {
     expect(outcomes(results)).toEqual(contents.map((content) => `${content} ${outcomeOf(content)}`));
     expect(results.flatMap((one) => ("error" in one ? [one.error] : []))).toEqual([reason, reason]);
     expect(arrived()).toHaveLength(3);
-  });
-
-  test("does not wait for a source that has nothing yet", async () => {
-    const { url } = await startServer();
-    const controller = new AbortController();
-    const results = createTestMessageClient(url).sendBatch(
-      sourceOf(() => new Promise(() => undefined)),
-      {
-        signal: controller.signal,
-        onResult: ({ message }) => message.content === "two" && controller.abort(reason),
-      },
-    );
-    expect(outcomes(await results)).toEqual(["one sent", "two sent"]);
-  });
-
-  test("before it began lets nothing be sent or read", async () => {
-    const { url, requests } = await startServer();
-    const { state, messages } = endlessSource();
-    const signal = AbortSignal.abort(reason);
-    expect(await createTestMessageClient(url).sendBatch(messages, { signal })).toEqual([]);
-    expect([requests.length, state.read]).toEqual([0, 0]);
   });
 });

@@ -149,18 +149,3 @@ test.each(WRONG)(
     expect(requests).toEqual([]);
   },
 );
-
-test.each([
-  ["botUrl", { botUrl: "bots.example?token=query-value" }],
-  ["botUrl", { botUrl: "" }],
-  ["flowApiKey", { flowApiKey: "" }],
-  ["flowApiKey", { flowApiKey: "query-value\n" }],
-  ["flowApiKey", { flowApiKey: "query value" }],
-  ["requestSeconds", { requestSeconds: 0 }],
-  ["requestSeconds", { requestSeconds: 2_147_484 }],
-  ["retry", { retry: "all" as never }],
-])("a client with a wrong %s is refused: invalid_config, naming it", async (field, options) => {
-  const error = await failureOf((async () => createTestMessageClient("http://127.0.0.1:9", options))());
-  expect(error).toMatchObject({ code: "invalid_config", operation: "check", problems: [{ field }] });
-  expect(error.message).not.toMatch(/query.value/);
-});

@@ -162,21 +162,6 @@ describe("the user agent", () => {
     expect(agents.slice(0, 2)).toEqual([ours, ours]);
     expect(new Set(agents.slice(2))).toEqual(new Set([`${ours} (preflight)`]));
   });
-
-  test("is the emulator's in handshakes, deliveries, and what it sends as a contact", async () => {
-    const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
-    onTestFinished(() => emulator.close());
-    const acme = emulator.workspace("acme");
-    const { url, requests } = await startServer(({ body }, response) =>
-      response.end(new URLSearchParams(body).get("hub_challenge") ?? ""),
-    );
-    await createTestClient(acme.baseUrl).setWebhook({ ...webhook, webhookUrl: url });
-    await acme.send(textOf(7, "hi"));
-    await expect.poll(() => requests).toHaveLength(2);
-    const ours = `pulumi-apichat-emulator/${VERSION}`;
-    expect(requests.map(({ headers }) => headers["user-agent"])).toEqual([ours, ours]);
-    expect(emulator.requests.at(-1)?.request.headers["user-agent"]).toBe(ours);
-  });
 });
 
 async function startAcme(options: EmulatorOptions): Promise<Workspace> {

@@ -272,15 +272,6 @@ describe("beforeRepeat", () => {
     expect(requests).toHaveLength(sent);
     expect(beforeRepeat).toHaveBeenCalledTimes(answer() ? 2 : 1);
   });
-
-  test("ends the operation with its own failure", async () => {
-    const { url, requests } = await startServer(answerFirst([503, 503]));
-    const deleted = createTestClient(url).deleteWebhook({
-      beforeRepeat: () => Promise.reject(new Error("somebody else's")),
-    });
-    await expect(deleted).rejects.toThrow("somebody else's");
-    expect(requests).toHaveLength(1);
-  });
 });
 
 describe.each(POLICIES)("with %s, a message that the service took", (retry) => {
@@ -296,16 +287,6 @@ describe.each(POLICIES)("with %s, a message that the service took", (retry) => {
   });
 });
 
-test("a registration is read again if the answer's body is cut", async () => {
-  const { url, requests } = await startServer((_, response, index) => {
-    if (index > 0) return answerOk(response);
-    response.writeHead(200, { "content-length": 100 });
-    return response.write('{"status":', () => response.socket?.destroy());
-  });
-  expect(await createTestClient(url).getWebhook()).toMatchObject({ status: "verified" });
-  expect(requests).toHaveLength(2);
-});
-
 test("a message is not repeated if its connection of earlier messages is closed under it", async () => {
   const { url, requests } = await startServer((_, response, index) =>
     index === 0 ? response.end() : response.socket?.destroy(),
@@ -314,11 +295,4 @@ test("a message is not repeated if its connection of earlier messages is closed 
   await client.sendText(TEXT);
   expect(await failureOf(client.sendText(TEXT))).toMatchObject({ code: "unavailable", attempts: 1 });
   expect(requests).toHaveLength(2);
-});
-
-test("a message is not repeated after the time limit, with any either", async () => {
-  const { url, requests } = await startServer(() => vi.advanceTimersByTime(1000));
-  const error = await failureOf(sendTo(url, { retry: "any", requestSeconds: 1 }));
-  expect(error).toMatchObject({ code: "timeout", attempts: 1 });
-  expect(requests).toHaveLength(1);
 });

@@ -117,23 +117,6 @@ test("the title of a page is quoted in place of its start", async () => {
   expect(transcript.steps[0]).not.toHaveProperty("firstBytes");
 });
 
-test.each<[HandshakeCause, RegExp, Answer, Answer]>([
-  ["token_refused", /^json: HTTP 401/, respond(401, "wrong token"), respond(401)],
-  [
-    "challenge_in_quotes",
-    /^json: HTTP 200, body ""\[redacted\]"" \(the challenge is in quotes\)$/,
-    make((c) => `"${c}"`),
-    respond(200),
-  ],
-])("of several encodings that which says most is reported: %s", async (cause, reason, ofJson, ofOthers) => {
-  const { url } = await startServer((request, response, index) =>
-    (encodingOf(request) === "json" ? ofJson : ofOthers)(request, response, index),
-  );
-  const diagnosis = await diagnoseFailure(url);
-  expect(diagnosis.cause).toBe(cause);
-  expect(diagnosis.reason).toMatch(reason);
-});
-
 const serviceUrl = "http://127.0.0.1:9/";
 
 test("an endpoint that does all right passes without a warning", async () => {

@@ -24,7 +24,6 @@ import {
   start,
   startEndpoint,
   startHeldEndpoint,
-  verificationKey,
 } from "./harness.js";
 
 async function makeFile(): Promise<string> {
@@ -78,24 +77,6 @@ describe("an emulator with data", () => {
     expect((await restored.deliver(outbound("next"))).order).toBeGreaterThan(order);
   });
 
-  test("resumes the deliveries that were pending when it was closed", async () => {
-    const data = await makeFile();
-    const [held, next] = [await startHeldEndpoint(), await startEndpoint()];
-    const first = await start({ data, workspaces });
-    first.workspace("acme").takeOver({ webhook_url: held.url, webhook_verification_key: verificationKey });
-    for (const text of ["first", "second"]) {
-      await control(first, `POST ${acmePath}/replies`, outbound(text));
-    }
-    await held.asked;
-    await first.close();
-    const acme = (await start({ data })).workspace("acme");
-    acme.takeOver({ webhook_url: next.url, webhook_verification_key: verificationKey });
-    await held.close();
-    await expect.poll(() => acme.deliveries.map(({ verdict }) => verdict)).not.toContain("pending");
-    expect(acme.deliveries).toHaveLength(2);
-    expect(next.received.length).toBeGreaterThan(0);
-  });
-
   test("forgets in the file too what was reset or removed, and gives no id twice", async () => {
     const data = await makeFile();
     const first = await start({ data, workspaces });
@@ -116,25 +97,6 @@ describe("an emulator with data", () => {
     const acme = second.workspace("acme");
     expect([second.requests, acme.deliveries, acme.conversations]).toEqual([[], [], []]);
     expect((await acme.deliver(outbound("after"), { timeoutMs: 1 })).order).toBeGreaterThan(order);
-  });
-
-  test("needs the named flow that a workspace answers with, and takes a function again", async () => {
-    const data = await makeFile();
-    const options: EmulatorOptions = {
-      workspaces: [
-        { name: "acme", apiKey, flow: () => [{ type: "text", text: "mine" }] },
-        { name: "globex", apiKey, flow: "orders" },
-      ],
-      flows: { orders: () => [] },
-    };
-    await (await start({ data, ...options })).close();
-    await expect(startEmulator({ data, workspaces: options.workspaces ?? [] })).rejects.toThrow(
-      refused('"orders"'),
-    );
-    const again = await start({ data, ...options });
-    expect(again.workspace("globex").flow).toBe("orders");
-    await control(again, `POST ${acmePath}/messages`, inbound("hello"));
-    expect(await again.waitForMessage({ from: "flow" })).toMatchObject({ body: { text: "mine" } });
   });
 });
 

@@ -15,7 +15,6 @@ import {
   press,
   QUERY_VALUE,
   say,
-  startAcme,
   startScene,
   verificationKey,
   waitForDeliveries,
@@ -90,18 +89,6 @@ describe("deliver", () => {
     const { acme } = await startScene({}, respond);
     const record = await acme.deliver(message, { timeoutMs });
     expect(record).toMatchObject({ verdict: "failed", ...expected });
-  });
-
-  test("keeps the first 64 KiB of a longer answer, which counts as any other", async () => {
-    const { acme } = await startScene({}, (_, response) => response.end("x".repeat(100_000)));
-    const { verdict, attempts } = await acme.deliver(message);
-    expect([verdict, attempts[0]?.response?.body.length]).toEqual(["delivered", 64 * 1024]);
-  });
-
-  test("needs a registration", async () => {
-    const { acme } = await startAcme();
-    await expect(acme.deliver(message)).rejects.toMatchObject({ code: "invalid_config" });
-    expect([acme.deliveries, acme.conversations]).toEqual([[], []]);
   });
 });
 
@@ -233,17 +220,4 @@ describe("a resend", () => {
     expect(second?.body).toBe("body" in how ? edited : first?.body);
     expect(await judge(second, key)).toBe(status);
   });
-
-  test.each([{ sign: "yes" }, { body: 1 }, { bdoy: "" }, "nothing registered"])(
-    "is not made with %j",
-    async (how) => {
-      const scene = await startScene();
-      const sent = await scene.acme.deliver(outbound("hello"));
-      if (typeof how === "string") scene.acme.removeRegistration();
-      const answer = await resend(scene, sent, typeof how === "string" ? {} : how);
-      expect(answer.status).toBe(422);
-      expect(answer.text).toContain(typeof how === "string" ? "acme" : Object.keys(how)[0]);
-      expect(scene.acme.deliveries).toHaveLength(1);
-    },
-  );
 });

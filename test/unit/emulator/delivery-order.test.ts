@@ -1,16 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { EmulatorOptions } from "../../../provider/emulator/index.js";
-import {
-  answering,
-  judge,
-  outbound,
-  say,
-  startAcme,
-  startScene,
-  waitForDeliveries,
-  type Scene,
-} from "./harness.js";
+import { answering, judge, outbound, say, startScene, waitForDeliveries, type Scene } from "./harness.js";
 
 const conversationOf = (body: string): number => (JSON.parse(body) as { conv_id: number }).conv_id;
 
@@ -74,68 +65,15 @@ describe("deliveries", () => {
     expect(await judge(deliveries()[0])).toBe(200);
     expect(await judge(deliveries()[1], "chave-é-nova")).toBe(200);
   });
-
-  test("fail when the registration is gone by then", async () => {
-    const { acme, results, release, deliveries } = await startTwo();
-    acme.removeRegistration();
-    release();
-    expect(await Promise.all(results)).toMatchObject([
-      { verdict: "delivered" },
-      { verdict: "failed", reason: "no verified webhook is registered any more" },
-    ]);
-    expect(deliveries()).toHaveLength(1);
-  });
-
-  test("are forgotten with their workspace, also while they wait for an unanswered one", async () => {
-    const { emulator, results, deliveries } = await startTwo();
-    emulator.removeWorkspace("acme");
-    expect(await Promise.all(results)).toMatchObject([{ verdict: "failed" }, { verdict: "failed" }]);
-    expect(deliveries()).toHaveLength(1);
-  });
-
-  test("are not begun while nothing is registered: the reply is in its conversation alone", async () => {
-    const { acme } = await startAcme();
-    await say(acme, "hello");
-    await expect.poll(() => acme.conversations[0]?.messages).toHaveLength(2);
-    expect(acme.conversations[0]?.messages[1]).toMatchObject({ from: "flow", delivery: null });
-    expect(acme.deliveries).toEqual([]);
-  });
 });
 
 describe("the pause of a reply", () => {
-  test("counts from the reply before it, however long that takes", async () => {
-    const scene = await startScene({
-      flow: () => [
-        { type: "text", text: "one", delayMs: 3_600_000 },
-        { type: "text", text: "two", delayMs: 60 },
-        { type: "text", text: "three" },
-      ],
-    });
-    await say(scene.acme, "hello");
-    await expect.poll(() => scene.acme.deliveries).toHaveLength(3);
-    const [one = 0, two, three] = scene.acme.deliveries.map(({ dueAt }) => Date.parse(dueAt));
-    expect([two, three]).toEqual([one + 60, one + 60]);
-  });
-
   test("passes before the reply is delivered", async () => {
     const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 40 }] });
     await say(scene.acme, "hello");
     await expect.poll(() => scene.acme.deliveries).toMatchObject([{ attempts: [{}] }]);
     const [{ dueAt, attempts } = { dueAt: "", attempts: [] }] = scene.acme.deliveries;
     expect(Date.parse(attempts[0]?.at ?? "")).toBeGreaterThanOrEqual(Date.parse(dueAt) - 1);
-  });
-
-  test("does not hold up the emulator's end, nor a reset", async () => {
-    const scene = await startScene({ flow: () => [{ type: "text", text: "late", delayMs: 3_600_000 }] });
-    await say(scene.acme, "hello");
-    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
-    await scene.emulator.reset();
-    expect(scene.acme.deliveries).toEqual([]);
-    await say(scene.acme, "hello");
-    await expect.poll(() => scene.acme.deliveries).toMatchObject([{ verdict: "pending" }]);
-    await scene.emulator.close();
-    expect(scene.acme.deliveries).toMatchObject([{ verdict: "pending", attempts: [] }]);
-    expect(scene.deliveries()).toEqual([]);
   });
 });
 
@@ -153,16 +91,6 @@ describe("deliveryWhile", () => {
     acme.change({ webhook_status: "verified" });
     expect(await acme.deliver(outbound("yes"))).toMatchObject({ verdict: "delivered" });
     expect(texts()).toEqual(["yes"]);
-  });
-
-  test("verified ends the tries of a delivery whose webhook is verified no longer", async () => {
-    const options = { deliveryAttempts: 3, deliveryRetryMs: 1 };
-    const { acme, deliveries } = await startScene(options, (_, response) => {
-      acme.change({ webhook_status: "failed" });
-      response.writeHead(500).end();
-    });
-    expect(await acme.deliver(outbound("hello"))).toMatchObject({ verdict: "failed" });
-    expect(deliveries()).toHaveLength(1);
   });
 
   test("registered delivers to any webhook that is registered", async () => {

@@ -2,17 +2,7 @@ import { createConnection } from "node:net";
 import { once } from "node:events";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Emulator, EmulatorEvent } from "../../../provider/emulator/index.js";
-import {
-  apiKey,
-  control,
-  outbound,
-  set,
-  startAcme,
-  startEndpoint,
-  startScene,
-  token,
-  verificationKey,
-} from "./harness.js";
+import { apiKey, outbound, set, startAcme, startEndpoint, startScene, verificationKey } from "./harness.js";
 
 const reply = outbound("Olá", 42);
 
@@ -77,16 +67,6 @@ describe("the live stream", () => {
     }
     await emulator.close();
     for (const { ended } of streams) expect(String(await ended)).toMatch(/undefined|terminated/);
-  });
-
-  test("needs the token, takes no unknown parameter, and is none for a HEAD request", async () => {
-    const { emulator } = await startAcme({ token });
-    expect((await openStream(emulator)).response.status).toBe(401);
-    const authorized = { authorization: `Bearer ${token}` };
-    expect((await openStream(emulator, "", authorized)).response.status).toBe(200);
-    expect((await openStream(emulator, "?since=1", authorized)).response.status).toBe(422);
-    const head = await control(emulator, "HEAD /_emulator/events", undefined, authorized);
-    expect(head.status).toBe(405);
   });
 
   test("is broken off where the client does not read, and the others go on", async () => {

@@ -1,11 +1,10 @@
 import { buffer } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions, Fault, FaultRule, FaultView } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions, Fault, FaultRule } from "../../../provider/emulator/index.js";
 import { startTcpServer } from "../../support/http.js";
 import {
   apiKey,
   call,
-  control,
   judge,
   outbound,
   received,
@@ -53,9 +52,6 @@ const outcomeOf = (answering: Promise<Answer>): Promise<unknown> =>
     }),
     (error: unknown) => String(error),
   );
-
-const listFaults = async (emulator: Scene["emulator"]): Promise<FaultView[]> =>
-  (await control(emulator, "GET /_emulator/faults")).body as FaultView[];
 
 describe.each(operations)("a fault of %s", (operation) => {
   test.each<[Fault, unknown, boolean]>([
@@ -166,15 +162,6 @@ describe("a rule", () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 503, 200, 501, 502, 401, 504]);
   });
 
-  test("comes after those that were injected before it, and is forgotten by clearFaults", async () => {
-    const { emulator, statuses } = await prepare();
-    emulator.injectFault({ operation: "get-webhook", fault: { status: 502 } });
-    emulator.injectFault({ operation: "get-webhook", times: Infinity, fault: { status: 503 } });
-    expect(await statuses(3)).toEqual([502, 503, 503]);
-    emulator.clearFaults();
-    expect(await statuses(1)).toEqual([200]);
-  });
-
   test.each([
     [{ operation: "post-webhook", fault: "html" }, "operation"],
     [{ operation: "get-webhook", fault: "explode" }, "fault"],
@@ -253,19 +240,6 @@ describe("a fault of a delivery", () => {
     expect(next).toMatchObject({ verdict: "delivered", attempts: [{ fault: "" }] });
   });
 
-  test("is that of one try, and counted by the first rule that matches only", async () => {
-    const scene = await startScene({ deliveryAttempts: 2, deliveryRetryMs: 1 });
-    const rule = { operation: "delivery", fault: "close-after" } as const;
-    for (const when of [{ times: 1 }, { every: 3 }]) scene.emulator.injectFault({ ...rule, ...when });
-    const attempts = [{ fault: '"close-after"' }, { fault: "", reason: "" }];
-    expect(await scene.acme.deliver(outbound("hello"))).toMatchObject({ verdict: "delivered", attempts });
-    expect(scene.deliveries()).toHaveLength(2);
-    expect(await listFaults(scene.emulator)).toMatchObject([
-      { ...rule, left: 0, matched: 1, times: 1 },
-      { ...rule, left: null, matched: 0 },
-    ]);
-  });
-
   test("{ delayMs } sends it late, and those behind it", async () => {
     const scene = await startScene();
     scene.emulator.injectFault({ operation: "delivery", fault: { delayMs: 100 } });
@@ -320,15 +294,5 @@ describe("a fault of a delivery", () => {
     scene.emulator.injectFault({ operation: "delivery", times, fault: "reorder" });
     await deliverAll(scene, sent);
     expect(scene.texts()).toEqual(arrived);
-  });
-
-  test("reorder waits for the next, which may come later", async () => {
-    const scene = await startScene();
-    scene.emulator.injectFault({ operation: "delivery", fault: "reorder" });
-    const first = scene.acme.deliver(outbound("a"));
-    // Its turn comes, and gets the fault.
-    await expect.poll(() => listFaults(scene.emulator)).toMatchObject([{ left: 0 }]);
-    await Promise.all([first, scene.acme.deliver(outbound("b"))]);
-    expect(scene.texts()).toEqual(["b", "a"]);
   });
 });

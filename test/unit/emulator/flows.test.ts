@@ -1,10 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  startEmulator,
-  type EmulatorEvent,
-  type Scenario,
-  type ScenarioCondition,
-} from "../../../provider/emulator/index.js";
+import { startEmulator, type Scenario, type ScenarioCondition } from "../../../provider/emulator/index.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
 import { samples } from "../../../provider/emulator/flows/samples.js";
 import { flowOfScenario, scenario } from "../../../provider/emulator/flows/scenario.js";
@@ -64,20 +59,6 @@ describe("menu", () => {
     const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
     expect(urls).toEqual([...samples.keys()].map((path) => scene.emulator.url + path));
   });
-
-  test("answers a button of a card", async () => {
-    const scene = await startScene({ flow: "menu" });
-    await press(scene.acme, "Choose 2", "choose-2");
-    expect(await replyOf(scene)).toMatchObject({ text: "You chose card 2." });
-  });
-});
-
-test("the samples begin as files of their kinds do", () => {
-  const starts = [...samples.values()].map(({ bytes }) => Buffer.from(bytes.subarray(0, 4)).toString("hex"));
-  const png = "89504e47";
-  const riff = "52494646";
-  const webm = "1a45dfa3";
-  expect(starts).toEqual([png, riff, webm, Buffer.from("A sa").toString("hex")]);
 });
 
 test("silent takes a message and says nothing", async () => {
@@ -86,10 +67,6 @@ test("silent takes a message and says nothing", async () => {
   await expect.poll(() => scene.acme.conversations[0]?.messages[0]).toMatchObject({ unanswered: false });
   expect(scene.acme.deliveries).toEqual([]);
 });
-
-const fail = (): never => {
-  throw new Error("out of words");
-};
 
 describe("a function", () => {
   test("is asked one message of a conversation after the other, however long it takes", async () => {
@@ -108,35 +85,6 @@ describe("a function", () => {
     release();
     await waitForDeliveries(scene, 3);
     expect(scene.texts().filter((text) => !text.includes("elsewhere"))).toEqual(["0: first", "1: second"]);
-  });
-
-  test.each<[string, unknown, RegExp]>([
-    ["throws", fail, /^out of words$/],
-    ["rejects", async () => fail(), /^out of words$/],
-    ["gives no list", () => "hello", /not valid/],
-    ["gives no reply", () => [{ type: "text" }], /not valid[^]*text/],
-    ["gives an unknown field", () => [{ type: "text", text: "", delay: 1 }], /delay/],
-  ])("that %s replies nothing, and is reported", async (_does, flow, reason) => {
-    const scene = await startScene({ flow: flow as Flow });
-    const events: EmulatorEvent[] = [];
-    scene.emulator.subscribe((event) => events.push(event));
-    await say(scene.acme, "hello");
-    const about = { workspace: "acme", reason: expect.stringMatching(reason) };
-    const failure: unknown = expect.objectContaining(about);
-    await expect.poll(() => events).toContainEqual({ type: "flow-failed", failure });
-    expect(scene.acme.conversations[0]?.messages).toMatchObject([{ from: "contact", unanswered: false }]);
-    expect(scene.acme.deliveries).toEqual([]);
-  });
-
-  test("that still thinks when the emulator closes leaves the message unanswered", async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<[]>();
-    const flow = (): Promise<[]> => released;
-    const { emulator, acme } = await startScene({ flow });
-    await say(acme, "hello");
-    await emulator.close();
-    release([]);
-    await released;
-    expect(acme.conversations[0]?.messages).toMatchObject([{ unanswered: true }]);
   });
 });
 

@@ -88,14 +88,6 @@ describe("a handshake that fails", () => {
     expect(received).toHaveLength(1);
   });
 
-  test("so does nobody at the address, and an address that cannot be", async () => {
-    const { acme } = await startAcme({ handshake: { encoding: "query" } });
-    const { url, close } = await startEndpoint();
-    await close();
-    expect((await set(acme, url)).text).toMatch(/ECONNREFUSED/);
-    expect((await set(acme, "http://[nowhere/")).status).toBe(422);
-  });
-
   test.each<[NonNullable<EmulatorOptions["failedHandshake"]> | undefined, number, string | undefined]>([
     [undefined, 422, "verified"],
     ["keeps", 422, "verified"],

@@ -167,7 +167,7 @@ export interface Answer {
   body: unknown;
 }
 
-export async function sendRequest(url: string, init?: RequestInit): Promise<Answer> {
+async function sendRequest(url: string, init?: RequestInit): Promise<Answer> {
   const response = await fetch(url, { redirect: "manual", ...init });
   const { status, headers } = response;
   const content = await response.text();

@@ -7,7 +7,6 @@ import {
   call,
   emptyConfiguration,
   post,
-  sendRequest,
   set,
   startAcme,
   startEndpoint,
@@ -55,25 +54,6 @@ test("delete-webhook leaves four empty strings, also when repeated, and the bot 
 });
 
 describe("a request that is refused", () => {
-  test("other methods get 405 with allow", async () => {
-    const { acme } = await startAcme();
-    for (const method of ["GET", "PUT", "DELETE", "OPTIONS"]) {
-      const answer = await sendRequest(addressOf(acme, "get-webhook"), { method });
-      expect([answer.status, answer.headers.get("allow")]).toEqual([405, "POST"]);
-    }
-  });
-
-  test("another action, and an address without a workspace get 404", async () => {
-    const { emulator, acme } = await startAcme();
-    for (const action of ["", "getWebhook", "toString", "get-webhook&action=set-webhook"]) {
-      expect([action, (await call(acme, action)).status]).toEqual([action, 404]);
-    }
-    for (const path of ["/globex/apichat", "/acme", "/acme/apichat/", "/"]) {
-      const answer = await post(`${emulator.url}${path}?action=get-webhook`, `{"ChaveApi":"${apiKey}"}`);
-      expect([path, answer.status]).toEqual([path, 404]);
-    }
-  });
-
   test.each([{}, { ChaveApi: "wrong-key-98765" }, { ChaveApi: null }, { ChaveApi: [apiKey] }])(
     "%j is unauthorized, and no key is echoed",
     async (body) => {
@@ -132,23 +112,6 @@ describe("addresses", () => {
     expect(globex.registration?.webhook_verification_key).toBe("key-of-globex");
     expect(globex.botUrl).not.toBe(acme.botUrl);
   });
-
-  test("workspaces on one path are told apart by their API keys", async () => {
-    const { emulator, acme } = await startAcme();
-    const globex = emulator.addWorkspace({ name: "globex", path: "acme", apiKey: "another-api-key" });
-    expect(globex.baseUrl).toBe(acme.baseUrl);
-    await set(globex, (await startEndpoint()).url);
-    expect(acme.registration).toBeUndefined();
-    expect((await call(globex, "get-webhook")).body).toMatchObject({ data: { bot_url: globex.botUrl } });
-    expect((await call(acme, "get-webhook", { ChaveApi: "a-third-key" })).status).toBe(401);
-  });
-
-  test("a rotated API key works at once, the old one no longer", async () => {
-    const { acme } = await startAcme();
-    acme.apiKey = "rotated-api-key";
-    expect((await call(acme, "get-webhook")).status).toBe(200);
-    expect((await call(acme, "get-webhook", { ChaveApi: apiKey })).status).toBe(401);
-  });
 });
 
 test("calls of one workspace are served one after the other, those of another meanwhile", async () => {
@@ -199,16 +162,6 @@ describe("get-webhook before the first set", () => {
     expect(status).toBe(200);
     expect(body).toStrictEqual(expected);
     expect(readRegistration((body as { data?: unknown }).data)).toBeUndefined();
-  });
-
-  test("as not-found, until the first set or a removal, also behind the caller's back", async () => {
-    const { emulator, acme } = await startAcme({ beforeFirstSet: "not-found" });
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    expect((await call(acme, "get-webhook")).status).toBe(404);
-    await set(acme, (await startEndpoint()).url);
-    expect((await call(acme, "get-webhook")).status).toBe(200);
-    globex.removeRegistration();
-    expect((await call(globex, "get-webhook")).body).toEqual({ status: "ok", data: emptyConfiguration });
   });
 });
 

@@ -1,20 +1,8 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
-import { createConnection } from "node:net";
-import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startEmulator } from "../../../provider/emulator/index.js";
-import {
-  addressOf,
-  apiKey,
-  call,
-  control,
-  refused,
-  sendRequest,
-  startAcme,
-  startScene,
-  token,
-} from "./harness.js";
+import { addressOf, apiKey, call, control, refused, startAcme, startScene, token } from "./harness.js";
 
 const health = "/_emulator/health";
 const page = "/_emulator/";
@@ -153,24 +141,7 @@ describe("the token", () => {
   });
 });
 
-test("a request without Host, as in HTTP/1.0, is refused", async () => {
-  const { emulator } = await startAcme();
-  const socket = createConnection(Number(new URL(emulator.url).port), "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
-  await once(socket, "connect");
-  socket.write(`GET ${health} HTTP/1.0\r\n\r\n`);
-  expect(await text(socket)).toMatch(/^HTTP\/1.1 40[03] /);
-});
-
 describe("the page", () => {
-  test("is at /_emulator/, where / and /_emulator lead", async () => {
-    const { emulator } = await startAcme();
-    for (const path of ["/", "/_emulator"]) {
-      const answer = await control(emulator, `GET ${path}`);
-      expect([answer.status, answer.headers.get("location")]).toEqual([302, page]);
-    }
-  });
-
   test.each(["", "index.html", "app.js", "app.css", "favicon.svg"])(
     "%j is strict in what it may load",
     async (file) => {
@@ -191,12 +162,4 @@ describe("the page", () => {
       });
     },
   );
-
-  test("has samples for everyone", async () => {
-    const { emulator } = await startAcme({ token });
-    for (const file of ["image.png", "audio.wav", "video.webm", "file.txt"]) {
-      const answer = await sendRequest(`${emulator.url}/_emulator/samples/${file}`);
-      expect([answer.status, answer.text.length > 0]).toEqual([200, true]);
-    }
-  });
 });

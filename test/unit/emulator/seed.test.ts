@@ -63,17 +63,6 @@ describe("a seed file", () => {
   ])("gives what it holds and no more: %s", async (content, seed) => {
     expect(await readSeed(await write(content, "seed.json"))).toEqual(seed);
   });
-
-  test("leaves a workspace that the data holds already as it is there", async () => {
-    const path = await write("workspaces: [{name: acme, apiKey: seed}, {name: globex, apiKey: seed}]");
-    const data = `${path}.sqlite`;
-    await (await start({ workspaces: [{ name: "acme", apiKey: "of-before" }], data })).close();
-    const { workspaces } = await start({ ...(await readSeed(path)), data });
-    expect([...workspaces.values()]).toMatchObject([
-      { name: "acme", apiKey: "of-before" },
-      { name: "globex", apiKey: "seed" },
-    ]);
-  });
 });
 
 test.each([
@@ -111,9 +100,4 @@ test.each([
   const message: unknown = expect.stringContaining(path + problem);
   expect(failure).toMatchObject({ code: "invalid_config", message });
   expect(String(failure)).not.toContain("s3cr3t");
-});
-
-test("all that is wrong with a seed file is reported at once", async () => {
-  const reading = readSeed(await write("maskKey: 1\nerrorShape: 1\nflow: 1\n"));
-  await expect(reading).rejects.toThrow(/:1:\d+: maskKey.*:2:\d+: errorShape.*:3:\d+: flow/s);
 });

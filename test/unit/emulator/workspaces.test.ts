@@ -6,14 +6,10 @@ import {
   type EmulatorOptions,
   type WorkspaceChange,
 } from "../../../provider/emulator/index.js";
-import { freePort, startTcpServer } from "../../support/http.js";
 import {
-  answerChallenge,
   apiKey,
   call,
   emptyConfiguration,
-  inbound,
-  outbound,
   refused,
   sendTo,
   set,
@@ -54,18 +50,7 @@ describe("startEmulator", () => {
     expect(failure).toEqual(refused(named));
     expect(String(failure)).not.toContain(apiKey);
   });
-
-  test("refuses a port that is taken, and frees the one it had", async () => {
-    const { port } = await startTcpServer();
-    const botPort = await freePort();
-    await expect(startEmulator({ port, botPort })).rejects.toEqual(refused(`port ${port}`));
-    expect((await start({ botPort })).botUrl).toBe(`http://127.0.0.1:${botPort}`);
-  });
 });
-
-const countSockets = (): number =>
-  process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSocketWrap")
-    .length;
 
 describe("close", () => {
   test("ends idle connections, calls that wait and handshakes in progress, and may be called twice", async () => {
@@ -86,41 +71,9 @@ describe("close", () => {
     await expect(call(acme, "get-webhook")).rejects.toThrow(/fetch failed/);
     expect(globex.registration).toBeUndefined();
   });
-
-  test("ends a delivery in progress, and leaves nothing that keeps the process alive", async () => {
-    const before = countSockets();
-    const options = {
-      statusAfterSet: "pending",
-      verifyAfterMs: 600_000,
-      deliveryWhile: "registered",
-    } as const;
-    const { emulator, acme, endpoint, deliveries } = await startScene(options, () => undefined);
-    const delivering = acme.deliver(outbound("hello"));
-    await expect.poll(deliveries).toHaveLength(1);
-    await emulator.close();
-    expect(await delivering).toMatchObject({ verdict: "failed" });
-    await endpoint.close();
-    await expect.poll(countSockets).toBeLessThanOrEqual(before);
-  });
 });
 
 describe("a workspace", () => {
-  test("has the same bot code and flow API key in the next run, and its own of both", async () => {
-    const [{ emulator, acme }, next] = [await startSilent(), await startSilent()];
-    const globex = emulator.addWorkspace({ name: "globex", apiKey });
-    const { botCode, flowApiKey } = acme;
-    expect(next.acme).toMatchObject({ botCode, flowApiKey });
-    expect(globex.botCode).not.toBe(botCode);
-    expect(globex.flowApiKey).not.toBe(flowApiKey);
-    expect(acme.botUrl).toBe(`${emulator.botUrl}/api/apichat/${botCode}`);
-  });
-
-  test("is found by name, in the map and by the method that throws", async () => {
-    const { emulator, acme } = await startAcme();
-    expect(emulator.workspaces.get("acme")).toBe(acme);
-    expect(() => emulator.workspace("globex")).toThrow(refused("globex"));
-  });
-
   test("is what its options say: registered without a handshake, with a bot code and a flow API key", async () => {
     const registration = { webhook_url: "https://chat.example/hook", webhook_verification_key: "a-key" };
     const options = { botCode: "mine", flowApiKey: "my-key", mayManageFlow: false, registration };
@@ -145,25 +98,6 @@ describe("removeWorkspace", () => {
     expect(again).toMatchObject({ botUrl, botCode, conversations: [] });
     expect((await sendTo(again, text)).status).toBe(200);
   });
-
-  test("drops what is still to be delivered", async () => {
-    const { emulator, acme } = await startSilent({
-      flow: () => ["one", "two"].map((content) => ({ type: "text", text: content })),
-    });
-    const endpoint = await startEndpoint((request, response) => {
-      if (request.headers["x-action"] === undefined) answerChallenge(request, response);
-    });
-    await set(acme, endpoint.url);
-    await acme.send(inbound("a"));
-    await expect.poll(() => endpoint.received).toHaveLength(2);
-    const { deliveries } = acme;
-    emulator.removeWorkspace("acme");
-    const dropped = { verdict: "failed", reason: "the workspace was removed" };
-    expect(deliveries).toMatchObject([dropped, dropped]);
-    // Whatever came later would have come before this.
-    await set(emulator.addWorkspace({ name: "acme", apiKey }), endpoint.url);
-    expect(endpoint.received.filter(({ body }) => body.includes("two"))).toEqual([]);
-  });
 });
 
 describe("change", () => {
@@ -182,20 +116,6 @@ describe("change", () => {
     expect(acme.handshakes).toHaveLength(1);
     acme.change({ botBaseUrl: "http://127.0.0.2:9" });
     expect(acme.registration?.bot_url).toBe("http://127.0.0.2:9/api/apichat/another-bot");
-  });
-
-  test("makes the address reach another workspace, and gives it back", async () => {
-    const { acme, emulator } = await startAcme();
-    const globex = emulator.addWorkspace({ name: "globex", apiKey: "key-of-globex" });
-    const { url } = await startEndpoint();
-    await set(globex, url);
-    acme.change({ routeTo: "globex" });
-    expect((await call(acme, "get-webhook")).body).toMatchObject({ data: { bot_url: globex.botUrl } });
-    expect((await call(acme, "delete-webhook")).status).toBe(200);
-    expect(globex.registration).toBeUndefined();
-    acme.change({ routeTo: "acme" });
-    await set(acme, url);
-    expect(acme.registration).toBeDefined();
   });
 
   test.each<[object, string]>([

@@ -31,13 +31,6 @@ describe("an error", () => {
     expect(error).toMatchObject({ message: renderFailure(FAILURE), cause, name: "ApiChatError" });
     expect("httpStatus" in error).toBe(false);
   });
-
-  test("gives another one with some of it changed", () => {
-    const error = new ApiChatError("rejected", "no", { operation: "check", cause: "why" });
-    const named = error.with({ subject: "acme", hints: [{ id: "run_again" }] });
-    expect(named).toMatchObject({ code: "rejected", cause: "why", message: "acme: no. Run pulumi up again" });
-    expect(error.message).toBe("no");
-  });
 });
 
 describe("the text", () => {
@@ -115,10 +108,6 @@ describe("the text", () => {
     for (const [audience, text] of Object.entries(words)) {
       expect(render(hint, audience as Audience)).toContain(text);
     }
-  });
-
-  test("leaves out what an audience cannot do", () => {
-    expect(render({ id: "raise_request_seconds" }, "doctor")).toBe("it failed");
   });
 
   test("names a field as its audience does", () => {

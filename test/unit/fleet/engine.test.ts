@@ -1,14 +1,12 @@
-import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
-import { callWebhook } from "../../../provider/fleet/webhooks.ts";
-import { callPulumi, killEngines, reasonOf } from "../../../provider/fleet/pulumi.ts";
+import { killEngines } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { reportVariables } from "../../../provider/lib/provider-process.ts";
-import { answer, definitionOf, folder, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
-import { randomKeyWebhook } from "./harness.ts";
+import { toWireLine } from "../../../provider/lib/provider-process.ts";
+import { answer, definitionOf, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";
 
 useFakePulumi();
 
@@ -41,51 +39,6 @@ const pending_operations = [{ type: "creating", resource: { urn: "urn:pulumi:s::
 const PENDING = { lines: [JSON.stringify({ deployment: { pending_operations } })] };
 
 describe("the engine's command for a stack", () => {
-  it.each([
-    [{ action: "up" }, "--yes --skip-preview --refresh=false --continue-on-error"],
-    [{ action: "up", refresh: true }, "--yes --skip-preview --refresh=true --continue-on-error"],
-    [{ action: "preview" }, "--refresh=false"],
-    [{ action: "preview", refresh: true, expectNoChanges: true }, "--refresh=true --expect-no-changes"],
-    [{ action: "refresh" }, "--yes --skip-preview"],
-    [{ action: "destroy" }, "--yes --skip-preview --remove --continue-on-error"],
-  ] as const)("of %j", async (task, args) => {
-    await answer({ "stack export": EXPORTED });
-    const environment = { PULUMI_BACKEND_URL: "file:///state" };
-    const { run, work } = await openEngine({}, environment);
-
-    expect(await run({ ...task, rotation: "2026-12" })).toMatchObject({ stack: STACK, outcome: "done" });
-
-    const call = (await takeCalls()).find((one) => one.args.startsWith(task.action));
-    expect(call).toMatchObject({
-      args: `${task.action} --json --stack ${STACK} ${args} --parallel 3`,
-      env: {
-        ...reportVariables(),
-        PULUMI_BACKEND_URL: "file:///state",
-        PULUMI_SKIP_CHECKPOINTS: String(task.action !== "preview"),
-      },
-    });
-    // The engine refreshes and destroys without the program.
-    const hasProgram = ["up", "preview"].includes(task.action);
-    expect(call).toMatchObject(
-      hasProgram ? { mode: "600", program: { resources: { webhook0: { name: "acme" } } } } : { cwd: work },
-    );
-    expect(call && "program" in call).toBe(hasProgram);
-    expect(JSON.stringify([call?.args, call?.env])).not.toContain("the-api-key-of-acme");
-    // Nothing with a key is left.
-    expect(await readdir(work)).toEqual([".gitignore", "Pulumi.yaml"]);
-  });
-
-  it.each([
-    [{}, undefined],
-    [{ APICHAT_API_KEY: "of-the-process" }, "of-the-process"],
-    [{ APICHAT_API_KEY: "" }, undefined],
-  ])("has the API key of the environment, or else of the process, given %j", async (given, apiKey) => {
-    vi.stubEnv("APICHAT_API_KEY", "");
-    expect((await openEngine({}, given)).engine.apiKey).toBe(apiKey);
-    vi.stubEnv("APICHAT_API_KEY", "of-the-process");
-    expect((await openEngine()).engine.apiKey).toBe("of-the-process");
-  });
-
   it("removes the program files that killed runs have left, and none of a run of now", async () => {
     const { engine, work } = await openEngine();
     const id = "00000000-0000-4000-8000-000000000000";
@@ -117,21 +70,6 @@ describe("the engine's command for a stack", () => {
     const { run } = await openEngine(changes, environment);
     expect(await run({ action: "up" })).toMatchObject({ outcome: "done" });
     expect((await takeCalls()).map(({ env }) => env["PULUMI_SKIP_CHECKPOINTS"])).toEqual(["false"]);
-  });
-
-  it("reads outputs, and writes them with a program that has no resources", async () => {
-    await answer({ "stack output": { lines: ['{"botUrls":{"acme":"https://bots.example/a"}}'] } });
-    const { engine } = await openEngine();
-    expect(await engine.readOutputs("test-index")).toEqual({ botUrls: { acme: "https://bots.example/a" } });
-    await engine.writeOutputs("test-index", { botUrls: {} }, false);
-    expect((await takeCalls()).slice(1)).toMatchObject([
-      { args: "stack init --no-select --stack test-index" },
-      {
-        args: "up --yes --skip-preview --stack test-index",
-        program: { outputs: { botUrls: {} } },
-        mode: "600",
-      },
-    ]);
   });
 });
 
@@ -186,36 +124,6 @@ describe("a stack that fails", () => {
       failures: [{ stack: STACK, message: expect.stringMatching(message) }],
     });
   });
-
-  it("names the command for the lock of the index stack too", async () => {
-    await answer({ destroy: { errors: LOCKED, code: 1 } });
-    const { engine } = await openEngine();
-    await expect(engine.removeStack("test-index")).rejects.toThrow(/ --stack test-index$/);
-  });
-
-  it("keeps what was done when the step after it fails", async () => {
-    const type = "pulumi-nodejs:dynamic/apichat:ApiChatWebhook";
-    const metadata = { op: "create", type, urn: "urn:pulumi:s::p::t::acme" };
-    const lines = [eventLine({ resOutputsEvent: { metadata } }), printed("1 pending operations", "warning")];
-    await answer({ up: { lines }, refresh: { errors: "error: no answer\n", code: 1 } });
-    expect(await (await openEngine()).run({ action: "up" })).toMatchObject({
-      outcome: "failed",
-      webhooks: [{ workspace: "acme", change: "create" }],
-      failures: [{ message: "no answer" }],
-    });
-  });
-
-  it("is drift if a preview ends with changes that no event shows", async () => {
-    await answer({ preview: { code: 7 } });
-    const report = await (await openEngine()).run({ action: "preview", expectNoChanges: true });
-    expect(report).toMatchObject({ outcome: "done", others: [{ name: STACK, change: "update" }] });
-  });
-
-  it("says how to get an engine if there is none", async () => {
-    vi.stubEnv("PATH", folder);
-    const { failures } = await (await openEngine()).run({ action: "up" });
-    expect(failures[0]?.message).toContain("https://www.pulumi.com/docs/install/");
-  });
 });
 
 describe("after a killed up", () => {
@@ -253,29 +161,4 @@ describe("after a killed up", () => {
     await (await openEngine()).run(task);
     expect((await takeCalls()).at(-1)?.args).toContain("--clear-pending-creates");
   });
-});
-
-describe("an interruption", () => {
-  it("reaches the engine once, and a stack that ends with it is stopped", async () => {
-    await answer({ up: { interrupts: 1, code: 1 } });
-    const controller = new AbortController();
-    const { run } = await openEngine();
-    const stopped = run({ action: "up" }, { signal: controller.signal });
-    await vi.waitFor(async () => expect(await takeCalls()).toHaveLength(1), { timeout: 20_000 });
-    controller.abort();
-    expect(await stopped).toMatchObject({ outcome: "stopped", failures: [] });
-    expect(await readFile(join(folder, "interrupts"), "utf8")).toBe("x");
-  });
-
-  it("before the engine listens waits for its first event", async () => {
-    await answer({ up: { interrupts: 1 } });
-    const end = await callPulumi({ args: ["up"], folder, environment: {}, signal: AbortSignal.abort() });
-    expect(end).toMatchObject({ code: 0 });
-    expect(await readFile(join(folder, "interrupts"), "utf8")).toBe("x");
-  });
-});
-
-it("a reason has each line once, without the engine's own mark", () => {
-  const end = { code: 1, output: "", errors: "error: a\n  b\nerror: a\n" };
-  expect(reasonOf(end, { args: [], folder })).toBe("a\nb");
 });

@@ -1,11 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  countInName,
-  indexStackName,
-  placeWorkspaces,
-  stackName,
-  stackOf,
-} from "../../../provider/fleet/placement.js";
+import { countInName, indexStackName, stackName, stackOf } from "../../../provider/fleet/placement.js";
 
 const NAMES = Array.from({ length: 3000 }, (_, index) => `customer-${String(index).padStart(4, "0")}`);
 
@@ -41,15 +35,4 @@ test("a stack's name holds index and count, sorts as the index does, and gives i
   for (const other of ["production-index", "eu-production-07-of-20", "production-07-of-20-old"]) {
     expect(countInName("production", other), other).toBeUndefined();
   }
-});
-
-test("all stacks of a split hold each workspace once, also with more stacks than workspaces", () => {
-  const workspaces = NAMES.slice(0, 60).map((name) => ({ name, baseUrl: "https://platform.example/" }));
-  expect(placeWorkspaces("production", workspaces, 100)).toEqual(
-    Array.from({ length: 100 }, (_, index) => ({
-      name: stackName("production", index, 100),
-      index,
-      workspaces: workspaces.filter(({ name }) => stackOf(name, 100) === index),
-    })),
-  );
 });

@@ -154,26 +154,6 @@ describe("what a plan asks the service, on the emulator", () => {
     expect(plan.unknownReasons.map(({ reason }) => reason)).toContain("not asked: the plan was stopped");
   });
 
-  it("reports why it is unknown what is registered, without a URL", async () => {
-    const emulator = await startService({
-      workspaces: [{ name: "acme", apiKey: API_KEY }],
-      faults: [{ operation: "get-webhook", fault: { status: 400 } }],
-    });
-    const { context } = await openTestFleet(listAt(emulator));
-    expect(await planFleet(context, {})).toMatchObject({
-      outcome: "done",
-      unknownReasons: [{ reason: "rejected (HTTP 400)", code: "rejected", count: 1 }],
-    });
-  });
-
-  it("takes the API key of the environment for workspaces without one", async () => {
-    const emulator = await startService({ workspaces: [{ name: "acme", apiKey: API_KEY }] });
-    const { context, engine } = await openTestFleet(listAt(emulator, { apiKey: undefined }));
-    expect((await planFleet(context, {})).creates).toMatchObject({ unknown: 1 });
-    engine.apiKey = API_KEY;
-    expect((await planFleet(context, {})).creates).toMatchObject({ free: 1 });
-  });
-
   it.each([
     ["the same token", "?token=0123456789", { adopted: 1, taken: 0 }],
     ["another token", "?token=9876543210", { adopted: 0, taken: 1 }],

@@ -3,10 +3,8 @@ import { describe, expect, test } from "vitest";
 import { LiveLine } from "../../../provider/cli/fleet/progress.js";
 import { mergeReports } from "../../../provider/cli/fleet/report.js";
 import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
-import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { fleetReport, stackReport } from "../../support/fleet-reports.js";
 import { takeText } from "../../support/stream.js";
-
-const keys = (count: number) => [{ kind: "key", change: "create", count } as const];
 
 describe("the reports of shares, joined", () => {
   test("follow each other, with the sums, the worst outcome, the first start and the longest time", () => {
@@ -16,19 +14,6 @@ describe("the reports of shares, joined", () => {
     const [one, other] = [fleetReport(), failed];
     const stacks = [...one.stacks, ...other.stacks, ...one.stacks];
     expect(mergeReports([one, other, one])).toEqual({ ...failed, stacks });
-  });
-
-  test("of a plan add up what is counted", () => {
-    const unknownReasons = [{ reason: "timeout", code: "timeout", count: 1 } as const];
-    const stale = fleetPlan({ index: "stale", others: keys(4) });
-    expect(mergeReports([fleetPlan({ others: keys(3), unknownReasons }), stale])).toMatchObject({
-      totals: { create: 6, update: 4, delete: 2, same: 2 },
-      creates: { free: 2, adopted: 2, taken: 2, unknown: 0 },
-      others: keys(7),
-      unknownReasons,
-      removals: ["initech", "initech"],
-      index: "stale",
-    });
   });
 });
 
@@ -40,15 +25,6 @@ function openScreen(isTTY: boolean) {
 
 describe("the progress of a run", () => {
   const REMOVED = "\u001b[2K\u001b[1G";
-
-  test("is a line that is replaced on a terminal, cut to its width, below what is printed", () => {
-    const { screen, shown } = openScreen(true);
-    screen.show("first");
-    screen.log("a note");
-    screen.show("x".repeat(70));
-    screen.show("");
-    expect(shown()).toBe(`first${REMOVED}a note\nfirst${REMOVED}${"x".repeat(59)}${REMOVED}`);
-  });
 
   test("has no such line elsewhere, and nothing printed can drive a terminal later", () => {
     const { screen, shown } = openScreen(false);

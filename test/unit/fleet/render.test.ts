@@ -1,25 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { renderDrift, renderPlan, renderReport, renderRotation } from "../../../provider/cli/fleet/render.js";
-import { toFailure } from "../../../provider/fleet/failures.js";
+import { renderDrift, renderPlan, renderReport } from "../../../provider/cli/fleet/render.js";
 import type { FleetPlan } from "../../../provider/fleet/plan.js";
-import type { Failure } from "../../../provider/fleet/reports.js";
-import type { RotationReport } from "../../../provider/fleet/rotate.js";
 import type { DriftReport } from "../../../provider/fleet/watch.js";
 import { fleetPlan, fleetReport, stackReport } from "../../support/fleet-reports.js";
-
-const failAt = (at: string, workspace: string, stack: string): Failure =>
-  toFailure(
-    {
-      code: "unauthorized",
-      operation: "get-webhook",
-      summary: `get-webhook at ${at}: HTTP 401`,
-      facts: { at },
-      hints: [{ id: "give_api_key" }],
-      attempts: 1,
-      httpStatus: 401,
-    },
-    { workspace, stack },
-  );
 
 describe("the summary of a run", () => {
   test("groups what failed for the same reason, and says what to do next, as the command line is called", () => {
@@ -57,29 +40,6 @@ After fixing this, continue with: node my-fleet.ts up --only-failed
 `);
   });
 
-  test("makes one row of failures that differ in name and path alone, in whatever stack, and cuts the names", () => {
-    const failures = Array.from({ length: 23 }, (_, index) =>
-      failAt(`https://platform.example/w${index}/apichat`, `w${index}`, `s${index % 5}`),
-    );
-    const other = failAt("https://other.example/w0", "w0", "s0");
-    const shown = renderReport(fleetReport({ outcome: "failed", failures: [...failures, other] }), "text");
-    expect(shown.split("\n").flatMap((line) => (line.includes("HTTP 401") ? [line.trimEnd()] : []))).toEqual([
-      expect.stringMatching(
-        /^w0, w1, .*, w19 and 3 more +s0, s1, s2 and 2 more +get-webhook at https:\/\/platform\.example: HTTP 401 \(unauthorized\)$/,
-      ),
-      expect.stringMatching(/get-webhook at https:\/\/other\.example\/w0: HTTP 401$/),
-    ]);
-  });
-
-  test.each([
-    ["up", "up --only-failed"],
-    ["refresh", "refresh"],
-    ["destroy", "destroy"],
-  ] as const)("of %s without a failure continues with %s", (action, command) => {
-    const shown = renderReport(fleetReport({ action, outcome: "stopped" }), "text");
-    expect(shown.trimEnd().split("\n").at(-1)).toBe(`To continue: node fleet.ts ${command}`);
-  });
-
   test("lets nothing foreign drive a terminal, or be markup, a link, a mention or a cell in Markdown", () => {
     const drive = [{ workspace: "a\u001b[2J", stack: "s\r\u009b", message: "x\u2028y\u202ez" }];
     const text = renderReport(fleetReport({ outcome: "failed", failures: drive }), "text");
@@ -96,19 +56,6 @@ After fixing this, continue with: node my-fleet.ts up --only-failed
     );
     expect(shown).not.toContain("# head");
     expect(shown).toContain("\nStopped: a\\_b \\<i\\>\\*c\\* \\[d\\]\\|\\`e\\`\\\\u000af.\n");
-  });
-
-  test("shows a hundred stacks, those with trouble first, and says how many more there are", () => {
-    const stacks = Array.from({ length: 103 }, (_, index) => stackReport(`stack-${index}`, { same: 1 }));
-    stacks[102] = stackReport("troubled", {}, { outcome: "failed" });
-    const report = fleetReport({ stacks, outcome: "failed" });
-    for (const format of ["text", "markdown"] as const) {
-      const shown = renderReport(report, format);
-      expect(shown).toMatch(/\nand 3 more stacks\n/);
-      expect(shown.match(/stack-\d+/g)).toHaveLength(99);
-      expect(shown.indexOf("troubled")).toBeLessThan(shown.indexOf("stack-0"));
-    }
-    expect(JSON.parse(renderReport(report, "json"))).toEqual(report);
   });
 });
 
@@ -163,44 +110,6 @@ To see which: apichat webhook plan --file LIST
     expect(renderPlan(fleetPlan(), "text")).not.toContain(expected);
     expect(JSON.parse(renderPlan(fleetPlan(more), "json"))).toEqual(fleetPlan(more));
   });
-});
-
-test("a rotation shows its waves, who has which key, and then what a run shows", () => {
-  const stacks = ["production-1-of-4", "production-2-of-4"];
-  const report: RotationReport = {
-    ...fleetReport({ action: "rotate", outcome: "failed", stoppedBy: "wave 2 of 3 failed" }),
-    rotation: "2026-12",
-    waves: [
-      { stacks: ["production-0-of-4"], outcome: "done", rotated: 4, failures: [] },
-      {
-        stacks,
-        outcome: "failed",
-        rotated: 1,
-        failures: [{ stack: "production-1-of-4", message: "no answer" }],
-      },
-      { stacks: ["production-3-of-4"], outcome: "stopped", rotated: 0, failures: [] },
-    ],
-    keys: { new: ["a", "b", "c", "d", "e"], old: ["f"], unknown: ["acme"] },
-  };
-  const shown = renderRotation(report, "text");
-  expect(shown).toContain(`Rotation 2026-12 of the fleet production
-
-WAVE  OUTCOME   ROTATED  FAILURES  STACKS
-1     verified  4        0         production-0-of-4
-2     failed    1        1         production-1-of-4, production-2-of-4
-3     stopped   0        0         production-3-of-4
-
-Keys: 5 new, 1 old (still accepted), 1 unknown: acme
-
-Fleet production, rotate: failed in 12 s
-
-STACK `);
-  expect(shown).toMatch(
-    /\nStopped: wave 2 of 3 failed\.\nTo continue: node fleet\.ts rotate --rotation 2026-12\n$/,
-  );
-  expect(renderRotation({ ...report, note: "nothing was changed" }, "markdown")).toContain(
-    "\nnothing was changed.\n",
-  );
 });
 
 describe("the report of a watch", () => {

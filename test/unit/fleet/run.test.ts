@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { upFleet } from "../../../provider/fleet/up.ts";
 import type { FleetReport } from "../../../provider/fleet/reports.ts";
 import { failureOf } from "../client/harness.ts";
-import { failing, NAMES, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";
+import { failing, namesIn, openTestFleet, stackAt, untilStopped, type Script } from "./harness.ts";
 
 const outcomesOf = ({ stacks }: FleetReport): string[] => stacks.map(({ outcome }) => outcome);
 
@@ -26,31 +26,6 @@ describe("a run over stacks, on a fake engine", () => {
     await upFleet(context, { stacksAtOnce: 1, callsPerOrigin: 2 });
     const shares = engine.takeTasks().map(({ callsPerOrigin }) => callsPerOrigin);
     expect(shares).toEqual([3, 3, 3, 3, 1, 1, 1, 1, 2, 2, 2, 2]);
-  });
-
-  it("reports what happens, with the stack's name", async () => {
-    const fleet = await openTestFleet();
-    const failure = { stack: stackAt(0), message: "the stack is locked" };
-    fleet.engine.scripts.set(stackAt(0), (_, { onEvent }) => {
-      onEvent({ type: "note", line: "w1: the key is short" });
-      return { outcome: "failed", failures: [failure] };
-    });
-
-    const { stacks, failures } = await upFleet(fleet.context, { stacksAtOnce: 1, onEvent: fleet.onEvent });
-
-    expect(fleet.events.slice(0, 5)).toEqual([
-      { type: "run-started", action: "up", stacks: 4, workspaces: NAMES.length },
-      { type: "stack-started", stack: stackAt(0), workspaces: namesIn(fleet, 0).length },
-      { type: "note", stack: stackAt(0), line: "w1: the key is short" },
-      { type: "failure", failure },
-      { type: "stack-ended", report: stacks[0] },
-    ]);
-    expect(fleet.events).toContainEqual({
-      type: "webhook",
-      stack: stackAt(1),
-      webhook: stacks[1]?.webhooks[0],
-    });
-    expect(failures).toEqual([failure]);
   });
 
   it("counts failures while stacks run, ends those in progress at the most allowed, and begins no other", async () => {
@@ -107,17 +82,6 @@ describe("a run over stacks, on a fake engine", () => {
     expect(outcomesOf(report)).toEqual(outcomes);
     expect(report.skipped).toHaveLength(skipped);
     expect(report.stoppedBy?.startsWith("interrupted: ") ?? false).toBe(outcome === "stopped");
-  });
-
-  it("ends the stacks in progress, and rejects, when onEvent throws", async () => {
-    const { context, engine } = await openTestFleet();
-    engine.scripts.set(stackAt(0), untilStopped);
-    const lost = new Error("the screen is gone");
-    const onEvent = (): never => {
-      throw lost;
-    };
-    await expect(upFleet(context, { stacksAtOnce: 1, onEvent })).rejects.toBe(lost);
-    expect(engine.takeBegun()).toEqual([]);
   });
 
   it("runs the stacks of its share, and leaves the index stack to the report that joins the shares", async () => {

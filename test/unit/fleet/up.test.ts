@@ -15,7 +15,6 @@ import {
   openDeployed,
   openTestFleet,
   stackAt,
-  untilStopped,
   type TestFleet,
 } from "./harness.ts";
 
@@ -37,15 +36,6 @@ describe("the index stack", () => {
     expect(Object.keys(fleet.engine.indexes[0]?.botUrls ?? {})).toEqual(NAMES.toSorted());
   });
 
-  it("keeps what it had of a stack that failed, and takes what the others report", async () => {
-    const before = await openDeployed();
-    const [gone = "", stays = ""] = [namesIn(before, 0)[0], namesIn(before, 1)[0]];
-    const { context, engine } = await withList(before, without(gone, stays));
-    engine.scripts.set(stackAt(1), failing(1));
-    expect(await upFleet(context, {})).toMatchObject({ outcome: "failed" });
-    expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(without(gone)));
-  });
-
   it.each([
     ["that a failed stack has removed", { outcome: "failed" } as const],
     ["that a stack does not hold any more, though nothing removed it now", {}],
@@ -58,29 +48,6 @@ describe("the index stack", () => {
     if (outcome) engine.scripts.set(stackAt(1), () => ({ outcome, webhooks: [removed] }));
     await upFleet(context, {});
     expect(engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(without(gone)));
-  });
-
-  it("is written after an interrupted run with what was done, and not after one that did nothing", async () => {
-    const fleet = await openTestFleet();
-    await upFleet(fleet.context, { signal: AbortSignal.abort() });
-    expect(fleet.engine.indexes).toEqual([]);
-    const interruption = new AbortController();
-    fleet.engine.scripts.set(stackAt(1), (task, options) => {
-      interruption.abort();
-      return untilStopped(task, options);
-    });
-    const report = await upFleet(fleet.context, { stacksAtOnce: 1, signal: interruption.signal });
-    expect(report.outcome).toBe("stopped");
-    expect(fleet.engine.indexes.at(-1)?.botUrls).toEqual(botUrlsOf(namesIn(fleet, 0)));
-  });
-
-  it("that cannot be written is a failure of the run, and its workspaces are known all the same", async () => {
-    const fleet = await openTestFleet();
-    fleet.engine.writeOutputs = () => Promise.reject(new Error("no space left"));
-    expect(await upFleet(fleet.context, {})).toMatchObject({
-      outcome: "failed",
-      failures: [{ stack: "test-index", message: "no space left" }],
-    });
   });
 });
 
@@ -108,14 +75,6 @@ describe("up --only-failed", () => {
     );
     await upFleet(next.context, { onlyFailed: true });
     expect(engine.takeBegun()).toEqual([]);
-  });
-
-  it("runs again what was removed since", async () => {
-    const { context, engine } = await openDeployed();
-    await destroyFleet(context, {});
-    engine.takeTasks();
-    await upFleet(context, { onlyFailed: true });
-    expect(engine.takeBegun()).toHaveLength(4);
   });
 
   it("is refused where no up has run", async () => {
@@ -207,19 +166,4 @@ describe("destroy", () => {
     await destroyFleet(context, {});
     expect([...engine.backend.keys()]).toEqual([]);
   });
-
-  it("of a share leaves the index stack as it is", async () => {
-    const { context, engine } = await openDeployed();
-    await destroyFleet(context, { shard: "1/2" });
-    expect([...engine.backend.keys()]).toEqual([stackAt(1), stackAt(3), "test-index"]);
-    expect(engine.indexes).toHaveLength(1);
-  });
-});
-
-it("refresh runs the stacks that exist, and does not touch the index", async () => {
-  const { context, engine } = await openDeployed();
-  engine.backend.delete(stackAt(2));
-  expect(await refreshFleet(context, {})).toMatchObject({ action: "refresh", outcome: "done" });
-  expect(engine.takeBegun()).toEqual([0, 1, 3].map((index) => `refresh ${stackAt(index)}`));
-  expect(engine.indexes).toHaveLength(1);
 });

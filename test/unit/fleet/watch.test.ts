@@ -3,17 +3,7 @@ import type { Failure as ErrorData } from "../../../provider/errors/index.ts";
 import { toFailure } from "../../../provider/fleet/failures.ts";
 import type { Drift, Failure, OtherChange, WebhookReport } from "../../../provider/fleet/reports.ts";
 import { watchFleet } from "../../../provider/fleet/watch.ts";
-import {
-  CHANGED,
-  failing,
-  listOf,
-  NAMES,
-  namesIn,
-  openDeployed,
-  openTestFleet,
-  stackAt,
-  type TestFleet,
-} from "./harness.ts";
+import { CHANGED, failing, NAMES, namesIn, openDeployed, stackAt, type TestFleet } from "./harness.ts";
 
 /** Lets a preview of the first stack see something else of its first workspace. */
 function see(fleet: TestFleet, seen: Partial<WebhookReport>, others?: OtherChange[]): void {
@@ -36,30 +26,6 @@ const failed = (data: Partial<ErrorData>): Failure => {
 };
 
 describe("the watch of a fleet, on a fake engine", () => {
-  it("finds no drift where stacks, list and service agree, and changes nothing", async () => {
-    const fleet = await openDeployed();
-    const before = structuredClone([fleet.engine.backend, fleet.engine.indexes]);
-
-    const report = await watchFleet(fleet.context, { onEvent: fleet.onEvent });
-
-    expect(report).toEqual({
-      fleet: "test",
-      outcome: "no-drift",
-      workspaces: [],
-      others: [],
-      checked: NAMES.length,
-      failures: [],
-      skipped: [],
-      seconds: expect.any(Number),
-      checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
-    });
-    expect(fleet.events[0]).toMatchObject({ type: "run-started", action: "watch", stacks: 4 });
-    for (const { task } of fleet.engine.takeTasks()) {
-      expect(task).toMatchObject({ action: "preview", refresh: true, expectNoChanges: true });
-    }
-    expect([fleet.engine.backend, fleet.engine.indexes]).toEqual(before);
-  });
-
   it.each([
     ["changed", { change: "update", drift: CHANGED }, /^node prod\.ts up --refresh$/],
     ["gone", { change: "create", drift: gone }, /^node prod\.ts up --refresh$/],
@@ -95,38 +61,6 @@ describe("the watch of a fleet, on a fake engine", () => {
     const repair = "node fleet.ts up --refresh";
     expect(report.others).toEqual([{ ...other, change: "delete", stack: stackAt(0), kind: "other", repair }]);
     expect(report).toMatchObject({ outcome: "drift", workspaces: [] });
-  });
-
-  it("reports a workspace once that is not deployed and whose key is missing too", async () => {
-    const fleet = await openDeployed();
-    see(fleet, { change: "create" }, [{ name: fleet.first, type: "VerificationKey", change: "create" }]);
-    expect(await watchFleet(fleet.context)).toMatchObject({
-      workspaces: [{ workspace: fleet.first, kind: "not-deployed" }],
-      others: [],
-      checked: NAMES.length - 1,
-    });
-  });
-
-  it("makes no stack that does not exist: its workspaces are not deployed", async () => {
-    const fleet = await openTestFleet();
-    const report = await watchFleet(fleet.context);
-    expect(fleet.engine.takeBegun()).toEqual([]);
-    expect(report).toMatchObject({ outcome: "drift", checked: 0 });
-    expect(report.workspaces.map(({ workspace, kind }) => [workspace, kind])).toEqual(
-      NAMES.toSorted().map((name) => [name, "not-deployed"]),
-    );
-  });
-
-  it("checks a stack whose workspaces have all left the list", async () => {
-    const deployed = await openDeployed();
-    const left = namesIn(deployed, 2);
-    const { context } = await deployed.reopen({
-      workspaces: listOf(NAMES.filter((name) => !left.includes(name))),
-    });
-    const { workspaces } = await watchFleet(context);
-    expect(workspaces.map(({ workspace, kind }) => [workspace, kind])).toEqual(
-      left.toSorted().map((name) => [name, "to-be-removed"]),
-    );
   });
 
   it("fails where a stack failed or was not begun, and reports the drift of the others", async () => {

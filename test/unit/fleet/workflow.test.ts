@@ -173,11 +173,6 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     });
   });
 
-  it("takes a program that cannot be loaded for a failure, not for drift", async () => {
-    await standIn("node", "exit 1");
-    expect(await runWatchStep("Watch")).toMatchObject({ exitCode: 2, outputs: { code: "2" }, summary: "" });
-  });
-
   it("opens an issue with the start of a long report and where the whole one is", async () => {
     await recordCalls("");
     await writeFile(join(folder, "drift.md"), "ü".repeat(40_000));
@@ -201,11 +196,5 @@ describe("the steps of the watch in bash, with a fake of the command and of gh",
     expect(calls).toContain("issue edit 17 --body-file issue.md");
     expect(calls).toContain("issue close 17");
     expect(calls).not.toContain("issue create");
-  });
-
-  it("closes nothing where no issue is open", async () => {
-    await recordCalls("");
-    expect(await runWatchStep("Close the issue")).toMatchObject({ exitCode: 0 });
-    expect(await readHere("calls")).not.toContain("issue close");
   });
 });

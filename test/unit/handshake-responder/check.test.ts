@@ -93,17 +93,6 @@ describe("the folder", () => {
     expect(dataDir).toBe(join(run.folder, "pulumi-apichat", instanceKey));
   });
 
-  test("differs for stacks of one name in two organizations, and for two names", async () => {
-    const folders = [
-      await checked(),
-      await checked({ organization: "acme" }),
-      await checked({ organization: "globex" }),
-      await checked({ organization: "globex", instanceKey: "project/dev/other" }),
-    ].map(({ dataDir }) => dataDir);
-    expect(new Set(folders).size).toBe(4);
-    expect((await checked()).dataDir).toBe(folders[0]);
-  });
-
   test("differs for stacks of one name in two backends, wherever the engine finds those named", async () => {
     const project = join(run.folder, "program");
     await mkdir(join(project, "src"), { recursive: true });
@@ -213,25 +202,6 @@ describe("wrong inputs", () => {
       expect(property).toBe("");
     }
   });
-
-  test("are all named at once", async () => {
-    const { failures } = await check({
-      ...acme({ path: "acme", forwardTo: "x", verificationKeys: [""] }),
-      host: "",
-      port: -1,
-      publicUrl: "x",
-      dataDir: "x",
-    });
-    expect(failures.map(({ property, reason }) => [reason.split(":")[0], property])).toEqual([
-      ["host", "host"],
-      ["port", "port"],
-      ["workspaces.acme.verificationKeys[0]", ""],
-      ["workspaces.acme.path", ""],
-      ["workspaces.acme.forwardTo", ""],
-      ["publicUrl", ""],
-      ["dataDir", "dataDir"],
-    ]);
-  });
 });
 
 describe("derived keys", () => {
@@ -251,16 +221,6 @@ describe("derived keys", () => {
       const inputs = await checked({ ...derivation, workspaces: { beta } });
       expect(inputs.workspaces).toEqual({ beta: { path: "/beta", verificationKeys: derived } });
     }
-  });
-
-  test.each([
-    { derivedFrom: UNKNOWN, ...acme({ verificationKeys: UNKNOWN }) },
-    { rotations: UNKNOWN },
-    { rotations: [UNKNOWN] },
-    acme({ subject: UNKNOWN }),
-  ])("are unknown where a preview does not know %j", async (more) => {
-    const { workspaces } = await checked({ ...derivation, ...more });
-    expect(workspaces["acme"]?.verificationKeys).toEqual(UNKNOWN);
   });
 
   test.each([

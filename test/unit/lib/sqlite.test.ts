@@ -45,11 +45,3 @@ test.each([
   expect(() => openSqlite(path, FORMAT)).toThrow(expect.objectContaining({ name: "SqliteError", code }));
   expect(readFileSync(path)).toEqual(before);
 });
-
-test("has a file for one alone if it is told so", () => {
-  const path = join(folder, "alone.sqlite");
-  const first = openSqlite(path, { ...FORMAT, exclusive: true });
-  expect(() => openSqlite(path, FORMAT)).toThrow(expect.objectContaining({ code: "busy" }));
-  first.close();
-  openSqlite(path, FORMAT).close();
-});

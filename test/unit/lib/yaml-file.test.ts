@@ -74,19 +74,6 @@ test.each([
   expect(failureOf(text).split("\n")).toHaveLength(1);
 });
 
-test("all that is wrong is said at once, one line each", () => {
-  expect(failureOf("places:\n  - name: 1\n  - port: 0\n").split("\n")).toEqual([
-    expect.stringMatching(/^places\.yaml:2:11: places\[0\]\.name: /),
-    expect.stringMatching(/^places\.yaml:3:5: places\[1\]\.name: /),
-    expect.stringMatching(/^places\.yaml:3:11: places\[1\]\.port: /),
-  ]);
-});
-
-test("a value behind an alias is found where it stands", () => {
-  const text = "defaults: &d\n  name: acme\n  port: no\nplaces:\n  - *d\n";
-  expect(failureOf(text)).toContain("places.yaml:3:9: places[0].port: ");
-});
-
 test.each([
   `places: [${SECRET}]`,
   `places: [{ name: a, apiKey: [${SECRET}] }]`,

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
-import { IMPORTED_KEY } from "../../../provider/webhook/contract.js";
 import * as fixture from "../../support/endpoint.js";
 import { describe, expect, test } from "vitest";
-import { API_KEY, GET, startAcme, startRun, VERIFICATION_KEY, type Acme } from "../webhook/harness.js";
-import { clear, failureOf, isolatePlugins, secret, secretsIn, type Marked } from "./harness.js";
+import { API_KEY, GET, startAcme, startRun, type Acme } from "../webhook/harness.js";
+import { clear, failureOf, isolatePlugins, secret, type Marked } from "./harness.js";
 import { checked, programOf, startCreated, webhook } from "./webhook.js";
 
 const plugin = isolatePlugins();
@@ -47,57 +46,6 @@ async function startForeign(): Promise<Acme & { program: Marked }> {
 }
 
 describe("an import", () => {
-  test("by the base URL gives the inputs without the key, and the next up makes no request", async () => {
-    const { acme, actions } = await startForeign();
-    const read = await webhook.read(acme.baseUrl);
-    expect(actions()).toEqual(GET);
-    const { id, inputs = {}, outs = {} } = read ?? {};
-    expect(id).toBe(acme.botUrl);
-    expect(clear(inputs)).toEqual({
-      baseUrl: acme.baseUrl,
-      webhookUrl: acme.registration?.webhook_url,
-      webhookVerificationKey: IMPORTED_KEY,
-      status: "verified",
-    });
-    // A digest under a key that everybody knows could be tried out.
-    expect(secretsIn(outs)).toEqual(["applied", "webhookVerificationKey"]);
-    const again = await checked(inputs, inputs);
-    expect(again).toEqual(inputs);
-    expect(plugin.lines.map(({ message }) => message).join("\n")).toContain(
-      "webhookVerificationKey is not known",
-    );
-    expect((await webhook.diff(acme.botUrl, outs, again, { oldInputs: inputs })).changes).toBe(false);
-    expect(await webhook.read(acme.botUrl, outs, inputs)).toEqual({ id, outs, inputs });
-    expect(actions()).toEqual(GET);
-  });
-
-  test("with the key in the program is an update that writes nothing", async () => {
-    const { acme, actions, program } = await startForeign();
-    const { inputs = {}, outs = {} } = (await webhook.read(acme.baseUrl)) ?? {};
-    const news = await checked(program, inputs);
-    const difference = await webhook.diff(acme.botUrl, outs, news, { oldInputs: inputs });
-    expect(difference).toMatchObject({ changes: true, detailed: { webhookVerificationKey: "UPDATE" } });
-    actions();
-    const updated = await webhook.update(acme.botUrl, outs, news);
-    expect(actions()).toEqual(GET);
-    expect(clear(updated)).toMatchObject({ webhookVerificationKey: VERIFICATION_KEY, botUrl: acme.botUrl });
-    expect((await webhook.diff(acme.botUrl, updated, news)).changes).toBe(false);
-  });
-
-  test("never sets the placeholder", async () => {
-    const { acme, actions, args } = await startForeign();
-    const { inputs = {}, outs = {} } = (await webhook.read(acme.baseUrl)) ?? {};
-    const moved = { ...inputs, webhookUrl: `${args.webhookUrl}/moved` };
-    expect((await webhook.check(moved, inputs)).failures).toMatchObject([{ property: "" }]);
-    const { status: _, ...fresh } = inputs;
-    expect((await webhook.check(fresh)).failures).toMatchObject([{ property: "" }]);
-    actions();
-    expect((await failureOf(webhook.update(acme.botUrl, outs, moved))).details).toContain("after an import");
-    const drifted = { ...moved, webhookVerificationKey: "(the service holds another key)" };
-    expect((await failureOf(webhook.update(acme.botUrl, outs, drifted))).details).toContain("ignoreChanges");
-    expect(actions()).not.toContain("set-webhook");
-  });
-
   test("of nothing finds nothing, and of another's key says so", async () => {
     const { acme } = await startForeign();
     acme.removeRegistration();

@@ -154,15 +154,6 @@ describe("a preview knows", () => {
     const partly = await responder.create(await checked({ workspaces, port: 8123 }), { preview: true });
     expect(partly.outs["urls"]).toEqual({ acme: UNKNOWN, other: `${base}/o` });
   });
-
-  test("that a port given up is kept", async () => {
-    standIn();
-    const { id, outs } = await responder.create(await checked({ ...ONE, port: 8123 }));
-    const news = await checked({ ...ONE, port: 0 });
-    expect((await responder.update(id, outs, news, { preview: true }))["port"]).toBe(8123);
-    const unknown = await checked({ ...ONE, port: UNKNOWN });
-    expect((await responder.update(id, outs, unknown, { preview: true }))["port"]).toBe(UNKNOWN);
-  });
 });
 
 test("one folder for two responders of a program is a failure that names both", async () => {
@@ -170,10 +161,6 @@ test("one folder for two responders of a program is a failure that names both", 
   await checked({ ...ONE, dataDir });
   const { failures } = await resourceOf("Responder", "again").check({ ...ONE, dataDir });
   expect(failures).toEqual([{ property: "dataDir", reason: expect.stringContaining('"acme" and "again"') }]);
-});
-
-test("an import is refused", async () => {
-  expect((await failureOf(responder.read(ID))).details).toMatch(/^acme: .*declare it as a new one/);
 });
 
 test("the end of the run, and customTimeouts, end the wait for a process", async () => {

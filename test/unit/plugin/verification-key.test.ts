@@ -1,16 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SEED } from "../../support/derived-keys.js";
 import { VERIFICATION_KEY } from "../webhook/harness.js";
-import {
-  clear,
-  failureOf,
-  isolatePlugins,
-  resourceOf,
-  secret,
-  secretsIn,
-  UNKNOWN,
-  type Marked,
-} from "./harness.js";
+import { clear, isolatePlugins, resourceOf, secret, secretsIn, UNKNOWN, type Marked } from "./harness.js";
 
 const plugin = isolatePlugins();
 const key = resourceOf("VerificationKey");
@@ -75,21 +66,6 @@ describe("random keys", () => {
     expect(plugin.lines).toMatchObject([{ urn: key.urn, message: "a new key becomes the current one" }]);
   });
 
-  test("know what they know while something is unknown", async () => {
-    const created = await create({ initial: secret(VERIFICATION_KEY) });
-    const of = async (news: Marked): Promise<Marked> => {
-      const inputs = await checked(news, created.inputs);
-      return clear(await key.update(created.id, created.outs, inputs, { preview: true }));
-    };
-    const kept = { initial: secret(VERIFICATION_KEY) };
-    const current = VERIFICATION_KEY;
-    expect(await of(kept)).toMatchObject({ current, keys: [current] });
-    // How many of the earlier ones stay is not known.
-    expect(await of({ ...kept, keep: UNKNOWN })).toMatchObject({ current, keys: UNKNOWN });
-    for (const name of ["rotation", "bytes", "initial"])
-      expect(await of({ ...kept, [name]: UNKNOWN })).toMatchObject({ current: UNKNOWN, keys: UNKNOWN });
-  });
-
   test("that are given are known from the start, and secret everywhere", async () => {
     const inputs = await checked({ initial: VERIFICATION_KEY });
     const preview = await key.create(inputs, { preview: true });
@@ -132,8 +108,4 @@ test("a state of the dynamic provider loses its source, and keeps its keys", asy
   });
   expect(difference).toMatchObject({ diffs: ["__provider"], detailed: { __provider: "DELETE" } });
   expect(await key.update(id, { ...outs, ...foreign }, next)).toEqual(outs);
-});
-
-test("an import is refused: a key is in the state of its stack only", async () => {
-  expect((await failureOf(key.read("acme"))).details).toMatch(/^acme: .*initial/);
 });

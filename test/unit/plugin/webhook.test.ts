@@ -7,7 +7,6 @@ import {
   SET,
   startAcme,
   startRun,
-  VERIFICATION_KEY,
   type Acme,
 } from "../webhook/harness.js";
 import {
@@ -97,25 +96,6 @@ describe("the preview of create", () => {
     expect(actions()).toEqual(GET);
   });
 
-  test("fails where the create would", async () => {
-    const started = await startAcme();
-    started.acme.takeOver(FOREIGN);
-    const inputs = await checked(programOf(started));
-    expect((await failureOf(webhook.create(inputs, { preview: true }))).details).toMatch(/^acme: /);
-    const replacing = { ...inputs, onExisting: "replace" };
-    expect((await webhook.create(replacing, { preview: true })).outs["botUrl"]).toBe(UNKNOWN);
-    expect(started.acme.registration).toMatchObject(FOREIGN);
-  });
-
-  test("only warns of whatever else is wrong", async () => {
-    const started = await startAcme();
-    const inputs = await checked(programOf(started, { apiKey: secret("ak-other-0123456789") }));
-    const { outs } = await webhook.create(inputs, { preview: true });
-    expect(outs["botUrl"]).toBe(UNKNOWN);
-    const warnings = plugin.lines.filter(({ severity }) => severity === 2);
-    expect(warnings.map(({ urn }) => urn)).toEqual([webhook.urn]);
-  });
-
   test.each(["baseUrl", "apiKey"])("asks nobody while %s is not known", async (name) => {
     const started = await startAcme();
     const inputs = await checked(programOf(started, { [name]: UNKNOWN }));
@@ -190,20 +170,6 @@ describe("diff", () => {
 });
 
 describe("update", () => {
-  test("sets what changes, and its preview knows it all and asks nobody", async () => {
-    const { acme, endpoint, id, inputs, outs, actions } = await startCreated();
-    const news = { ...inputs, webhookUrl: `${endpoint.url}/moved?token=1` };
-    const preview = await webhook.update(id, outs, news, { preview: true });
-    expect(clear(preview)).toEqual({ ...clear(news), botUrl: acme.botUrl });
-    expect(actions()).toEqual([]);
-    const updated = await webhook.update(id, outs, news);
-    expect(clear(updated)).toMatchObject(clear(preview));
-    expect(acme.registration?.webhook_url).toBe(news.webhookUrl);
-    const hidden = ["apiKey", "webhookUrl", "webhookVerificationKey"];
-    expect(secretsIn(preview)).toEqual(expect.arrayContaining(hidden));
-    expect(secretsIn(updated)).toEqual(expect.arrayContaining([...hidden, "applied"]));
-  });
-
   test("that is partly done leaves the state as it now is", async () => {
     const { emulator, endpoint, id, inputs, outs } = await startCreated();
     emulator.injectFault(secondLookFails);
@@ -213,19 +179,6 @@ describe("update", () => {
     expect(clear(part?.properties ?? {})).toMatchObject({ webhookUrl: moved });
     expect(clear(part?.properties ?? {})).not.toHaveProperty("name");
     expect(secretsIn(part?.properties)).toEqual([...SECRET_OUTPUTS, "webhookUrl"].toSorted());
-  });
-});
-
-describe("delete", () => {
-  test("removes what is ours, and only that", async () => {
-    const { acme, id, outs } = await startCreated();
-    acme.takeOver(FOREIGN);
-    await webhook.delete(id, outs);
-    expect(acme.registration).toMatchObject(FOREIGN);
-    expect(plugin.lines).toMatchObject([{ urn: webhook.urn, severity: 2 }]);
-    acme.takeOver({ webhook_url: String(outs["webhookUrl"]), webhook_verification_key: VERIFICATION_KEY });
-    await webhook.delete(id, outs);
-    expect(acme.registration).toBeUndefined();
   });
 });
 

@@ -18,16 +18,6 @@ it.each(DERIVED)(
   },
 );
 
-it("derives once, and gives each caller a list of its own", async () => {
-  const options = { subject: "once", rotations: ["1", "2"] };
-  const keys = await deriveVerificationKeys(SEED, options);
-  keys.length = 0;
-  const deriveBits = vi.spyOn(crypto.subtle, "deriveBits");
-  expect(await deriveVerificationKeys(SEED, { ...options })).toHaveLength(2);
-  expect(deriveBits).not.toHaveBeenCalled();
-  deriveBits.mockRestore();
-});
-
 const derive = (subject: string) => deriveVerificationKeys(SEED, { subject, rotations: ["1"] });
 
 it("keeps the keys of the subjects that are busy, and not of all", async () => {

@@ -1,9 +1,3 @@
-import type {
-  ALBHandler,
-  APIGatewayProxyHandler,
-  APIGatewayProxyHandlerV2,
-  LambdaFunctionURLHandler,
-} from "aws-lambda";
 import { describe, expect, test, vi } from "vitest";
 import { createResponder, signBody, type RequestHead } from "../../../provider/responder/index.js";
 import {
@@ -53,44 +47,6 @@ test.each(Object.entries(lambdaEvents))(
     expect(codeOf(await handler(toEvent({ ...sent, path: "/live/other" })))).toBe("not_found");
   },
 );
-
-test.each([true, false])(
-  "A body is measured in its own bytes, isBase64Encoded %j",
-  async (isBase64Encoded) => {
-    const { handler } = createHandler({ bodyLimitBytes: 8 });
-    expect(await handler(restApiEvent(await signed('{"é":1}', { isBase64Encoded })))).toMatchObject({
-      statusCode: 200,
-    });
-    expect(codeOf(await handler(restApiEvent(await signed('{"é":12}', { isBase64Encoded }))))).toBe(
-      "body_too_large",
-    );
-  },
-);
-
-const TWICE = [
-  ["X-Twice", "1"],
-  ["X-Twice", "2"],
-] as const;
-
-test.each([
-  ["REST API", "1, 2"],
-  ["HTTP API", "1,2"],
-  ["function URL", "1,2"],
-  ["load balancer", "2"],
-  ["load balancer with multi-value headers", "1, 2"],
-] as const)("A repeated header of a %s is %s, as far as its event tells", async (shape, value) => {
-  const { handler, received } = createHandler();
-  await handler(lambdaEvents[shape](await signed("{}", { headers: TWICE })));
-  expect(received[0]?.header("x-twice")).toBe(value);
-});
-
-test("Repeated headers are kept apart where the event has them so; cookies of format 2.0 are among the headers", async () => {
-  const { handler, received } = createHandler();
-  await handler(restApiEvent(await signed("{}", { headers: TWICE })));
-  await handler(functionUrlEvent(await signed("{}", { headers: [["Cookie", "a=1; b=2"]] })));
-  expect([...(received[0]?.headers() ?? [])]).toEqual(expect.arrayContaining([...TWICE]));
-  expect(received[1]?.header("cookie")).toBe("a=1; b=2");
-});
 
 describe("The answer", () => {
   const plain = { statusCode: 401, body: expect.any(String) as string, isBase64Encoded: false };
@@ -151,13 +107,3 @@ test.each([
     expect(String(error)).not.toContain("secret");
   },
 );
-
-test("The handler is what the types of @types/aws-lambda ask for", () => {
-  const { handler } = createHandler();
-  const restApi: APIGatewayProxyHandler = handler;
-  const httpApi: APIGatewayProxyHandlerV2 = handler;
-  const functionUrl: LambdaFunctionURLHandler = handler;
-  const loadBalancer: ALBHandler = handler;
-  // The compiler is the judge; a handler with a third parameter would be called with a callback.
-  expect([restApi, httpApi, functionUrl, loadBalancer].map(({ length }) => length)).toEqual([1, 1, 1, 1]);
-});

@@ -64,16 +64,6 @@ describe("keys from a function", () => {
     expect(await post(OLD_KEY, "/globex")).toBe(200);
   });
 
-  it("are not asked for by what is refused at its head or is too large", async () => {
-    const verificationKeys = vi.fn<() => string>(() => KEY);
-    const responder = create({ verificationKeys, path: "/webhooks/apichat", bodyLimitBytes: 10 });
-    expect((await responder(new Request(url))).status).toBe(405);
-    expect((await responder(await delivery(KEY, new URL("/", url).href))).status).toBe(404);
-    // A Request keeps its fragment; nothing of it is on the wire.
-    expect((await responder(await delivery(KEY, `${url}#part`))).status).toBe(413);
-    expect(verificationKeys).not.toHaveBeenCalled();
-  });
-
   it.each<[report: string, verificationKeys: () => string[] | Promise<string[]>]>([
     [
       "verificationKeys has failed: Error: vault is sealed",

@@ -119,24 +119,12 @@ describe.each(Object.entries(RUNTIMES))("signatures with %s", (_runtime, loadHma
     expect(await signBody(Uint8Array.of(49), BODY)).toBe(reference("1", BODY));
   });
 
-  it("follow the bytes of a key that change in place", async () => {
-    const key = fill(1, 32);
-    await signBody(key, BODY);
-    key.fill(2);
-    expect(await signBody(key, BODY)).toBe(reference(fill(2, 32), BODY));
-  });
-
   it("are made with the first of several keys, and verified with all of them", async () => {
     const keys = ["new", new TextEncoder().encode("old"), "older"];
     expect(await signBody(keys, BODY)).toBe(reference("new", BODY));
     const signers = ["new", "old", "older", "foreign"];
     const verdicts = await Promise.all(signers.map((key) => verify(keys, reference(key, BODY))));
     expect(verdicts).toEqual([true, true, true, false]);
-  });
-
-  it("know their keys after more keys than are kept", async () => {
-    for (let index = 0; index < 1100; index++) await signBody(`key ${index}`, "");
-    expect(await signBody("key 0", BODY)).toBe(reference("key 0", BODY));
   });
 
   it.each([[""], [new Uint8Array()], [[]], [["a", ""]]])(
@@ -150,12 +138,4 @@ describe.each(Object.entries(RUNTIMES))("signatures with %s", (_runtime, loadHma
   it("reject a body that was parsed already, with a hint", async () => {
     await expect(verify(KEY, good, JSON.parse(BODY) as string)).rejects.toThrow(/raw/);
   });
-});
-
-it("WebCrypto imports a key once", async () => {
-  const { signHmac } = await RUNTIMES.WebCrypto();
-  const importKey = vi.spyOn(crypto.subtle, "importKey");
-  for (const body of ["a", "b", "c"]) await signHmac("a key used three times", body);
-  expect(importKey).toHaveBeenCalledOnce();
-  importKey.mockRestore();
 });

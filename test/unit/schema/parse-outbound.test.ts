@@ -41,12 +41,6 @@ describe("parseOutbound", () => {
     expect(outboundKindOf(raw)).toBe(kind);
   });
 
-  it("drops fields that are not in the specification, and reads bytes as UTF-8", () => {
-    const raw = { ...text, text: "olá 👋", workspace: "acme" };
-    const body = new TextEncoder().encode(JSON.stringify(raw));
-    expect(parseOutbound(body)).toEqual({ kind: "text", message: { ...text, text: "olá 👋" }, raw });
-  });
-
   it.each([{ type: "sticker" }, { type: "" }, { content_type: "list_template" }])(
     "gives the unknown kind of %o with the raw value, and all digits of its conversation",
     (change) => {

@@ -6,7 +6,6 @@ import {
   inboundKindOf,
   inboundMessage,
   inboundShapes,
-  inboundTextMessage,
   readRegistration,
   registrationEnvelope,
 } from "../../../schema/index.js";
@@ -68,14 +67,6 @@ describe("readRegistration", () => {
   });
 });
 
-describe("registrationEnvelope", () => {
-  it("shows the status of a refusal whose data has another shape", () => {
-    const refusal = { status: "error", data: "wrong key" };
-    expect(registrationEnvelope.safeParse(refusal).success).toBe(false);
-    expect(registrationEnvelope.pick({ status: true }).parse(refusal)).toEqual({ status: "error" });
-  });
-});
-
 it.each(INBOUND_KINDS)(
   "a message of kind %s is known as such, and has the shape of its kind alone: all media have one",
   (kind) => {
@@ -104,20 +95,4 @@ it.each([
   [{ event: "message_created", attachments: [{ file_type: "toString" }] }],
 ])("%j, which lacks the rest or is none, has the kind %s", (message, kind?: string) => {
   expect(inboundKindOf(message)).toBe(kind);
-});
-
-it.each<[unknown, string]>([
-  ...[2 ** 53, -(2 ** 53), 1e20, 9007199254740993n].map((id): [unknown, string] => [
-    id,
-    "-9007199254740991 to 9007199254740991",
-  ]),
-  ...["42", 1.5, null, undefined, Number.NaN, Number.POSITIVE_INFINITY].map((id): [unknown, string] => [
-    id,
-    "an integer",
-  ]),
-])("the conversation id %s is not sent, and the error says which can be", (conversation_id, text) => {
-  const { error } = inboundTextMessage.safeParse({ ...samples.InboundTextMessage, conversation_id });
-  expect(error?.issues).toMatchObject([
-    { path: ["conversation_id"], message: expect.stringContaining(text) as string },
-  ]);
 });

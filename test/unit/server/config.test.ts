@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { responderCommand } from "../../../provider/cli/responder.js";
 import { fileShape } from "../../../provider/server/config-shape.js";
-import { loadConfig, readPlace, rememberRedactor } from "../../../provider/server/config.js";
+import { loadConfig, rememberRedactor } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
@@ -110,13 +110,6 @@ describe("a configuration", () => {
     expect(documented).toEqual(expect.arrayContaining(fields));
     for (const value of ["86400", "1048576", '"/healthz"', '"127.0.0.1"'])
       expect(help).toContain(`Default ${value}`);
-  });
-
-  it("names its data folder, relative to itself, and its workspaces, also where its keys cannot be had", async () => {
-    const folder = await makeFolder();
-    const workspaces = { acme: { verificationKeys: { env: "APICHAT_NOT_SET" } } };
-    const file = await writeConfig(folder, { ...SMALLEST, dataDir: "data", workspaces });
-    expect(await readPlace(file)).toEqual({ dataDir: join(folder, "data"), workspaces: ["acme"] });
   });
 
   it("warns of files with keys that others can open, and of a target in clear text without its query", async () => {
@@ -233,22 +226,5 @@ describe("a wrong configuration", () => {
       workspaces: { acme: { ...ACME, forwardTo }, beta: ACME },
     });
     expect(message).toMatch(/^workspaces\.acme\.forwardTo: .* this responder's own workspace beta;/);
-  });
-
-  it.each([
-    ["127.0.0.1", "http://127.0.0.1:8081/acme"],
-    ["127.0.0.1", "http://127.0.0.1/acme"],
-    ["127.0.0.1", "http://127.0.0.1:8080/in"],
-    ["127.0.0.1", "http://127.0.0.2:8080/acme"],
-    ["192.0.2.1", "http://localhost:8080/acme"],
-    ["0.0.0.0", "http://192.0.2.1:8080/acme"],
-  ])("is not what listens on %s and forwards to %s", async (host, forwardTo) => {
-    const { config } = await load({ ...SMALLEST, host, ...acme({ forwardTo }) });
-    expect(config.workspaces["acme"]).toMatchObject({ forwardTo });
-  });
-
-  it("that is not there is named with its path", async () => {
-    const file = join(await makeFolder(), "config.json");
-    await expect(loadConfig(file)).rejects.toThrow(`${file}: cannot be read (ENOENT)`);
   });
 });

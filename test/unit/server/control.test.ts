@@ -1,13 +1,12 @@
 import type { RequestListener } from "node:http";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   requestReload,
   requestRetry,
   requestStatus,
   requestStop,
 } from "../../../provider/server/control-client.js";
-import { startControl, type ControlActions } from "../../../provider/server/control.js";
-import { afterTests, startListener } from "../../support/http.js";
+import { startListener } from "../../support/http.js";
 import { DEAD, deliver, KEY, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("the control interface", () => {
@@ -27,16 +26,6 @@ describe("the control interface", () => {
     expect(await requestStatus(instance)).toBeUndefined();
     expect([await requestStop(instance), await requestRetry(instance)]).toEqual([false, false]);
     await expect(requestReload(instance)).rejects.toMatchObject({ code: "unavailable" });
-  });
-
-  it("retries one workspace, or every one", async () => {
-    const retry = vi.fn<(workspace?: string) => void>();
-    const actions = { retry } as Partial<ControlActions> as ControlActions;
-    const control = await startControl({ instance: DEAD.instance, token: DEAD.token, actions });
-    afterTests(() => control.close());
-    const instance = { ...DEAD, controlPort: control.port };
-    expect([await requestRetry(instance), await requestRetry(instance, "a&b=c d")]).toEqual([true, true]);
-    expect(retry.mock.calls).toEqual([[undefined], ["a&b=c d"]]);
   });
 
   it("shows and does nothing without the token, and has no other paths and methods", async () => {

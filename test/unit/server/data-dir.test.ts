@@ -48,15 +48,6 @@ it("announces an instance in one step and for its owner only, and takes it away"
   expect(await readInstance(dataDir)).toBeUndefined();
 });
 
-it.each(["", "{", "null", '{"instance":"a"}', JSON.stringify({ ...DEAD, pid: "4711" }), undefined])(
-  "takes %j for no announcement",
-  async (text) => {
-    const dataDir = join(await makeFolder(), text === undefined ? "nowhere" : "");
-    if (text !== undefined) await writeFile(join(dataDir, "instance.json"), text);
-    expect(await readInstance(dataDir)).toBeUndefined();
-  },
-);
-
 it("leaves nothing of a private file that cannot be written, and names its path", async () => {
   const folder = await makeFolder();
   const path = join(folder, "file");

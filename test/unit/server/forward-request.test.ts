@@ -1,9 +1,8 @@
-import { subscribe } from "node:diagnostics_channel";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
 import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/attempt.js";
 import type { HeaderPair } from "../../../provider/server/spool/database.js";
-import { freePort, startServer, startTcpServer, type Answer } from "../../support/http.js";
+import { startServer, startTcpServer, type Answer } from "../../support/http.js";
 
 interface Forwarding {
   headers?: readonly HeaderPair[];
@@ -77,15 +76,6 @@ test.each([301, 302, 303, 307, 308])("does not follow HTTP %i", async (status) =
   expect(other.requests).toEqual([]);
 });
 
-test("waits past 1xx for the answer", async () => {
-  const outcome = await forwardTo((_, response) => {
-    response.writeProcessing();
-    response.writeEarlyHints({ link: "</a>; rel=preload" });
-    response.writeHead(422).end();
-  });
-  expect(outcome).toMatchObject({ kind: "refused" });
-});
-
 test("counts a status whose body breaks off, or is endless", async () => {
   const brokenOff = await startTcpServer((socket) => {
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
@@ -99,43 +89,4 @@ test("counts a status whose body breaks off, or is endless", async () => {
     more();
   });
   expect(await endless).toEqual(failed("HTTP 500"));
-});
-
-test("names what is no answer by its code alone", async () => {
-  const breaking = await startTcpServer((socket) => socket.once("data", () => socket.destroy()));
-  const babbling = await startTcpServer((socket) =>
-    socket.once("data", () => socket.end("a secret\r\n\r\n")),
-  );
-  for (const [url, failure] of [
-    [`http://127.0.0.1:${await freePort()}`, "no answer: ECONNREFUSED"],
-    [breaking.url, "no answer: UND_ERR_SOCKET"],
-    [babbling.url, "no answer: HTTPParserError"],
-  ] as const)
-    expect(await forward(url)).toEqual(failed(failure));
-});
-
-test("gives up on a target that stays silent, and counts a status whose body never ends", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  onTestFinished(() => void vi.useRealTimers());
-  const asked = Promise.withResolvers<unknown>();
-  const silent = forwardTo(asked.resolve);
-  await asked.promise;
-  vi.advanceTimersByTime(10_000);
-  expect(await silent).toEqual({ ...failed("no answer within 10 s"), timedOut: true });
-  const answered = new Promise((resolve) => subscribe("undici:request:headers", resolve));
-  const endless = forwardTo((_, response) => response.writeHead(200).write("a"));
-  await answered;
-  vi.advanceTimersByTime(10_000);
-  expect(await endless).toEqual({ ...delivered, timedOut: true });
-});
-
-test("is abandoned at once when its signal fires, before and during the attempt", async () => {
-  const connected = vi.fn<() => void>();
-  const silent = await startTcpServer(connected);
-  expect(await forward(silent.url, { signal: AbortSignal.abort() })).toEqual({ kind: "abandoned" });
-  const abandoning = new AbortController();
-  const outcome = forward(silent.url, { signal: abandoning.signal });
-  await expect.poll(() => connected).toHaveBeenCalled();
-  abandoning.abort();
-  expect(await outcome).toEqual({ kind: "abandoned" });
 });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { SqliteError } from "../../../provider/lib/sqlite.js";
 import { Forwarder, type ForwarderOptions } from "../../../provider/server/forward/forwarder.js";
 import type { Spool } from "../../../provider/server/spool/spool.js";
-import { freePort, startServer, type Answer, type TestServer } from "../../support/http.js";
+import { startServer, type Answer, type TestServer } from "../../support/http.js";
 import {
   acceptAll,
   createTestLog,
@@ -222,47 +222,6 @@ test("another target is tried at once, what is in progress ends at the one befor
   expect(sentIds(target)).toContain(slow?.id);
 });
 
-test("what waits, or was replayed by another process, is forwarded at once by a retry, of one workspace or of all", async () => {
-  const path = spoolFile();
-  const spool = openTestSpool(path);
-  const target = await startServer(first(400, 503, 503));
-  const backOff = { firstMs: 3_600_000, longestMs: 3_600_000 };
-  const forwarder = startForwarder(spool, { acme: target.url, beta: target.url }, { backOff });
-  const [letter] = await acceptAll(spool, [{ conversation: "letter" }]);
-  await untilDead(spool, 1);
-  const [acme, beta] = await acceptAll(spool, [{}, { workspace: "beta" }]);
-  const waiting = () => listAll(spool).filter(({ dueMs = 0 }) => dueMs > Date.now() + 30_000);
-  await vi.waitFor(() => expect(waiting()).toHaveLength(2), WAIT);
-  forwarder.retry("beta");
-  await untilIds(spool, [acme?.id]);
-  expect(await openTestSpool(path, { create: false }).deadLetters.replay({ all: true })).toBe(1);
-  forwarder.retry();
-  await untilEmpty(spool);
-  expect(sentIds(target).toSorted()).toEqual(idsOf([letter, letter, acme, acme, beta, beta]).toSorted());
-});
-
-test("a replay during an attempt of the same conversation waits for its end, and then goes first", async () => {
-  let endSlow: (() => void) | undefined;
-  const { spool, target, forwarder } = await setUp((_, response, index) => {
-    if (index === 0) response.writeHead(400).end();
-    else if (index === 1) endSlow = () => response.writeHead(503).end();
-    else response.end();
-  });
-  const [letter] = await acceptAll(spool, [{}]);
-  await untilDead(spool, 1);
-  const [slow] = await acceptAll(spool, [{}]);
-  await untilRequests(target, 2);
-  await spool.deadLetters.replay({ all: true });
-  forwarder.retry();
-  // A delivery of another conversation gets through: had the letter been begun, it would be there before.
-  const [probe] = await acceptAll(spool, [{ conversation: "probe" }]);
-  await untilRequests(target, 3);
-  expect(sentIds(target)).toEqual([letter?.id, slow?.id, probe?.id]);
-  endSlow?.();
-  await untilEmpty(spool);
-  expect(sentIds(target).slice(3)).toEqual([letter?.id, slow?.id]);
-});
-
 /** A target that answers nothing until told so, and counts what is in progress at it. */
 async function startHolding() {
   const held = new Set<() => void>();
@@ -387,62 +346,3 @@ test("what is taken and cannot be noted is not sent again, and is deleted when t
   const fields = { error: "the disk is full" };
   expect(log.events).toMatchObject([{ level: "error", event: "spool failed", fields }]);
 });
-
-test("close ends although nothing can be noted", async () => {
-  const { spool, forwarder } = await setUp();
-  const complete = vi.spyOn(spool.queue, "complete").mockRejectedValue(new SqliteError("full", "full"));
-  await acceptAll(spool, [{}]);
-  await vi.waitFor(() => expect(complete).toHaveBeenCalled(), WAIT);
-  await forwarder.close();
-  expect(spool.counts().get("acme")).toEqual({ pending: 1, deadLetters: 0 });
-});
-
-test("does not ask for a workspace before its next delivery is due, whatever others do", async () => {
-  const spool = openTestSpool();
-  const failing = await startServer(always(503, { "retry-after": "3600" }));
-  const good = await startServer();
-  startForwarder(spool, { acme: failing.url, good: good.url });
-  await acceptAll(spool, alone(5));
-  await vi.waitFor(() => expect(listAll(spool).every(({ attempts }) => attempts === 1)).toBe(true), WAIT);
-  const asked = vi.spyOn(spool.queue, "dueHeads");
-  for (let count = 1; count <= 20; count++) {
-    await acceptAll(spool, alone(1, "good"));
-    await untilRequests(good, count);
-  }
-  // Once for the last of the five, which may have been noted just now.
-  expect(asked.mock.calls.filter(([workspace]) => workspace === "acme").length).toBeLessThanOrEqual(1);
-  expect(failing.requests).toHaveLength(5);
-});
-
-test("stays quick with 100,000 deliveries waiting behind a target that is down", async () => {
-  const target = await startServer();
-  /** From the acceptance of a delivery until the target has it. */
-  const medianMs = async (spool: Spool, urls: Record<string, string> = {}): Promise<number> => {
-    const backOff = { firstMs: 60_000, longestMs: 60_000 };
-    startForwarder(spool, { acme: target.url, ...urls }, { backOff });
-    const took: number[] = [];
-    for (let count = 0; count < 20; count++) {
-      const [begun, before] = [performance.now(), target.requests.length];
-      await spool.accept(makeDelivery());
-      await untilRequests(target, before + 1);
-      took.push(performance.now() - begun);
-    }
-    return took.toSorted((a, b) => a - b)[10] ?? 0;
-  };
-  const fewMs = await medianMs(openTestSpool());
-  const path = spoolFile();
-  const spool = openTestSpool(path);
-  // Half of them in one conversation, half in 50,000.
-  withDatabase(path, (database) =>
-    database
-      .prepare(
-        `INSERT INTO deliveries (id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
-         WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
-         SELECT n, 'down', iif(n % 2, 'long', n), :now, :now, iif(n % 2 AND n > 1, NULL, :now), '[]', x'7b7d'
-         FROM numbers`,
-      )
-      .run({ now: Date.now() }),
-  );
-  const manyMs = await medianMs(spool, { down: `http://127.0.0.1:${await freePort()}` });
-  expect(manyMs).toBeLessThan(20 * fewMs + 50);
-}, 60_000);

@@ -18,7 +18,7 @@ export const DEAD: Instance = {
   token: "token",
   startedAt: "2026-11-21T08:00:00.000Z",
 };
-export const ACME = { acme: { verificationKeys: [KEY] } };
+const ACME = { acme: { verificationKeys: [KEY] } };
 
 const folders: string[] = [];
 const running: RunningServer[] = [];

@@ -170,18 +170,6 @@ describe("a graceful close", () => {
     await closed;
   });
 
-  it("closes connections that stay idle", async () => {
-    const listener = await start((_req, res) => res.end());
-    const socket = connect(listener.port, "127.0.0.1");
-    socket.write(head("/", "content-length: 0\r\n"));
-    await once(socket, "data");
-    const startedMs = performance.now();
-    await listener.close();
-    const tookMs = performance.now() - startedMs;
-    expect(tookMs).toBeGreaterThan(LIMITS.lingerMs - 50);
-    expect(tookMs).toBeLessThan(LIMITS.drainMs);
-  });
-
   it("processes nothing behind the last answer on an open connection", async () => {
     const seen: string[] = [];
     const first = Promise.withResolvers<void>();
@@ -207,19 +195,5 @@ describe("a graceful close", () => {
     expect(await text(socket)).toMatch(/\/1.*connection: close.*\/2$/is);
     await closed;
     expect(seen).toEqual(["/1", "/2"]);
-  });
-
-  it("cuts off what is not through in time", async () => {
-    // A connection that the server has not accepted yet is reset at once: Node 26 accepts after the client is ready.
-    const begun = Promise.withResolvers<void>();
-    const listener = await start(() => begun.resolve());
-    const socket = connect(listener.port, "127.0.0.1");
-    socket.write(head("/"));
-    await begun.promise;
-    const ended = once(socket.resume(), "close");
-    const startedMs = Date.now();
-    await listener.close();
-    await ended;
-    expect(Date.now() - startedMs).toBeGreaterThan(LIMITS.drainMs - 50);
   });
 });

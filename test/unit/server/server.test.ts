@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
 import { Forwarder } from "../../../provider/server/forward/forwarder.js";
 import { startServer } from "../../../provider/server/server.js";
-import { startTcpServer } from "../../support/http.js";
 import { startReceiver } from "../../support/receiver.js";
-import { ACME, deliver, KEY, makeFolder, SECOND_KEY, startTestServer, writeConfig } from "./harness.js";
+import { deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";
 
 describe("a responder as a server", () => {
   it("takes no more headers than it can forward", async () => {
@@ -26,14 +25,6 @@ describe("a responder as a server", () => {
     expect(new Set(statuses)).toEqual(new Set([200, 431]));
     const taken = statuses.filter((status) => status === 200).length;
     await expect.poll(() => receiver.received.length).toBe(taken);
-  });
-
-  it("warns of a data folder that others can open, and leaves it as it is", async () => {
-    const folder = await makeFolder();
-    await mkdir(join(folder, "data"), { mode: 0o755 });
-    const { dataDir, log } = await startTestServer({}, folder);
-    expect(await log()).toContain(`chmod 700 ${dataDir}`);
-    expect((await stat(dataDir)).mode & 0o777).toBe(0o755);
   });
 });
 
@@ -78,26 +69,6 @@ describe("the start of a responder", () => {
     second.stop();
     await second.stopped;
   });
-
-  it("fails with the port that is taken, and leaves nothing behind that would hinder the next", async () => {
-    const { port, close } = await startTcpServer();
-    const configFile = await writeConfig(await makeFolder(), { port, dataDir: "data", workspaces: ACME });
-    const start = () => startServer({ configFile, log: "file" });
-    await expect(start()).rejects.toMatchObject({ code: "unavailable" });
-    await close();
-    const server = await start();
-    expect(server.status().port).toBe(port);
-    server.stop();
-    await server.stopped;
-  });
-});
-
-it("takes no other configuration while it stops, and stops once when asked for twice", async () => {
-  const { server, stop, log } = await startTestServer();
-  const stopped = [stop(), stop()];
-  await expect(server.reload()).rejects.toMatchObject({ code: "unavailable" });
-  await Promise.all(stopped);
-  expect((await log()).match(/"event":"stopped"/g)).toHaveLength(1);
 });
 
 const withKeys = (...verificationKeys: string[]) => ({ workspaces: { acme: { verificationKeys } } });

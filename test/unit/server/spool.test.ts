@@ -69,13 +69,6 @@ test("makes folder and files for their owner only, whatever the umask, and fixes
   expect(modeOf(loose)).toBe("600");
 });
 
-test("makes no file where it cannot or may not", () => {
-  expect(() => openSpool("/proc/nope/spool.sqlite")).toThrow(expect.objectContaining({ code: "ENOENT" }));
-  const path = spoolFile();
-  expect(() => openSpool(path, { create: false })).toThrow(expect.objectContaining({ code: "failed" }));
-  expect(() => statSync(path)).toThrow("ENOENT");
-});
-
 test("a full disk refuses a delivery and keeps nothing of it; with room again the next one is accepted", async () => {
   const { spool, database } = openWithDatabase(spoolFile());
   const body = randomBytes(100_000);
@@ -99,37 +92,6 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   expect(large).toMatchObject({ status: "rejected", reason: { code: "full" } });
   expect([fitting.status, completed.status]).toEqual(["fulfilled", "fulfilled"]);
   expect(listIds(spool)).toEqual([next.id]);
-});
-
-test("commits what waits when it is closed, and refuses what comes later", async () => {
-  const path = spoolFile();
-  const spool = openTestSpool(path);
-  const delivery = makeDelivery();
-  const accepted = spool.accept(delivery);
-  spool.close();
-  await accepted;
-  await expect(spool.accept(makeDelivery())).rejects.toMatchObject({ code: "closed" });
-  expect(listIds(openTestSpool(path))).toEqual([delivery.id]);
-});
-
-test("lists by workspace and from where the last list ended, and counts", async () => {
-  const spool = openTestSpool();
-  await acceptAll(spool, [{ workspace: "a" }, { workspace: "b" }, { workspace: "a" }, { workspace: "a" }]);
-  await buryDue(spool, 1, "b");
-  const [first, ...rest] = spool.list({ workspace: "a", limit: 2 });
-  expect(rest).toHaveLength(1);
-  expect(spool.list({ workspace: "a", limit: 9, after: first?.position })).toHaveLength(2);
-  expect(spool.list({ workspace: "b", limit: 9 })).toEqual([]);
-  expect(spool.deadLetters.list({ workspace: "a", limit: 9 })).toEqual([]);
-  expect(spool.deadLetters.list({ workspace: "b", limit: 9 })).toMatchObject([
-    { workspace: "b", failure: "HTTP 400", attempts: 1 },
-  ]);
-  expect(spool.counts()).toEqual(
-    new Map([
-      ["a", { pending: 3, deadLetters: 0 }],
-      ["b", { pending: 0, deadLetters: 1 }],
-    ]),
-  );
 });
 
 test("replays a dead letter with its id to where it stood in its conversation", async () => {

@@ -1,5 +1,4 @@
 import { expect, describe, test } from "vitest";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { DERIVED, OTHER_SEED, SEED } from "../../support/derived-keys.ts";
 import {
@@ -67,15 +66,6 @@ describe("a random key becomes a derived one as in a rotation:", () => {
     expect(await hasChanges(rotated, NEXT)).toBe(false);
     expect((await up(rotated, { ...NEXT, keep: 0 })).keys).toEqual(await keysOf(NEXT));
   });
-
-  test("and back: a new random key, with the derived ones behind it", async () => {
-    const derived = await create(NOW);
-    const back = await up(derived, {});
-    expect(back.keys).toEqual([back.current, ...derived.keys]);
-    const { current, keys } = back;
-    expect(back).toEqual({ name: "acme", keep: 2, bytes: 32, current, keys, stateVersion: 1 });
-    expect(await hasChanges(back, {})).toBe(false);
-  });
 });
 
 test.each<[string, Args]>([
@@ -87,25 +77,6 @@ test.each<[string, Args]>([
   expect(lines).toContainEqual(
     expect.stringMatching(/^acme: warning: the replaced key is no longer derived/),
   );
-});
-
-test("drops an earlier key with its rotation, without a word of a warning", async () => {
-  const one = { ...NOW, rotations: ["2026-12"] };
-  expect((await up(await create(NOW), one)).keys).toEqual(await keysOf(one));
-  expect(lines).toEqual(["acme: 1 of the earlier keys is dropped: what is signed with it is refused"]);
-});
-
-test.each<Args>([
-  { ...NOW, derivedFrom: UNKNOWN },
-  { ...NOW, derivedFrom: [UNKNOWN, SEED] },
-  { ...NOW, rotations: UNKNOWN },
-  { ...NOW, rotations: [UNKNOWN] },
-  { ...NOW, subject: UNKNOWN },
-])("what a preview does not know passes, and counts as a change without a line: %#", async (args) => {
-  const state = await create(NOW);
-  expect(await checked(args)).toMatchObject({ current: UNKNOWN, keys: [UNKNOWN] });
-  expect(await hasChanges(state, args)).toBe(true);
-  expect(lines).toEqual([]);
 });
 
 test.each<[Args, string, string]>([

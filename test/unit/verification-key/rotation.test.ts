@@ -187,13 +187,3 @@ test("read gives the state back as it is, and no inputs; delete has nothing to d
   expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });
   expect(await VerificationKey.delete()).toBeUndefined();
 });
-
-test("a read by id alone fails with invalid_config and what to do instead", async () => {
-  await expect(VerificationKey.read("the-id", { name: "acme" })).rejects.toMatchObject({
-    code: "invalid_config",
-    stack: "acme: invalid_config",
-    message: expect.stringMatching(
-      /^acme: a verification key cannot be read by its id alone.* as initial$/,
-    ) as string,
-  });
-});

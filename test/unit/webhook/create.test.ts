@@ -227,21 +227,6 @@ describe("a service that shows things in its own way:", () => {
     expect(await update(refreshed, started.args)).toEqual(outs);
     expect(started.acme.registration?.webhook_verification_key).toBe(VERIFICATION_KEY);
   });
-
-  test("a normalised URL is no drift", async () => {
-    const started = await startAcme({ normalizeUrl: true });
-    const url = `${started.endpoint.url.replace("http:", "HTTP:")}/`;
-    started.args.webhookUrl = url;
-    const outs = await create(started.args);
-    expect(outs).toMatchObject({ webhookUrl: url, applied: { url, echoUrl: started.endpoint.url } });
-    await expectNoDrift(outs, started);
-  });
-
-  test("a URL with a query of its own is set and recognised", async () => {
-    const started = await startAcme();
-    started.args.webhookUrl += "?token=a%2Fb+c";
-    await expectNoDrift(await create(started.args), started);
-  });
 });
 
 describe("a status that is not verified yet", () => {

@@ -5,10 +5,7 @@ import { providerSource } from "../../../provider/lib/resource-class.js";
 import { diffWebhook } from "../../../provider/webhook/check.js";
 import {
   DRIFTED_KEY,
-  INPUT_NAMES,
   compactState,
-  expandState,
-  inputsOf,
   toState,
   type WebhookInputs,
   type WebhookState,
@@ -83,13 +80,6 @@ describe("diff", () => {
     expect(diff({}).changed).toEqual(["apiKey"]);
   });
 
-  test("gives the state of a plugin the source without which the engine could not destroy it", () => {
-    const { __provider: _, ...ofPlugin } = STATE;
-    expect(diff({}, ofPlugin).changed).toEqual(["__provider"]);
-    const { __provider: _source, ...inputs } = INPUTS;
-    expect(diffWebhook(STATE, inputs).changed).toEqual([]);
-  });
-
   test("names what a preview hides in a line of its own: keys, and URLs that have a query", () => {
     diff({ webhookVerificationKey: "another-key-0123456" });
     diff({}, { ...STATE, drift: [DRIFTED_KEY] });
@@ -136,19 +126,6 @@ describe("diff", () => {
     const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, other)).not.toThrow();
   });
-});
-
-test("the inputs of a state are the documented ones that are set", () => {
-  expect(inputsOf(stateWith({ onExisting: "replace" }))).toEqual({ ...INPUTS, onExisting: "replace" });
-  const all = Object.fromEntries([...INPUT_NAMES, "extra"].map((name) => [name, name]));
-  expect(Object.keys(inputsOf(all as unknown as WebhookInputs))).toEqual([...INPUT_NAMES]);
-});
-
-test("a stored state does not repeat what applied shares with the outputs, and gives it back", () => {
-  expect(compactState(STATE).applied).toEqual({ apiKey: STATE.applied.apiKey, claimId: "c1" });
-  const elsewhere = { webhookUrl: "https://other.example/", botUrl: "https://moved.example/api/apichat/1" };
-  for (const state of [STATE, { ...STATE, ...elsewhere }])
-    expect(expandState(compactState(state))).toEqual(state);
 });
 
 test("a state of a version that this package does not know is refused, under the resource's name", async () => {

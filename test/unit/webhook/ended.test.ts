@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
-import { deleteWebhook, createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
+import { createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
 import { readWebhook } from "../../../provider/webhook/observe.js";
 import { startServer } from "../../support/http.js";
 import {
@@ -9,10 +9,8 @@ import {
   SET,
   VERIFICATION_KEY,
   checked,
-  create,
   failureOf,
   isolateRuns,
-  refuseHandshake,
   remove,
   startAcme,
   startCreated,
@@ -88,18 +86,6 @@ describe("an operation that is ended", () => {
     expect(acme.registration).toBeUndefined();
   });
 
-  test("in the pause after a refused set-webhook keeps what was attempted, and puts nothing back", async () => {
-    const { emulator, state, args, actions } = await startCreated();
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    emulator.injectFault({ ...refuseHandshake, times: 99 });
-    const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
-    const isRefused = () => emulator.requests.filter(({ action }) => action === "set-webhook").length >= 3;
-    const { state: left } = await unfinishedBy(end(work, isRefused));
-    expect(left.applied).toMatchObject({ attempted: [url] });
-    expect(new Set(actions().slice(1))).toEqual(new Set(["set-webhook"]));
-  });
-
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
@@ -107,27 +93,6 @@ describe("an operation that is ended", () => {
     const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
-  });
-
-  test("in the first set-webhook of a workspace leaves nothing to keep, and the next one adopts", async () => {
-    const started = await startAcme();
-    const { args, actions, acme } = started;
-    const inputs = await checked(args);
-    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
-    const failure = await failureOf(end(work, slow(started, "set-webhook", written)));
-    expect(failure).toMatchObject({ code: "timeout", hints: [{ id: "run_again" }] });
-    actions();
-    expect((await create(args)).botUrl).toBe(acme.botUrl);
-    expect(actions()).toEqual(GET);
-  });
-
-  test("in delete-webhook looks no more, and the state stays", async () => {
-    const started = await startCreated();
-    const { state, actions, acme } = started;
-    const work = (signal: AbortSignal) => deleteWebhook(state, { signal });
-    expect(await failureOf(end(work, slow(started, "delete-webhook")))).toBe(REASON);
-    expect(actions()).toEqual(["get-webhook", "delete-webhook"]);
-    expect(acme.registration).toBeDefined();
   });
 });
 
@@ -141,23 +106,5 @@ describe("the time that the engine gives an operation", () => {
     acme.change({ webhook_status: "verified" });
     const after = await updateWebhook(state.botUrl, state, rest, { limitSeconds: 0.2 });
     expect(after).not.toHaveProperty("timeouts");
-  });
-
-  test("is how long a call of read and delete may take", async () => {
-    const started = await startCreated();
-    const { timeouts: _, ...state } = started.state;
-    for (const work of [readWebhook, deleteWebhook]) {
-      slow(started, "get-webhook");
-      const failure = await failureOf(work(state, { limitSeconds: 0.2 }));
-      expect(failure).toMatchObject({ code: "timeout", message: expect.stringContaining("within 0.2 s") });
-    }
-  });
-
-  test("yields to what the program gives", async () => {
-    const { args } = await startAcme({ statusAfterSet: "pending" });
-    const inputs = await checked({ ...args, timeouts: { readySeconds: 0.1 } });
-    const { state, reasons } = await unfinishedBy(createWebhook(inputs, { limitSeconds: 60 }));
-    expect(reasons).toEqual([expect.stringContaining("after 0.1 s")]);
-    expect(state.timeouts).toEqual({ readySeconds: 0.1 });
   });
 });

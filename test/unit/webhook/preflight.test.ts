@@ -134,16 +134,6 @@ describe("waiting", () => {
     expect(requests.length).toBeGreaterThan(REQUESTS_OF_A_ROUND);
   });
 
-  test("ends well once somebody listens", async () => {
-    const port = await freePort();
-    vi.mocked(diagnoseHandshake).mockImplementationOnce(async (options) => {
-      const first = await diagnoseHandshake(options);
-      await startServer(answerHandshake(), { port });
-      return first;
-    });
-    await expect(run(`http://127.0.0.1:${port}/`, inAMinute())).resolves.toBeUndefined();
-  });
-
   test.each<[string, Answer]>([
     ["a wrong challenge", respond(200, "wrong")],
     ["a redirect", respond(302, "", { location: "https://other.example/" })],
@@ -182,16 +172,6 @@ describe("waiting", () => {
     expect(error.attempts).toBe(vi.mocked(diagnoseHandshake).mock.calls.length);
     expect(error.transcript?.rounds).toBe(error.attempts);
   });
-
-  test.each([
-    [0, 1_000],
-    [4, 4_000],
-    [60, 10_000],
-  ])("gives one answer, %i s before the deadline, %i ms", async (seconds, limitMs) => {
-    const { url } = await startServer(answerHandshake());
-    await run(url, inSeconds(seconds));
-    expect(diagnoseHandshake).toHaveBeenLastCalledWith(expect.objectContaining({ limitMs }));
-  });
 });
 
 describe("an endpoint that refuses the token", () => {
@@ -227,15 +207,6 @@ describe("the mode", () => {
       expect.stringMatching(/^acme: warning: the handshake with http.* failed: form: HTTP 503/),
       expect.not.stringContaining('preflight: "warn"'),
     ]);
-  });
-
-  test.each<[WebhookInputs["preflight"], Answer, number]>([
-    ["warn", answerHandshake(), 2],
-    ["off", respond(503), 0],
-  ])('"%s" says nothing of a handshake that passes or is not made', async (mode, answer, count) => {
-    const { url, requests } = await startServer(answer);
-    await run(url, { preflight: mode });
-    expect([requests.length, lines]).toEqual([count, []]);
   });
 });
 

@@ -20,12 +20,6 @@ const lines = isolateRuns();
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
 
 describe("the preview of a create", () => {
-  test("gives the registration that it would adopt", async () => {
-    const { args, actions, acme } = await startCreated();
-    expect(await previewCreate(await checked(args))).toMatchObject({ botUrl: acme.botUrl });
-    expect(actions()).toEqual(GET);
-  });
-
   test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
     const { args, actions, acme } = await startAcme();
     expect(await previewCreate(await checked(args))).toBeUndefined();
@@ -48,12 +42,6 @@ describe("the preview of a create", () => {
     await previewCreate(await checked(args));
     const again = await checked({ ...args, name: "again", baseUrl: `${args.baseUrl}?of=another` });
     expect(await failureOf(previewCreate(again))).toMatchObject({ code: "conflict" });
-  });
-
-  test.each(["baseUrl", "apiKey"] as const)("does not look where %s is not known yet", async (name) => {
-    const { args, actions } = await startCreated();
-    expect(await previewCreate(await checked({ ...args, ...unknown(name) }))).toBeUndefined();
-    expect(actions()).toEqual([]);
   });
 
   test.each(["webhookUrl", "onExisting"] as const)(

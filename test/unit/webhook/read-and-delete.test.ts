@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
-import { UNKNOWN } from "../../../provider/lib/checks.js";
 import {
   DRIFTED_KEY,
   KEY_DRIFTED,
@@ -39,13 +38,6 @@ const ROTATED = "ak-rotated-0123456789";
 const WRONG = "ak-wrong-0123456789";
 
 describe("read", () => {
-  test("gives what it got while nothing changed", async () => {
-    const { state, actions } = await startCreated();
-    expect(await read(state)).toEqual({ id: state.botUrl, props: state, inputs: inputsOf(state) });
-    expect(actions()).toEqual(GET);
-    expect(lines).toEqual([]);
-  });
-
   test("shows a changed URL, status and bot URL in outputs and inputs, and keeps the record of what is ours", async () => {
     const { state, acme } = await startCreated();
     const { webhook_url: webhookUrl } = FOREIGN;
@@ -138,13 +130,6 @@ describe("delete", () => {
     expect(lines).toEqual([]);
   });
 
-  test("is done where nothing is registered", async () => {
-    const { state, acme, actions } = await startCreated();
-    acme.removeRegistration();
-    await remove(state);
-    expect(actions()).toEqual(GET);
-  });
-
   test.each<[string, (acme: Acme["acme"]) => void]>([
     ["another URL and key", (acme) => acme.takeOver(FOREIGN)],
     ["another URL with our key", (acme) => acme.change({ webhook_url: FOREIGN.webhook_url })],
@@ -196,13 +181,6 @@ describe("delete", () => {
     expect(actions()).toEqual(["get-webhook", "delete-webhook", "get-webhook"]);
     expect(lines).toEqual([expect.stringContaining("is not ours; it was not removed")]);
   });
-
-  test("that the service refuses is an error", async () => {
-    const { state, acme, emulator } = await startCreated();
-    emulator.injectFault({ operation: "delete-webhook", fault: { status: 422 } });
-    expect((await failureOf(remove(state))).code).toBe("rejected");
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-  });
 });
 
 describe("delete within a run of the program", () => {
@@ -247,16 +225,6 @@ describe("--replace", () => {
     actions();
     await ApiChatWebhook.create(inputs);
     expect(actions()).toEqual(SET);
-  });
-
-  test("sets a new URL in place of ours", async () => {
-    const { state, args, acme } = await startCreated();
-    const { url: webhookUrl } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const inputs = await checked({ ...args, webhookUrl });
-    await remove(state);
-    await ApiChatWebhook.create(inputs);
-    expect(acme.registration).toMatchObject({ webhook_url: webhookUrl, webhook_status: "verified" });
-    expect(lines.filter((line) => line.includes("replaced"))).toEqual([]);
   });
 
   test("whose create fails keeps the state that is still true", async () => {
@@ -333,12 +301,6 @@ describe("a replacement that the program declares", () => {
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
   });
 
-  test("is not tried while it is unknown", async () => {
-    const { state, acme } = await startReplacing({ webhookUrl: UNKNOWN, timeouts });
-    await remove(state);
-    expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-  });
-
   test("goes on where nothing is registered for another API key than the last used", async () => {
     const { state, acme } = await startReplacing({ apiKey: ROTATED });
     acme.apiKey = ROTATED;
@@ -378,26 +340,6 @@ describe("the API key to read and delete with is the first that the service take
     expect(acme.registration).toBeUndefined();
   });
 
-  test("the program's of this run", async () => {
-    const { state, args, acme } = await startCreated();
-    acme.apiKey = ROTATED;
-    await checked({ ...args, apiKey: ROTATED });
-    expect(await refresh(state)).toEqual(state);
-  });
-
-  test("also where a service refuses a key with HTTP 200", async () => {
-    const { state, emulator } = await startCreated();
-    const refused = { operation: "get-webhook", fault: { statusField: "error" } } as const;
-    emulator.injectFault(refused);
-    vi.stubEnv("APICHAT_API_KEY", ROTATED);
-    emulator.addWorkspace({ name: "again", path: "acme", apiKey: ROTATED }).change({ routeTo: "acme" });
-    expect(await refresh(state)).toEqual(state);
-    emulator.injectFault({ ...refused, times: 2 });
-    const error = await failureOf(read(state));
-    expect(error.code).toBe("rejected");
-    expect(error.hints).toContainEqual({ id: "rotated_api_key" });
-  });
-
   test("none: the refusal of the recorded one is told, with what to do", async () => {
     const { state, acme } = await startCreated();
     acme.apiKey = ROTATED;
@@ -409,13 +351,5 @@ describe("the API key to read and delete with is the first that the service take
       expect(error.message).not.toContain("0123456789");
     }
     expect(acme.registration?.webhook_url).toBe(state.webhookUrl);
-  });
-
-  test("another one that shows nothing registered does not make it gone", async () => {
-    const { state, acme, emulator } = await startCreated();
-    emulator.addWorkspace({ name: "twin", path: "acme", apiKey: WRONG });
-    acme.apiKey = ROTATED;
-    vi.stubEnv("APICHAT_API_KEY", WRONG);
-    expect((await failureOf(read(state))).code).toBe("conflict");
   });
 });

@@ -1,11 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
-import { startServer } from "../../support/http.js";
-import { findSecrets } from "../../support/secrets.js";
-import { answerAnyToken } from "../diagnosis/harness.js";
 import {
-  API_KEY,
   FOREIGN,
   GET,
   OTHER_KEY,
@@ -45,31 +41,6 @@ describe("a change of", () => {
     const { state, args, actions } = await startCreated();
     expect(await update(state, { ...args, ...change })).toEqual({ ...state, ...change });
     expect(actions()).toEqual(GET);
-  });
-
-  test("the URL is pushed", async () => {
-    const { state, args, actions, acme } = await startCreated();
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    const { claimId } = state.applied;
-    expect(await update(state, { ...args, webhookUrl: url })).toMatchObject({
-      webhookUrl: url,
-      applied: { url, claimId },
-    });
-    expect(actions()).toEqual(SET);
-    expect(acme.registration?.webhook_url).toBe(url);
-  });
-
-  test("the key alone is pushed", async () => {
-    const started = await startAcme();
-    const { url: webhookUrl } = await startServer(answerAnyToken);
-    const args = { ...started.args, webhookUrl };
-    const state = await create(args);
-    started.actions();
-    startRun();
-    const after = await update(state, { ...args, webhookVerificationKey: NEXT_KEY });
-    expect(started.actions()).toEqual(SET);
-    expect(started.acme.registration?.webhook_verification_key).toBe(NEXT_KEY);
-    expect(after).toMatchObject({ webhookUrl, webhookVerificationKey: NEXT_KEY, botUrl: state.botUrl });
   });
 
   test("the URL to one that fails the preflight leaves the live registration alone", async () => {
@@ -229,22 +200,6 @@ describe("a set-webhook whose answer is lost", () => {
       expect(acme.registration).toBeUndefined();
     },
   );
-
-  test("is completed by the same program", async () => {
-    const { acme, args, lost } = await startLost("html");
-    const wanted = { webhookUrl: acme.registration?.webhook_url ?? "", webhookVerificationKey: NEXT_KEY };
-    const after = await update(await refresh(lost), { ...args, ...wanted });
-    expect(after).toMatchObject({ ...wanted, applied: { url: wanted.webhookUrl } });
-    expect(after.applied.attempted).toBeUndefined();
-  });
-
-  test("and whose effect shows is done", async () => {
-    const { state, args, emulator, actions } = await startCreated();
-    const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
-    emulator.injectFault({ operation: "set-webhook", fault: "html" });
-    expect(await update(state, { ...args, webhookUrl: url })).toMatchObject({ applied: { url } });
-    expect(actions()).toEqual(SET);
-  });
 });
 
 async function startRotated(next: string): Promise<Acme & { state: WebhookState }> {
@@ -277,11 +232,4 @@ describe("an API key of the environment that is not the last used", () => {
     expect(await hasChanges(state, args)).toBe(true);
     expect((await failureOf(update(state, args))).code).toBe("unauthorized");
   });
-});
-
-test("no line that a run printed, and nothing but the keys' own inputs in the state, holds a key", async () => {
-  const { state, args } = await startCreated();
-  await update(state, args);
-  const { webhookVerificationKey: _, apiKey: __, ...rest } = state;
-  expect(findSecrets(JSON.stringify(rest) + lines.join(), [API_KEY, VERIFICATION_KEY])).toEqual([]);
 });

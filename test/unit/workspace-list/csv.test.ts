@@ -5,8 +5,6 @@ const ALL = "name,baseUrl,webhookUrl,botUrl,apiKeyEnv,apiKey";
 const NAMES = "name, baseUrl, webhookUrl, botUrl, apiKeyEnv, apiKey";
 const NO_HEADER = `the first row must name the columns: ${NAMES}`;
 
-const quote = (line: number): string => `fleet.csv:${line}: a quote is not closed, or stands inside a cell`;
-
 describe("a list of workspaces in CSV", () => {
   test("gives each workspace what its row says, and leaves out what its cells do not give", async () => {
     setVariable("ACME_API_KEY", SECRET);
@@ -95,36 +93,6 @@ describe("a list of workspaces in CSV", () => {
     ],
   ])("is refused with %s", async (_, text, problems) => {
     expect(await problemsOf("fleet.csv", text)).toEqual(problems.map((problem) => `fleet.csv:${problem}`));
-  });
-
-  const sound = `acme,${ADDRESS}/1`;
-  test.each([
-    ["that nothing closes", [sound, "", `"globex,${SECRET}`, `c,${ADDRESS}/3`, "d"], [quote(4)]],
-    ["that the quote of a later row closes", [sound, `b,"${SECRET}`, `c,"${ADDRESS}/3"`, "d"], [quote(3)]],
-    [
-      "in the midst of a cell: later rows are looked at",
-      [`a,${SECRET}"x`, "c"],
-      [quote(2), "fleet.csv:3: has 1 cell, and the first row has 2"],
-    ],
-    [
-      "behind problems of other kinds",
-      ["a b,x", `b,"${SECRET}`],
-      [expect.stringContaining(":2: name"), expect.stringContaining(":2: baseUrl"), quote(3)],
-    ],
-    ["in the first row", [], [quote(1)], `"name,baseUrl\n${sound}\n`],
-    ["behind what closes a cell", [`a,"${SECRET}"x`, sound], [quote(2)]],
-  ])(
-    "names the line of a quote %s",
-    async (_, lines, expected, text = ["name,baseUrl", ...lines].join("\n")) => {
-      expect(await problemsOf("fleet.csv", text)).toEqual(expected);
-    },
-  );
-
-  test("names the line on which a row begins, whatever line breaks its cells have", async () => {
-    const text = ["name,baseUrl", `acme,"${ADDRESS}/a`, 'b"', "c,x"].join("\n");
-    const [cell, later] = await problemsOf("fleet.csv", text);
-    expect(cell).toMatch(/^fleet\.csv:2: baseUrl: must be a URL without whitespace/);
-    expect(later).toMatch(/^fleet\.csv:4: baseUrl: must be an absolute http or https URL/);
   });
 
   test("must give the webhook URL of each workspace to a plan", async () => {

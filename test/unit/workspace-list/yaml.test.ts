@@ -150,11 +150,6 @@ describe("a list of 3,000 workspaces", () => {
     expect(workspaces.map(({ name }) => name)).toEqual(names);
     expect(new Set(workspaces.map(({ webhookUrl }) => webhookUrl))).toEqual(new Set([WEBHOOK]));
   });
-
-  test("that are all one names each of them", async () => {
-    const text = ["name,baseUrl", ...names.map(() => `acme,${ADDRESS}`)].join("\n");
-    expect(await problemsOf("fleet.csv", text)).toHaveLength(2 * names.length - 1);
-  });
 });
 
 test("of a file that is not there the failure says what may be given", async () => {

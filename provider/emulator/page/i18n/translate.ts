@@ -39,7 +39,7 @@ export function chooseLanguage(chosen: Language): void {
 }
 
 /** The language chosen before, else the first one that the browser asks for and the page has, else English. */
-export function pickLanguage(chosen: string | null, wanted: readonly string[]): Language {
+function pickLanguage(chosen: string | null, wanted: readonly string[]): Language {
   const primaries = [chosen ?? "", ...wanted].map(primaryOf);
   const match = primaries.find((primary) => LANGUAGES.some((tag) => primaryOf(tag) === primary));
   return LANGUAGES.find((tag) => primaryOf(tag) === match) ?? "en";
@@ -63,7 +63,7 @@ export function t<Key extends TextKey>(key: Key, ...[values]: TextArguments<Key>
 }
 
 /** Puts the values in place of the `{parameters}`. A `{parameter}` inside a value is not replaced. */
-export function fillIn(text: string, values: Readonly<Record<string, string | number>> = {}): string {
+function fillIn(text: string, values: Readonly<Record<string, string | number>> = {}): string {
   return text.replaceAll(/\{(\w+)\}/g, (parameter, name: string) => String(values[name] ?? parameter));
 }
 
