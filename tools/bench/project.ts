@@ -6,7 +6,7 @@ import { endProcessesOf } from "../../test/support/processes.ts";
 import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { run } from "../setup/run.mjs";
+import { run } from "../lib/run.ts";
 import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from "./child.ts";
 
 /** The sides of the rows on the engine: each is a function of this name in programs/programs.mjs, but `yaml`, which needs no program. */

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.ts";
-import { withProgress } from "../setup/progress.mjs";
-import { abortOnSignals, CommandError, run, runTool } from "../setup/run.mjs";
+import { withProgress } from "../lib/progress.mjs";
+import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
 import { installNode, newestOf } from "./nodes.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

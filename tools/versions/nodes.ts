@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { cacheFolder, fillEntry } from "../engine/cache.ts";
 import { withLock } from "../setup/lock.mjs";
-import { run } from "../setup/run.mjs";
+import { run } from "../lib/run.ts";
 
 /** The newest version of a line such as `22`, as the npm registry has it; a whole version is itself. */
 export async function newestOf(line: string, signal: AbortSignal): Promise<string> {

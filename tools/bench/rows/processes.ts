@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { run } from "../../setup/run.mjs";
+import { run } from "../../lib/run.ts";
 import { readCpu } from "../cpu.ts";
 import { pluginFolder } from "../project.ts";
 import { compare, difference, timeOf, type Claim, type Row } from "../measure.ts";
