@@ -14,7 +14,7 @@ import { withProgress } from "./lib/progress.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const BINARIES = resolve("node_modules/.bin");
-const [NODE, COMMAND] = ["node", "apichat"].map((name) => join(BINARIES, name));
+const [NODE, COMMAND] = [join(BINARIES, "node"), join(BINARIES, "apichat")];
 /** npm's own record of what it has installed, and the digest of the sources of the last build. */
 const [RECORD, BUILT, LOCK] = ["node_modules/.package-lock.json", "node_modules/.built", ".setup-lock"];
 const SOURCES = ["provider", "schema", "tools/compile", "tsconfig.json", "package.json"];

@@ -10,10 +10,12 @@ const SDK = `${GITHUB}/pulumi/sdk/v3`;
 const SDK_VERSION = `${SDK}/go/common/version.Version=v3.64.0`;
 
 /** As people write it, the folder here with its go.mod, what is built, its version, and a script that belongs to it. */
-type Host = [title: string, folder: string, package: string, version: string, script?: GoTool["script"]];
+type Host = [title: string, folder: string, source: string, version: string, script?: GoTool["script"]];
 
 const pythonScript = { module: SDK, path: "python/cmd/pulumi-language-python-exec" };
-const [yaml, java, dotnet] = ["pulumi-yaml", "pulumi-java", "pulumi-dotnet"].map((name) => `${GITHUB}/${name}`);
+const [yaml, java, dotnet] = ["pulumi-yaml", "pulumi-java", "pulumi-dotnet"].map(
+  (name) => `${GITHUB}/${name}`,
+);
 
 /** The hosts of the languages beside Node.js, each built by itself because most users of this clone need none. */
 const hosts = {

@@ -46,7 +46,9 @@ export const makers: readonly EngineMaker[] = [
       const env = { ...process.env, TMPDIR: join(folder, "tmp"), NODE_USE_ENV_PROXY: "1" };
       await run(process.execPath, [script, folder], { env, signal }).catch((error: unknown) => {
         // The script prints nothing but its reason.
-        throw error instanceof CommandError && error.output ? new Error(error.output, { cause: error }) : error;
+        throw error instanceof CommandError && error.output
+          ? new Error(error.output, { cause: error })
+          : error;
       });
     },
   },

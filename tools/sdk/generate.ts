@@ -61,9 +61,7 @@ export async function generateSdk(
 function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
   if (host === undefined) return false;
-  return !(
-    lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-"))
-  );
+  return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
 /** With Pulumi's generators: of these languages the hosts that the tools can build have none. */
