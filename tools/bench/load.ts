@@ -133,7 +133,7 @@ export async function compareSpool(context: Context): Promise<Samples> {
   // Beside the other spool, so that both are on the same disk.
   await using bare = await startServer("sqlite", join(ours.folder, "bare.sqlite"));
   const rateOf = (url: string) => async () => (await send(url, { amount: 5000 })).rate;
-  return alternate(
+  return await alternate(
     context,
     { ours: rateOf(ours.url), bare: rateOf(bare.ready.url) },
     { rounds: 9, warmUp: 1 },
@@ -209,5 +209,5 @@ export async function converse(context: Context): Promise<Samples> {
   await using ours = await startServer<RelayReport>("emulator", endpoint.url);
   await using bare = await startServer<RelayReport>("relay", endpoint.url);
   const sides = { ours: rateOf(ours.ready), bare: rateOf(bare.ready) };
-  return alternate(context, sides, { rounds: 15, warmUp: 2 });
+  return await alternate(context, sides, { rounds: 15, warmUp: 2 });
 }

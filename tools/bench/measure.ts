@@ -46,16 +46,14 @@ export async function alternate<Result>(
 
 /** How often a second each side does its work. */
 export function rates(context: Context, sides: Sides<unknown>, rounds: Rounds): Promise<Samples> {
-  const turn = ([name, work]: [string, () => unknown]) => {
-    const bench = new Bench({ time: 30, iterations: 5, warmup: false, throws: true }).add(name, work);
-    return [name, () => medianRate(bench)] as const;
-  };
-  return alternate(context, Object.fromEntries(Object.entries(sides).map(turn)), rounds);
+  const turns = Object.entries(sides).map(([name, work]) => [name, () => medianRate(name, work)] as const);
+  return alternate(context, Object.fromEntries(turns), rounds);
 }
 
-async function medianRate(bench: Bench): Promise<number> {
-  const [task] = await bench.run();
-  if (task?.result.state !== "completed") throw new Error(`${task?.name} was not measured`);
+async function medianRate(name: string, work: () => unknown): Promise<number> {
+  const bench = new Bench({ time: 30, iterations: 5, warmup: false, throws: true });
+  const [task] = await bench.add(name, work).run();
+  if (task?.result.state !== "completed") throw new Error(`${name} was not measured`);
   return 1000 / task.result.latency.p50;
 }
 

@@ -22,7 +22,7 @@ export async function verifySignatures(context: Context): Promise<Samples> {
     sides[`ours${kibibytes}`] = async () => requireTrue(await verifySignature(options));
     sides[`bare${kibibytes}`] = () => requireTrue(verifyBare(body, signature));
   }
-  return rates(context, sides, { rounds: 51, warmUp: 5 });
+  return await rates(context, sides, { rounds: 51, warmUp: 5 });
 }
 
 function requireTrue(isGood: boolean): void {
@@ -48,7 +48,7 @@ export async function verifyInWorker(context: Context): Promise<Samples> {
     const text = await response.text();
     if (!response.ok) throw new Error(`the Worker answered ${response.status}: ${text.slice(0, 200)}`);
   };
-  return rates(context, { ours: callOften("/ours"), bare: callOften("/bare") }, { rounds: 31, warmUp: 3 });
+  return await rates(context, { ours: callOften("/ours"), bare: callOften("/bare") }, { rounds: 31, warmUp: 3 });
 }
 
 /** The smallest Worker that receives deliveries: the responder and nothing else. */
@@ -102,15 +102,15 @@ export async function callClients(context: Context): Promise<Samples> {
     conversation_id: 1,
     event: "message_created",
   };
-  const atOnce = (calls: number, call: () => Promise<unknown>) => (): Promise<unknown> =>
-    Promise.all(Array.from({ length: calls }, call));
+  const atOnce = (calls: number, call: () => Promise<unknown>) => async (): Promise<unknown> =>
+    await Promise.all(Array.from({ length: calls }, call));
   const sides = {
     getWebhook: atOnce(8, () => registration.getWebhook()),
     bareGet: atOnce(8, () => post("?action=get-webhook", { ChaveApi: API_KEY })),
     sendText: atOnce(16, () => messages.sendText({ sender, conversationId: 1, text })),
     bareSend: atOnce(16, () => post("", message, { authorization: `Bearer ${API_KEY}` })),
   };
-  return rates(context, sides, { rounds: 51, warmUp: 10 });
+  return await rates(context, sides, { rounds: 51, warmUp: 10 });
 }
 
 /** As a target may answer; where the log shows it, the keys are redacted. */

@@ -11,7 +11,7 @@ import { makers, moduleFiles } from "./makers.ts";
  * A Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one for the cache, with progress
  * on stderr. Throws an error that says why each way failed if none works. `signal` ends the work, with nothing left behind.
  */
-export async function resolveEngine(signal = new AbortController().signal): Promise<Engine> {
+export async function resolveEngine(signal: AbortSignal = new AbortController().signal): Promise<Engine> {
   let refusal: string;
   try {
     return await findEngine();
