@@ -43,9 +43,6 @@ const ALONE = [
   "unit/responder/signature-web.test.ts",
 ];
 
-/** The tools run only on the Node that the repository brings along, so these do too. */
-const OF_TOOLS = "unit/{tools,bench}/**/*.test.ts";
-
 /** The files that take longest, for a clone whose cache knows no durations yet: begun last, they would be waited for. */
 const LONGEST = /test\/(package|engine|model|browser\/accessibility)/;
 
@@ -66,10 +63,9 @@ export default defineConfig({
     projects: [
       // Of the sources.
       project("unit", "unit/**/*.test.ts", 60, sources, {
-        exclude: [...ALONE, OF_TOOLS].map((one) => `test/${one}`),
+        exclude: ALONE.map((one) => `test/${one}`),
         isolate: false,
       }),
-      project("tools", OF_TOOLS, 60, sources, { isolate: false }),
       project("unit-alone", ALONE, 60, sources),
       // Simulated runs of the engine over the provider's own interface, without the engine.
       project("model", "model/**/*.test.ts", 60, sources),

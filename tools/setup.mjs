@@ -1,133 +1,120 @@
 /**
- * Gets a clone ready: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; what follows that are options of
- * tools/engine/main.ts, such as `--languages yaml`. Does nothing when all is there.
- * Runs on Node 20 and without dependencies, because it is what installs them.
+ * Gets a clone ready: dependencies, `dist/`, `plugin/`, and with `--engine` a Pulumi engine; options after it are those of
+ * tools/engine/main.ts, such as `--languages yaml`. Does nothing if all is there. Runs on Node 20 and without dependencies.
  */
-import { existsSync } from "node:fs";
-import { readdir, rm, stat, writeFile } from "node:fs/promises";
-import { delimiter, join } from "node:path";
-import process from "node:process";
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { withLock } from "./setup/lock.mjs";
-import { withProgress } from "./setup/progress.mjs";
-import { abortOnSignals, CommandError, run, runTool } from "./setup/run.mjs";
-import { isDue, runIfDue } from "./setup/stamps.mjs";
+import { withProgress } from "./lib/progress.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
-const stamps = join(root, "node_modules", ".setup");
-const binaries = join(root, "node_modules", ".bin");
-const node = join(binaries, "node");
-/** Programs that start with `#!/usr/bin/env node` find the Node of the dependencies. */
-const env = { ...process.env, PATH: [binaries, process.env.PATH].join(delimiter) };
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+const BINARIES = resolve("node_modules/.bin");
+const [NODE, COMMAND] = [join(BINARIES, "node"), join(BINARIES, "apichat")];
+/** npm's own record of what it has installed, and the digest of the sources of the last build. */
+const [RECORD, BUILT, LOCK] = ["node_modules/.package-lock.json", "node_modules/.built", ".setup-lock"];
+const SOURCES = ["provider", "schema", "tools/compile", "tsconfig.json", "package.json"];
+const OUTPUTS = ["dist/provider/index.js", "plugin/pulumi-resource-apichat", COMMAND, BUILT];
+const env = { ...process.env, PATH: [BINARIES, process.env.PATH].join(delimiter) };
+const read = (/** @type {string} */ path) => readFileSync(path, "utf8");
+const create = (/** @type {string} */ path) => writeFileSync(path, `${process.pid}`, { flag: "wx" });
+const isBuilt = () => OUTPUTS.every((path) => existsSync(path)) && read(BUILT) === digestSources();
 
-const dependencies = {
-  stamp: join(stamps, "installed"),
-  inputs: [join(root, "package.json"), join(root, "package-lock.json")],
-  outputs: [node],
-};
-const build = {
-  stamp: join(stamps, "built"),
-  inputs: [
-    "provider",
-    "schema",
-    "provider/plugin/schema.json",
-    "tools/compile",
-    "tools/bundle-page.ts",
-    "tools/bundle-plugin.ts",
-    "tools/licences.ts",
-    "tsconfig.json",
-    "package.json",
-  ].map((name) => join(root, name)),
-  outputs: [
-    join(root, "dist", "provider", "emulator", "page", "app.js"),
-    join(root, "plugin", "pulumi-resource-apichat"),
-    join(binaries, "apichat"),
-  ],
-};
+let [child, signal] = /** @type {[import("node:child_process").ChildProcess?, NodeJS.Signals?]} */ ([]);
+for (const name of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+  process.on(name, () => {
+    signal = name;
+    if (child?.pid && child.exitCode === null) process.kill(-child.pid, name);
+  });
+}
 
-/** Is there while npm runs. */
-const installing = join(stamps, "installing");
-
-const signal = abortOnSignals();
-await runTool(async () => {
-  if ((await isDue(dependencies)) || (await isDue(build))) {
-    await withLock(join(stamps, "lock"), signal, async () => {
-      await runIfDue(dependencies, installDependencies);
-      await runIfDue(build, compile);
-    });
-  }
+try {
+  const time = "half a minute from its cache, else about four minutes";
+  await unless(isInstalled, `Installing the dependencies with npm: ${time}`, install);
+  await unless(isBuilt, "Compiling dist/ and plugin/: some seconds", build);
   const [engine, ...options] = process.argv.slice(2);
-  if (engine === "--engine") await prepareEngine(options);
-});
-process.exit();
+  if (engine === "--engine") await run(NODE, ["tools/engine/main.ts", ...options], "inherit");
+} catch (error) {
+  if (!signal) console.error(error instanceof Error ? error.message : error);
+  process.exitCode = signal ? 128 + constants.signals[signal] : 1;
+}
 
-/** Not `npm ci`: a lock file lacks the packages of other platforms that the registry of its writer did not serve. */
-async function installDependencies() {
-  if (existsSync(installing)) await removeDependencies();
-  await writeFile(installing, "");
-  await withProgress(
-    "Installing the dependencies with npm: half a minute from its cache, else about four minutes",
-    () => execute("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--include=dev"]),
+/** Whether npm has installed all that the lock file names. A run of npm that was interrupted leaves no record. */
+function isInstalled() {
+  if (!existsSync(NODE) || !existsSync(RECORD)) return false;
+  const [wanted, found] = ["package-lock.json", RECORD].map((file) => JSON.parse(read(file)).packages);
+  return Object.entries(wanted).every(
+    ([path, one]) => !path || one.optional || one.devOptional || found[path]?.version === one.version,
   );
-  await rm(installing);
-  if (!existsSync(node)) {
-    throw new Error(
-      "npm installed no node_modules/.bin/node, which everything else here runs on. " +
-        "Are install scripts off (npm config get ignore-scripts)? Then: npm rebuild node --ignore-scripts=false",
-    );
-  }
 }
 
-/** An npm that was broken off leaves half packages, which the next one takes for whole. */
-async function removeDependencies() {
-  const modules = join(root, "node_modules");
-  for (const name of await readdir(modules)) {
-    if (name !== ".setup") await rm(join(modules, name), { recursive: true, force: true });
-  }
+/** Not with `npm ci`: the lock file lacks packages of other platforms, which the registry of its writer did not serve. */
+async function install() {
+  rmSync(existsSync(RECORD) ? RECORD : "node_modules", { recursive: true, force: true });
+  const options = ["--no-save", "--no-audit", "--no-fund", "--include=dev", "--ignore-scripts=false"];
+  await run("npm", ["install", ...options]);
 }
 
-/** Over the old files, because something may be running from them; what the compiler did not write again goes away afterwards. */
-async function compile() {
-  const begunMs = Date.now();
-  await withProgress("Compiling dist/ and plugin/: some seconds", async () => {
-    await execute(node, [join(root, "tools", "compile", "main.ts")]);
-    await Promise.all(
-      ["bundle-page.ts", "bundle-plugin.ts"].map((tool) => execute(node, [join(root, "tools", tool)])),
-    );
-    // npm links a command only if its file is there, and it was not when npm installed.
-    if (!existsSync(join(binaries, "apichat"))) {
-      await execute("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
+async function build() {
+  const digest = digestSources();
+  rmSync(BUILT, { force: true });
+  await run(NODE, ["tools/compile/main.ts"]);
+  // npm links a command only if its file is there, and it was not when npm installed.
+  if (!existsSync(COMMAND)) await run("npm", ["rebuild", "pulumi-apichat", "--ignore-scripts"]);
+  writeFileSync(BUILT, digest);
+}
+
+function digestSources() {
+  const hash = createHash("sha256").update(`${resolve()} ${process.platform} ${process.arch}`);
+  for (const source of SOURCES) {
+    const names = source.endsWith(".json") ? [""] : readdirSync(source, { recursive: true });
+    for (const path of names.map((name) => join(source, String(name))).sort()) {
+      if (/\.(?:tsx?|css|html|svg|json)$/.test(path)) hash.update(`\0${path}\0`).update(read(path));
     }
-  });
-  const dist = join(root, "dist");
-  for (const name of await readdir(dist, { recursive: true })) {
-    const path = join(dist, name);
-    const status = await stat(path);
-    if (status.isFile() && status.mtimeMs < begunMs - 1000) await rm(path);
   }
+  return hash.digest("hex");
 }
 
-/**
- * The engine's tools print on stderr themselves, errors included.
- *
- * @param {readonly string[]} wanted
- */
-async function prepareEngine(wanted) {
-  // Longer than what it needs itself to end its own processes.
-  const options = { cwd: root, env, signal, showStderr: true, graceMs: 10_000 };
-  await run(node, [join(root, "tools", "engine", "main.ts"), ...wanted], options).catch((error) => {
-    throw error instanceof CommandError
-      ? new Error("The set-up stops here: it has no engine, or not the hosts of its languages.")
-      : error;
-  });
+/** @type {(command: string, args: string[], output?: "pipe" | "inherit") => Promise<void>} with "pipe", output shows on failure */
+async function run(command, args, output = "pipe") {
+  child = spawn(command, args, { env, detached: true, stdio: ["ignore", output, output] });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => (text += chunk));
+  const [code, killedBy] = await once(child, "close");
+  if (code !== 0 || signal)
+    throw new Error(`${text}${command} ended with ${killedBy ?? `exit code ${code}`}`);
 }
 
-/**
- * Runs a command quietly; its output shows only if it fails.
- *
- * @param {string} command
- * @param {readonly string[]} args
- */
-async function execute(command, args) {
-  await run(command, args, { cwd: root, env, signal });
+/** @type {(isDone: () => boolean, title: string, work: () => Promise<void>) => Promise<void>} in one process: two npm break a clone */
+async function unless(isDone, title, work) {
+  if (isDone()) return;
+  for (let isFirst = true; !succeeds(() => create(LOCK), "EEXIST"); isFirst = false) {
+    let holder = "";
+    succeeds(() => (holder = read(LOCK)), "ENOENT");
+    if (isFirst) console.error(`Waiting for process ${holder}. If that is not a set-up, remove ${LOCK}*`);
+    const isDead = holder && !succeeds(() => process.kill(Number(holder), 0), "ESRCH");
+    // Under a lock of its own: a slower process must not remove the next lock.
+    if (isDead && succeeds(() => create(`${LOCK}-dead`), "EEXIST")) {
+      succeeds(() => read(LOCK) === holder && rmSync(LOCK), "ENOENT");
+      rmSync(`${LOCK}-dead`);
+    }
+    await delay(200);
+    if (signal) throw new Error(signal);
+  }
+  await (isDone() ? Promise.resolve() : withProgress(title, work)).finally(() => rmSync(LOCK));
+}
+
+/** @type {(work: () => unknown, code: string) => boolean} false if it fails with this code of the file system */
+function succeeds(work, code) {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== code) throw error;
+    return false;
+  }
+  return true;
 }

@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { describe, expect, it } from "vitest";
-import { findPython, oldestPython, preparePackages } from "../../tools/openapi/environment.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "../../tools/openapi/environment.ts";
 import { afterTests } from "../support/http.ts";
 
 const example = fileURLToPath(new URL("../../examples/fleet/.github", import.meta.url));
 const requirements = new URL("../support/zizmor-requirements.txt", import.meta.url);
 const { signal } = new AbortController();
 
-const python = await findPython(process.env, signal);
+const python = await findPython(signal);
 
 /** Copies the example's `.github` to the top of a repository, and runs zizmor on it. Returns its exit code and output. */
 async function audit(change: (plan: string) => string = (plan) => plan) {
@@ -21,7 +21,7 @@ async function audit(change: (plan: string) => string = (plan) => plan) {
   const plan = join(folder, ".github/workflows/plan.yaml");
   await writeFile(plan, change(await readFile(plan, "utf8")));
   if (python === undefined) throw new Error("no Python");
-  const bin = dirname(await preparePackages(python, requirements, process.env, signal));
+  const bin = dirname(await preparePackages(python, requirements, signal));
   const { exitCode, all } = await execa(join(bin, "zizmor"), ["--offline", "--no-progress", folder], {
     all: true,
     reject: false,
@@ -30,7 +30,7 @@ async function audit(change: (plan: string) => string = (plan) => plan) {
 }
 
 describe.runIf(python)(
-  `zizmor${python ? "" : `: NOT AUDITED, because there is no Python ${oldestPython} or newer with venv`}`,
+  `zizmor${python ? "" : `: NOT AUDITED, because there is no Python ${MIN_PYTHON} or newer with venv`}`,
   () => {
     it("finds nothing wrong with the example workflows", async () => {
       const { exitCode, all } = await audit();

@@ -11,10 +11,10 @@ const { signal } = new AbortController();
  * machine without a Python for it.
  */
 export async function startS3(): Promise<Record<string, string> | undefined> {
-  const found = await findPython(process.env, signal);
+  const found = await findPython(signal);
   if (found === undefined) return undefined;
   const requirements = new URL("moto-requirements.txt", import.meta.url);
-  const python = await preparePackages(found, requirements, process.env, signal);
+  const python = await preparePackages(found, requirements, signal);
   const server = execa(python, ["-m", "moto.server", "-H", "127.0.0.1", "-p", "0"], {
     all: true,
     reject: false,

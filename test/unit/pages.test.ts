@@ -7,7 +7,7 @@ import { createResponder } from "../../provider/responder/index.js";
 import { loadConfig } from "../../provider/server/config.js";
 import { MIN_NODE, MIN_PULUMI } from "../../provider/lib/version.js";
 import { readWorkspaceList } from "../../provider/workspace-list/read.js";
-import { oldestPython } from "../../tools/openapi/environment.ts";
+import { MIN_PYTHON } from "../../tools/openapi/environment.ts";
 import { generateSwitchesPage } from "../../tools/schema/open-points.ts";
 import { blocksOf, headingsOf, isRelative, readPage, readPages, root, targetsOf } from "../support/pages.ts";
 
@@ -61,7 +61,7 @@ test("the table of requirements says what the code checks", () => {
   const [, table = ""] = /## Requirements\n\n([^]*?)\n\n/.exec(readPage("docs/first-steps.md").text) ?? [];
   expect(table).toContain(`Node ${MIN_NODE} or newer`);
   expect(table).toContain(`Pulumi ${MIN_PULUMI.replace(/\.0$/, "")} or newer`);
-  expect(table).toContain(`${oldestPython} or newer for the tests of a clone`);
+  expect(table).toContain(`${MIN_PYTHON} or newer for the tests of a clone`);
   expect(table).toContain(`Go ${/^go ([\d.]+)$/m.exec(readPage("examples/go/go.mod").text)?.[1]};`);
   expect(table).toContain(
     `JDK ${/<maven.compiler.target>(\d+)</.exec(readPage("examples/java/pom.xml").text)?.[1]} `,

@@ -71,9 +71,17 @@ export async function startServer<Report = ServerReport>(
   };
 }
 
-/** The service with so many workspaces, and an endpoint, to which it sends so many deliveries a second. */
-export const startService = (workspaces: number, deliveriesPerSecond = 0): Promise<Child<ServiceReport>> =>
-  startServer<ServiceReport>("service", `${workspaces} ${deliveriesPerSecond}`);
+export interface ServiceOptions {
+  workspaces: number;
+  /** To the endpoint. Default 0. */
+  deliveriesPerSecond?: number;
+  /** How long each call takes. Default 0. */
+  delayMs?: number;
+}
+
+/** The service with some workspaces, and an endpoint. */
+export const startService = (options: ServiceOptions): Promise<Child<ServiceReport>> =>
+  startServer<ServiceReport>("service", JSON.stringify(options));
 
 /** The other side of {@link startServer}: sends `report()` now and on each message. */
 export function serveParent(report: () => unknown): void {

@@ -1,58 +1,37 @@
 /** `npm run bench`: measures the package against what it is built on. `--help` says more. */
+import Table from "cli-table3";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { writeFile } from "node:fs/promises";
+import { availableParallelism, cpus, loadavg } from "node:os";
 import process from "node:process";
-import { WORKSPACES_PER_STACK } from "../../dist/provider/fleet/fleet.js";
-import { abortOnSignals, runTool } from "../setup/run.mjs";
-import { withProgress } from "../setup/progress.mjs";
-import { formatFigures, readFigures, summarizeRuns, writeFigures } from "./fleet-figures.ts";
-import { isReached, type Measurement, type RowContext, type Turns } from "./measure.ts";
-import { describeMachine, formatMachine, formatTable } from "./report.ts";
-import { clientRows } from "./rows/client.ts";
-import { emulatorRow } from "./rows/emulator.ts";
-import { engineRows } from "./rows/engine.ts";
-import { createFleetRows } from "./rows/fleet.ts";
-import { processRows } from "./rows/processes.ts";
-import { responderProgramRows } from "./rows/responder-program.ts";
-import { responderRows } from "./rows/responder.ts";
-import { signatureRows } from "./rows/signature.ts";
+import { styleText } from "node:util";
+import { resolveEngine } from "../engine/resolve.ts";
+import { withProgress } from "../lib/progress.mjs";
+import { abortOnSignals, runTool } from "../lib/run.ts";
+import { runs } from "./fleet.ts";
+import { quantile, type Samples } from "./measure.ts";
+import { format, ROWS, valuesOf, type Figure } from "./rows.ts";
 
-const fleet = createFleetRows();
-const ROWS = [
-  ...signatureRows,
-  ...clientRows,
-  ...responderRows,
-  ...responderProgramRows,
-  emulatorRow,
-  ...processRows,
-  ...engineRows,
-  ...fleet.rows,
-];
 const NAMES = ROWS.map(({ name }) => name);
 const MISSED = 1;
 const NOT_MEASURED = 2;
+const STYLE = {
+  chars: { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" },
+  style: { head: [], border: [] },
+};
 
-const countUpTo =
-  (most: number) =>
-  (text: string): number => {
-    const count = Number(text);
-    if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-    throw new InvalidArgumentError(`Must be a whole number from 1 to ${most}.`);
-  };
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 9999) return count;
+  throw new InvalidArgumentError("Must be a whole number from 1 to 9999.");
+}
 
 const command = new Command("npm run bench --")
   .description("Measures this package against what it is built on, in one run, and prints the ratios.")
   .addOption(new Option("--only <row...>", "only these rows").choices(NAMES).default(NAMES, "all"))
-  .option("--webhooks <n>", "webhooks of the engine row: fewer for a quick look", countUpTo(9999), 200)
-  .option("--rounds <n>", "repetitions of the engine row", countUpTo(9999), 3)
-  .option("--workspaces <n>", "workspaces of the row fleet", countUpTo(9999), 1000)
-  .option("--stack-size <n>", "workspaces of a stack of the fleet", countUpTo(9999), WORKSPACES_PER_STACK)
-  .option("--fleet-rounds <n>", "repetitions of the row fleet", countUpTo(9999), 1)
-  .option(
-    "--plot",
-    "write the numbers of the rows fleet, ten-times and curve to tools/bench/results/fleet.json, and their plot to docs/images/fleet.svg",
-  )
-  .option("--redraw", "only draw that plot again from its numbers")
+  .option("--webhooks <n>", "webhooks of the rows engine and latency", parseCount, 200)
+  .option("--rounds <n>", "repetitions of these rows", parseCount, 3)
+  .option("--workspaces <n>", "workspaces of the row fleet", parseCount, 1000)
   .option("--json [file]", "keep the results as JSON; without a file on stdout, and the table on stderr")
   .addHelpText(
     "after",
@@ -62,40 +41,79 @@ NO_COLOR=1 leaves colours out.`,
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
 
-interface Options extends Omit<RowContext, keyof Turns | "engineRounds"> {
+interface Options {
   only: string[];
+  webhooks: number;
   rounds: number;
-  plot?: true;
-  redraw?: true;
+  workspaces: number;
   json?: true | string;
 }
 
 await runTool(async () => {
-  const { only, plot, redraw, json, rounds, ...counts } = command.parse().opts<Options>();
-  if (redraw) {
-    await writeFigures(await readFigures());
-    return 0;
-  }
+  const { only, json, ...counts } = command.parse().opts<Options>();
   const signal = abortOnSignals();
   const machine = await describeMachine(signal);
-  const measurements: Measurement[] = [];
-  for (const row of ROWS.filter(({ name }) => only.includes(name))) {
-    const measure = (update: (detail: string) => void): Promise<Measurement[]> =>
-      row.measure({ ...counts, engineRounds: rounds, signal, update });
-    measurements.push(...(await withProgress(row.title, measure)));
+  const results: ReturnType<typeof summarize>[] = [];
+  for (const { name, takes, measure, figures } of ROWS.filter((row) => only.includes(row.name))) {
+    const title = `${name}: ${figures[0]?.what ?? "time and memory by the number of workspaces"}: ${takes}`;
+    const measureRow = (update: (detail: string) => void): Promise<Samples> =>
+      measure({ ...counts, signal, update });
+    const samples = await withProgress(title, measureRow);
+    results.push(...figures.map((figure) => summarize(figure, samples)));
   }
-  const figures = fleet.runs.length > 0 ? summarizeRuns(fleet.runs, machine) : undefined;
   const print = json === true ? console.error : console.log;
-  print(`\n${formatMachine(machine)}`);
-  if (measurements.length > 0) print(`\n${formatTable(measurements)}`);
-  if (figures) print(`\n${formatFigures(figures)}`);
-  if (figures && plot) await writeFigures(figures);
-  if (json) {
-    const results = measurements.map((measurement) => ({ ...measurement, reached: isReached(measurement) }));
-    const content = { at: new Date(), machine, results, fleet: figures?.sizes };
-    const text = `${JSON.stringify(content, undefined, 2)}\n`;
-    if (json === true) process.stdout.write(text);
-    else await writeFile(json, text);
-  }
-  return measurements.every(isReached) ? 0 : MISSED;
+  print(`\n${machine}\n${counts.webhooks} webhooks, a fleet of ${counts.workspaces} workspaces\n`);
+  if (results.length > 0) print(formatResults(results));
+  if (runs.length > 0) print(formatRuns());
+  const content = `${JSON.stringify({ at: new Date(), machine, ...counts, results, fleet: runs }, undefined, 2)}\n`;
+  if (json === true) process.stdout.write(content);
+  else if (json) await writeFile(json, content);
+  return results.every(({ reached }) => reached) ? 0 : MISSED;
 }, NOT_MEASURED);
+
+/** What the results depend on, with what else the machine was doing. */
+async function describeMachine(signal: AbortSignal): Promise<string> {
+  const [load = Number.NaN] = loadavg();
+  const { version } = await resolveEngine(signal);
+  const cores = `${availableParallelism()} cores (${cpus()[0]?.model.trim()})`;
+  return `${cores}, Node ${process.version}, Pulumi engine ${version}, load before ${load.toFixed(1)}`;
+}
+
+function summarize(figure: Figure, samples: Samples) {
+  const values = valuesOf(figure, samples);
+  const value = quantile(values, 0.5);
+  const { atMost = Infinity, atLeast = -Infinity } = figure;
+  return { ...figure, value, values, reached: value <= atMost && value >= atLeast };
+}
+
+/** The results as a table. Colours only on a terminal, and not under NO_COLOR. */
+function formatResults(results: readonly ReturnType<typeof summarize>[]): string {
+  const table = new Table({
+    head: ["what", "against", "measured", "middle half", "to reach", "reached"],
+    ...STYLE,
+  });
+  for (const { what, against, value, values, unit, atMost, atLeast, reached } of results) {
+    const [low, high] = [0.25, 0.75].map((share) => format(quantile(values, share), unit));
+    const spread = values.length > 1 ? `${low} to ${high} of ${values.length} rounds` : "";
+    const goal = atMost === undefined ? `>= ${format(atLeast ?? 0, unit)}` : `<= ${format(atMost, unit)}`;
+    const [color, word] = reached ? (["green", "yes"] as const) : (["red", "NO"] as const);
+    table.push([what, against, format(value, unit), spread, goal, styleText(color, word)]);
+  }
+  return table.toString();
+}
+
+/** What each command of the fleet rows took. */
+function formatRuns(): string {
+  const commands = ["up", "refresh", "watch", "rotate", "destroy"] as const;
+  const table = new Table({
+    head: ["split", "workspaces", "stacks", ...commands, "calls", "peak memory"],
+    ...STYLE,
+  });
+  for (const { split, workspaces, stacks, seconds, calls, peakMebibytes } of runs) {
+    const times = commands.map((name) =>
+      seconds[name] === undefined ? "" : `${seconds[name].toFixed(1)} s`,
+    );
+    table.push([split, workspaces, stacks, ...times, calls, `${peakMebibytes} MiB`]);
+  }
+  return table.toString();
+}

@@ -16,6 +16,7 @@ import {
   ROTATIONS,
   serveParent,
   type ServerReport,
+  type ServiceOptions,
   type ServiceReport,
   VERIFICATION_KEY,
   workspaceNames,
@@ -83,6 +84,8 @@ const listeners: Record<string, () => RequestListener> = {
   },
 };
 
+const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
+
 /** What else is started; each gives what it reports. */
 const others: Record<string, () => Promise<() => unknown>> = {
   /** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
@@ -116,12 +119,15 @@ const others: Record<string, () => Promise<() => unknown>> = {
     return (): RelayReport => ({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY });
   },
 
-  /** The service and an endpoint: `service "<number of workspaces> <deliveries a second>"`. */
+  /** The service and an endpoint: `service <ServiceOptions as JSON>`. */
   service: async () => {
-    const [workspaces = 0, deliveriesPerSecond = 0] = argument.split(" ").map(Number);
+    const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
     const emulator = await startEmulator({
       workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
     });
+    for (const operation of delayMs > 0 ? CALLS : []) {
+      emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
+    }
     const calls: Record<string, number> = {};
     const count = (action = "none"): void => void (calls[action] = (calls[action] ?? 0) + 1);
     const answer = respondToAll();
@@ -164,14 +170,8 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   const results = { delivered: 0, failed: 0 };
   if (perSecond === 0) return results;
   const all = [...workspaces.values()];
-  const message = {
-    sender_id: "7",
-    conv_id: 1,
-    type: "text",
-    message_type: "outgoing",
-    private: false,
-    text: "hello",
-  } as const;
+  const fixed = { type: "text", message_type: "outgoing", private: false } as const;
+  const message = { sender_id: "7", conv_id: 1, ...fixed, text: "hello" };
   const send = async (workspace: Workspace): Promise<void> => {
     const { verdict } = await workspace.deliver(message);
     results[verdict === "delivered" ? "delivered" : "failed"] += 1;

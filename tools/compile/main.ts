@@ -1,9 +1,17 @@
-/** Compiles the package to `dist/` as `tsc` does, but the declarations of `dist/provider` do not lead to zod's: see plain-types.ts. */
+/**
+ * Writes `dist/` and `plugin/`, over the old files because something may be running from them. It compiles as `tsc` does, but the
+ * declarations of `dist/provider` do not lead to zod's: see plain-types.ts.
+ */
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
+import { bundlePage } from "./page.ts";
 import { writePlainTypes } from "./plain-types.ts";
+import { bundlePlugin } from "./plugin.ts";
+
+const begunMs = Date.now();
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const host: ts.FormatDiagnosticsHost = {
@@ -16,12 +24,19 @@ const { config } = ts.readConfigFile(join(root, "tsconfig.json"), (path) => ts.s
 const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, root);
 const program = ts.createProgram(fileNames, options);
 const problems = [...ts.getPreEmitDiagnostics(program)];
-const { diagnostics } = program.emit(
-  undefined,
-  writePlainTypes(program.getTypeChecker(), join(root, "dist")),
-);
+const dist = join(root, "dist");
+const { diagnostics } = program.emit(undefined, writePlainTypes(program.getTypeChecker(), dist));
 problems.push(...diagnostics);
 if (problems.length > 0) {
   console.error(ts.formatDiagnostics(problems, host));
-  process.exitCode = 1;
+  process.exit(1);
+}
+await bundlePage(join(dist, "provider", "emulator", "page"));
+await bundlePlugin(join(root, "plugin"));
+
+// What nothing has written this time has no source any more.
+for (const name of readdirSync(dist, { recursive: true })) {
+  const path = join(dist, String(name));
+  const status = statSync(path);
+  if (status.isFile() && status.mtimeMs < begunMs - 1000) rmSync(path);
 }

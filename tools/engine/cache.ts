@@ -1,40 +1,59 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { lockFile } from "../../dist/provider/lib/sqlite.js";
 
 /** Where the tools keep what is made once per machine, outside the clone: `pulumi-apichat` in `$XDG_CACHE_HOME` or `~/.cache`. */
-export function cacheFolder(env: NodeJS.ProcessEnv): string {
-  const given = env.XDG_CACHE_HOME ?? "";
-  return join(isAbsolute(given) ? given : join(env.HOME ?? homedir(), ".cache"), "pulumi-apichat");
+export function cacheFolder(): string {
+  const given = process.env.XDG_CACHE_HOME ?? "";
+  return join(isAbsolute(given) ? given : join(homedir(), ".cache"), "pulumi-apichat");
 }
 
 /** A folder in the tools' cache for what is made from these files: `<name>/<hash of their contents>`. */
-export async function cacheEntry(
-  env: NodeJS.ProcessEnv,
-  name: string,
-  files: readonly URL[],
-): Promise<string> {
+export async function cacheEntry(name: string, files: readonly URL[]): Promise<string> {
   const hash = createHash("sha256");
   for (const file of files) hash.update(await readFile(file)).update("\0");
-  return join(cacheFolder(env), name, hash.digest("hex").slice(0, 16));
+  return join(cacheFolder(), name, hash.digest("hex").slice(0, 16));
 }
 
 /**
- * Makes a cache entry: `make` works in a folder beside it that holds only an empty `bin` and `tmp`. The folder becomes the
- * entry when `make` is through, without `tmp`; if it fails, nothing is left. Call it under the lock `<entry>.lock`.
+ * Makes a cache entry unless it is there: `make` works in a folder beside it that holds only an empty `bin` and `tmp`. The folder
+ * becomes the entry, without `tmp`, when `make` has finished; if it fails, nothing is left. Another process waits meanwhile.
  */
-export async function fillEntry(entry: string, make: (folder: string) => Promise<void>): Promise<void> {
-  const folder = `${entry}.partial`;
-  try {
-    // It may be what a killed run left behind.
-    await rm(folder, { recursive: true, force: true });
-    for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
-    await make(folder);
-    await rm(join(folder, "tmp"), { recursive: true, force: true });
-    await rm(entry, { recursive: true, force: true });
-    await rename(folder, entry);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+export async function fillEntry(
+  entry: string,
+  make: (folder: string) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (existsSync(entry)) return;
+  await mkdir(dirname(entry), { recursive: true });
+  await withLock(`${entry}.hold`, signal, async () => {
+    if (existsSync(entry)) return;
+    const folder = `${entry}.partial`;
+    try {
+      // It may be what a killed run left behind.
+      await rm(folder, { recursive: true, force: true });
+      for (const part of ["bin", "tmp"]) await mkdir(join(folder, part), { recursive: true });
+      await make(folder);
+      await rm(join(folder, "tmp"), { recursive: true, force: true });
+      await rename(folder, entry);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+/** Does `work` while this process alone has the file `path`. The kernel releases it if the process is killed. */
+async function withLock(path: string, signal: AbortSignal | undefined, work: () => Promise<void>) {
+  let lock = lockFile(path, 0);
+  if (!lock) console.error(`Waiting for another process, which does the same work (${path})`);
+  while (!lock) {
+    await delay(200, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    lock = lockFile(path, 0);
   }
+  await work().finally(() => lock.release());
 }

@@ -1,7 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { run } from "../setup/run.mjs";
+import process from "node:process";
+import { MIN_PULUMI } from "../../provider/lib/version.ts";
+import { run } from "../lib/run.ts";
 
 /** A Pulumi CLI with the Node.js language host and the launcher of dynamic providers. */
 export interface Engine {
@@ -15,9 +17,6 @@ export interface Engine {
   source: "path" | "cache";
 }
 
-/** The oldest CLI that the provider supports, as in `peerDependencies`. */
-const oldestVersion = "3.216.0";
-
 /** What must lie beside `pulumi`, or on PATH, to run TypeScript programs with dynamic providers. */
 export const hosts = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"] as const;
 
@@ -27,32 +26,31 @@ const versionTimeoutMs = 20_000;
  * The Pulumi CLI of the user: the one that `PULUMI_APICHAT_ENGINE` names, else the first `pulumi` on PATH. Throws, with
  * what is wrong with it, if there is none, it is too old, or its hosts lie neither beside it nor on PATH.
  */
-export async function findEngine(env: NodeJS.ProcessEnv): Promise<Engine> {
-  const folders = pathFolders(env);
-  const named = env.PULUMI_APICHAT_ENGINE;
+export async function findEngine(): Promise<Engine> {
+  const folders = pathFolders();
+  const named = process.env.PULUMI_APICHAT_ENGINE;
   const command = named ? resolve(named) : findExecutable("pulumi", folders);
   if (command === undefined) throw new Error("there is no pulumi on PATH");
-  return inspectEngine(command, "path", env, [dirname(await realpath(command)), ...folders]);
+  return inspectEngine(command, "path", [dirname(await realpath(command)), ...folders]);
 }
 
 /** What a `pulumi` is. Throws if its version is not accepted, or a host is neither beside it nor in `hostFolders`. */
 export async function inspectEngine(
   command: string,
   source: Engine["source"],
-  env: NodeJS.ProcessEnv,
   hostFolders: readonly string[] = [],
 ): Promise<Engine> {
   const directory = dirname(command);
   const missing = hosts.find((host) => findExecutable(host, [directory, ...hostFolders]) === undefined);
   if (missing) throw new Error(`${command} is there, but ${missing} is neither beside it nor on PATH`);
   const output = await run(command, ["version"], {
-    env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+    env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true" },
     signal: AbortSignal.timeout(versionTimeoutMs),
   });
   const version = /^v?(\d+\.\d+\.\d+\S*)$/m.exec(output)?.[1];
   if (!version) throw new Error(`${command} version printed ${JSON.stringify(output.slice(0, 200))}`);
-  if (compareVersions(version, oldestVersion) < 0 || compareVersions(version, "4.0.0") >= 0) {
-    throw new Error(`${command} is ${version}; accepted are ${oldestVersion} and newer, before 4`);
+  if (compareVersions(version, MIN_PULUMI) < 0 || compareVersions(version, "4.0.0") >= 0) {
+    throw new Error(`${command} is ${version}; accepted are ${MIN_PULUMI} and newer, before 4`);
   }
   return { command, directory, version, source };
 }
@@ -60,9 +58,7 @@ export async function inspectEngine(
 /** Negative if the first is older than the second, else 0 or positive. Compares number by number. */
 export const compareVersions = new Intl.Collator("en", { numeric: true }).compare;
 
-export function pathFolders(env: NodeJS.ProcessEnv): string[] {
-  return (env.PATH ?? "").split(delimiter).filter(isAbsolute);
-}
+export const pathFolders = (): string[] => (process.env.PATH ?? "").split(delimiter).filter(isAbsolute);
 
 /** The first executable file of this name in these folders. */
 export function findExecutable(name: string, folders: readonly string[]): string | undefined {

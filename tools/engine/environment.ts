@@ -5,7 +5,7 @@ import { findExecutable, hosts, type Engine } from "./engine.ts";
 
 const binaries = fileURLToPath(new URL("../../node_modules/.bin", import.meta.url));
 
-export interface RunOptions {
+interface RunOptions {
   /** A folder of the run's own, for plugins and credentials. */
   home: string;
   /** The folder of the file backend, or a whole backend URL. */
@@ -17,16 +17,12 @@ export interface RunOptions {
  * The whole environment of a Pulumi run on a backend without an account: `pulumi` and Node 24 first on PATH, nothing
  * of the caller's own Pulumi or API Channel settings, no downloads.
  */
-export function engineEnvironment(
-  engine: Engine,
-  run: RunOptions,
-  base: NodeJS.ProcessEnv = process.env,
-): NodeJS.ProcessEnv {
-  const inherited = Object.entries(base).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));
+export function engineEnvironment(engine: Engine, run: RunOptions): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(([name]) => !/^(PULUMI|APICHAT)_/.test(name));
   const bundled = hosts.every((host) => findExecutable(host, [engine.directory]) !== undefined);
   return {
     ...Object.fromEntries(inherited),
-    PATH: [binaries, engine.directory, base.PATH].filter(Boolean).join(delimiter),
+    PATH: [binaries, engine.directory, process.env.PATH].filter(Boolean).join(delimiter),
     PULUMI_BACKEND_URL: run.backend.includes("://") ? run.backend : `file://${run.backend}`,
     PULUMI_CONFIG_PASSPHRASE: run.passphrase,
     PULUMI_HOME: run.home,

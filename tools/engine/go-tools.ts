@@ -3,9 +3,8 @@ import { readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { withLock } from "../setup/lock.mjs";
-import { withProgress } from "../setup/progress.mjs";
-import { run } from "../setup/run.mjs";
+import { withProgress } from "../lib/progress.mjs";
+import { run } from "../lib/run.ts";
 import { cacheEntry, fillEntry } from "./cache.ts";
 import { compareVersions, findExecutable, pathFolders } from "./engine.ts";
 
@@ -18,19 +17,19 @@ export interface GoTool {
   binary: string;
   /** The variable that holds the tool's version, and its value: `<import path>.<name>=<version>`. */
   version?: string;
-  /** A script that has to lie beside the binary: the module that ships it, and the path in there. */
+  /** A script that must be beside the binary: the module that ships it, and its path there. */
   script?: { module: string; path: string };
 }
 
-export interface BuildContext {
-  env: NodeJS.ProcessEnv;
-  /** Aborts on Ctrl-C; the build ends its processes then. */
+/** Of a long piece of work. */
+export interface WorkOptions {
+  /** Aborts on Ctrl-C; the work ends its processes then. */
   signal: AbortSignal;
   /** Shows how far the work is. */
   update: (detail: string) => void;
 }
 
-export const oldestGo = "1.26";
+export const MIN_GO = "1.26";
 
 /** The files that decide what is built. */
 export const sourcesOf = ({ module }: GoTool): URL[] =>
@@ -43,16 +42,11 @@ export const sourcesOf = ({ module }: GoTool): URL[] =>
 export async function buildGoTools(
   tools: readonly GoTool[],
   folder: string,
-  { env: base, signal, update }: BuildContext,
+  { signal, update }: WorkOptions,
 ): Promise<void> {
-  const env = {
-    ...base,
-    CGO_ENABLED: "0",
-    GOTOOLCHAIN: "local",
-    GOWORK: "off",
-    GOTMPDIR: join(folder, "tmp"),
-  };
-  await checkGo(env, signal);
+  const settings = { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOWORK: "off", GOTMPDIR: join(folder, "tmp") };
+  const env = { ...process.env, ...settings };
+  await requireGo(signal);
   const count = { modules: 0, packages: 0 };
   const onLine = (line: string): void => {
     count[line.startsWith("go: ") ? "modules" : "packages"] += 1;
@@ -71,44 +65,26 @@ export async function buildGoTools(
   }
 }
 
-export interface GoToolsOptions {
-  /** The folder of the entry in the tools' cache. */
-  name: string;
-  /** Shown while they are built: what is done, and how long that takes. */
-  title: string;
-  tools: readonly GoTool[];
-  /** Default: that of this process. */
-  env?: NodeJS.ProcessEnv;
-  /** Ends the work, with nothing left behind. */
-  signal?: AbortSignal;
+/**
+ * The `bin` folder with these tools in the entry `name` of the tools' cache. Builds them if they are not there, with progress on
+ * stderr: `title` says what is done, and how long that takes.
+ */
+export async function resolveGoTools(
+  { name, title, tools }: { name: string; title: string; tools: readonly GoTool[] },
+  signal: AbortSignal,
+): Promise<string> {
+  const entry = await cacheEntry(name, tools.flatMap(sourcesOf));
+  const build = (folder: string): Promise<void> =>
+    withProgress(title, (update) => buildGoTools(tools, folder, { signal, update }));
+  await fillEntry(entry, build, signal);
+  return join(entry, "bin");
 }
 
-/** The `bin` folder with these tools in the tools' cache. Builds them if they are not there, with progress on stderr. */
-export async function resolveGoTools({
-  name,
-  title,
-  tools,
-  env = process.env,
-  signal = new AbortController().signal,
-}: GoToolsOptions): Promise<string> {
-  const entry = await cacheEntry(env, name, tools.flatMap(sourcesOf));
-  const bin = join(entry, "bin");
-  const isThere = (): boolean => tools.every(({ binary }) => findExecutable(binary, [bin]) !== undefined);
-  const build = async (): Promise<void> => {
-    if (isThere()) return;
-    await fillEntry(entry, (folder) =>
-      withProgress(title, (update) => buildGoTools(tools, folder, { env, signal, update })),
-    );
-  };
-  if (!isThere()) await withLock(`${entry}.lock`, signal, build);
-  return bin;
-}
-
-async function checkGo(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<void> {
-  if (findExecutable("go", pathFolders(env)) === undefined) throw new Error("there is no go on PATH");
-  const output = await run("go", ["version"], { env, signal });
+async function requireGo(signal: AbortSignal): Promise<void> {
+  if (findExecutable("go", pathFolders()) === undefined) throw new Error("there is no go on PATH");
+  const output = await run("go", ["version"], { signal });
   const version = /\bgo(\d+\.\d+\S*)/.exec(output)?.[1];
-  if (version === undefined || compareVersions(version, oldestGo) < 0) {
-    throw new Error(`the go on PATH is ${version ?? output}; ${oldestGo} or newer is needed`);
+  if (version === undefined || compareVersions(version, MIN_GO) < 0) {
+    throw new Error(`the go on PATH is ${version ?? output}; ${MIN_GO} or newer is needed`);
   }
 }

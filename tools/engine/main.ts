@@ -1,7 +1,7 @@
 /** `npm run engine`: prints the path of the engine's `pulumi` and the line that puts it on PATH. */
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { abortOnSignals, runTool } from "../setup/run.mjs";
+import { abortOnSignals, runTool } from "../lib/run.ts";
 import { exportLine } from "./environment.ts";
 import { languages, parseLanguages, prepareHosts } from "./languages.ts";
 import { preparePythonSdk } from "../sdk/python.ts";
@@ -24,8 +24,8 @@ await runTool(async () => {
   if (values.help) return console.log(usage);
   const wanted = parseLanguages("--languages", values.languages ?? "", languages);
   const signal = abortOnSignals();
-  const engine = await resolveEngine({ signal });
-  await prepareHosts(engine, wanted, { signal });
+  const engine = await resolveEngine(signal);
+  await prepareHosts(engine, wanted, signal);
   if (wanted.includes("python")) await preparePythonSdk(engine, signal);
   console.log(values.json ? JSON.stringify(engine) : engine.command);
   // On stderr: scripts read the path.

@@ -11,8 +11,8 @@ import { fileURLToPath } from "node:url";
 import { startEmulator, type RecordedRequest } from "pulumi-apichat/emulator";
 import { startServer } from "../../test/support/http.ts";
 import { sampleAddress } from "../schema/samples.ts";
-import { abortOnSignals, CommandError, run, runTool } from "../setup/run.mjs";
-import { findPython, oldestPython, preparePackages } from "./environment.ts";
+import { abortOnSignals, CommandError, run, runTool } from "../lib/run.ts";
+import { findPython, MIN_PYTHON, preparePackages } from "./environment.ts";
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -83,7 +83,7 @@ const outcomes = ["2xx", "401", "422"];
  * What a run has not reached, such as `set-webhook 422`: a run whose requests are all refused for their key would find
  * nothing wrong.
  */
-export function listUnreached(requests: readonly RecordedRequest[]): string[] {
+function listUnreached(requests: readonly RecordedRequest[]): string[] {
   const reached = new Set(
     requests.map(({ interface: port, action, status = 0 }) => {
       const outcome = status >= 200 && status < 300 ? "2xx" : status;
@@ -98,10 +98,10 @@ export function listUnreached(requests: readonly RecordedRequest[]): string[] {
 if (import.meta.main) {
   const signal = abortOnSignals();
   await runTool(async () => {
-    const python = await findPython(process.env, signal);
+    const python = await findPython(signal);
     const requirements = new URL("requirements.txt", import.meta.url);
-    if (python) return test(await preparePackages(python, requirements, process.env, signal), signal);
-    console.log(`test:openapi: skipped: no Python ${oldestPython}+ with venv`);
+    if (python) return test(await preparePackages(python, requirements, signal), signal);
+    console.log(`test:openapi: skipped: no Python ${MIN_PYTHON}+ with venv`);
     return 0;
   });
 }

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CommandError, run } from "../setup/run.mjs";
+import { CommandError, run } from "../lib/run.ts";
 import type { NodePackage } from "./platforms.ts";
 
 /** The registry has no such package, or no such version of it. */

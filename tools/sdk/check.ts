@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { findExecutable, pathFolders } from "../engine/engine.ts";
-import { findPython, makeEnvironment, oldestPython } from "../openapi/environment.ts";
-import { run } from "../setup/run.mjs";
+import { findPython, makeEnvironment, MIN_PYTHON } from "../openapi/environment.ts";
+import { run } from "../lib/run.ts";
 import { inClone, sdkFolder, type SdkLanguage } from "./generate.ts";
 
 interface Check {
@@ -19,17 +19,12 @@ export const checks: Record<Exclude<SdkLanguage, "dotnet">, Check> = {
   python: {
     title: "Building a wheel, and checking the examples with mypy --strict: one or two minutes",
     run: async (options) => {
-      const python = await findPython(process.env, options.signal);
+      const python = await findPython(options.signal);
       if (python === undefined)
-        throw new Error(`there is no Python ${oldestPython} or newer with venv on PATH`);
+        throw new Error(`there is no Python ${MIN_PYTHON} or newer with venv on PATH`);
       await using folder = await mkdtempDisposable(join(tmpdir(), "apichat-sdk-python-"));
       const environment = { command: python.command, folder: folder.path, packages: ["mypy"] };
-      await makeEnvironment({
-        ...environment,
-        env: process.env,
-        signal: options.signal,
-        update: options.onLine,
-      });
+      await makeEnvironment({ ...environment, signal: options.signal });
       const inVenv = (...args: string[]): Promise<string> =>
         run(join(folder.path, "bin", "python"), ["-m", ...args], { ...options, cwd: folder.path });
       const pip = (...args: string[]): Promise<string> =>
@@ -92,7 +87,7 @@ async function programsIn(folder: string, file: string): Promise<string[]> {
 }
 
 function requireCommand(name: string, title: string): void {
-  if (findExecutable(name, pathFolders(process.env)) === undefined) {
+  if (findExecutable(name, pathFolders()) === undefined) {
     throw new Error(`there is no ${name} on PATH; install ${title}`);
   }
 }

@@ -8,8 +8,7 @@ import { findExecutable, type Engine } from "../engine/engine.ts";
 import { engineEnvironment } from "../engine/environment.ts";
 import { resolveGoTools } from "../engine/go-tools.ts";
 import { prepareHosts } from "../engine/languages.ts";
-import { withLock } from "../setup/lock.mjs";
-import { run } from "../setup/run.mjs";
+import { run } from "../lib/run.ts";
 
 /** A path of the clone. */
 export const inClone = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -45,39 +44,31 @@ export async function generateSdk(
   { engine, signal, into = sdkFolder }: GenerateOptions,
 ): Promise<void> {
   const byHost = sdks[language].byHost || isDistribution(engine);
-  if (byHost && language !== "nodejs") await prepareHosts(engine, [language], { signal });
+  if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
-  await withLock(join(into, ".lock"), signal, async () => {
-    await using temporary = await mkdtempDisposable(join(into, ".new-"));
-    const folder = temporary.path;
-    await (byHost ? runHost(engine, language, folder, signal) : runGenerator(language, folder, signal));
-    if (language === "java") await addJavaResources(join(folder, language));
-    await rm(join(into, language), { recursive: true, force: true });
-    await rename(join(folder, language), join(into, language));
-  });
+  await using temporary = await mkdtempDisposable(join(into, ".new-"));
+  const folder = temporary.path;
+  await (byHost ? runHost(engine, language, folder, signal) : runGenerator(language, folder, signal));
+  if (language === "java") await addJavaResources(join(folder, language));
+  await rm(join(into, language), { recursive: true, force: true });
+  await rename(join(folder, language), join(into, language));
 }
 
 /**
  * Whether the engine is Pulumi's own distribution, all of whose hosts generate. The one that the tools build has at most links to
  * hosts in the tools' cache, also where a terminal has it on PATH.
  */
-export function isDistribution({ directory, command }: Engine, env = process.env): boolean {
+function isDistribution({ directory, command }: Engine): boolean {
   const host = findExecutable("pulumi-language-python", [directory, dirname(realpathSync(command))]);
   if (host === undefined) return false;
-  return !(
-    lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(env), "host-"))
-  );
+  return !(lstatSync(host).isSymbolicLink() && readlinkSync(host).startsWith(join(cacheFolder(), "host-")));
 }
 
 /** With Pulumi's generators: of these languages the hosts that the tools can build have none. */
 async function runGenerator(language: SdkLanguage, folder: string, signal: AbortSignal): Promise<void> {
-  const bin = await resolveGoTools({
-    name: "sdk-generator",
-    title:
-      "Building the generator of SDKs with Go: some seconds after the engine's own build, else 1 to 4 minutes, once per machine",
-    tools: [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }],
-    signal,
-  });
+  const tools = [{ module: new URL("generator/", import.meta.url), package: ".", binary: "generate-sdk" }];
+  const title = "Building the generator of SDKs with Go: some seconds to 4 minutes, once per machine";
+  const bin = await resolveGoTools({ name: "sdk-generator", title, tools }, signal);
   await run(join(bin, "generate-sdk"), [schemaFile, folder, language], { signal });
 }
 

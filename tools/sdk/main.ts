@@ -5,8 +5,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { parseLanguages } from "../engine/languages.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { withProgress } from "../setup/progress.mjs";
-import { abortOnSignals, runTool } from "../setup/run.mjs";
+import { withProgress } from "../lib/progress.mjs";
+import { abortOnSignals, runTool } from "../lib/run.ts";
 import { checks } from "./check.ts";
 import { generateSdk, sdkFolder, sdkLanguages, sdks, type SdkLanguage } from "./generate.ts";
 
@@ -30,7 +30,7 @@ await runTool(async () => {
   if (values.help) return console.log(usage);
   const wanted = parseLanguages("--language", values.language ?? "all", sdkLanguages);
   const signal = abortOnSignals();
-  const engine = await resolveEngine({ signal });
+  const engine = await resolveEngine(signal);
   let failures = 0;
   for (const language of wanted) {
     try {

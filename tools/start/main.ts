@@ -6,7 +6,7 @@ import process from "node:process";
 import type { Engine } from "../engine/engine.ts";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
-import { abortOnSignals, CommandError, Interrupted } from "../setup/run.mjs";
+import { abortOnSignals, CommandError, Interrupted } from "../lib/run.ts";
 import { setStage, type Stage } from "./stage.ts";
 import {
   exchangeMessages,
@@ -80,7 +80,7 @@ function settings({ environment }: Stage): [string, string][] {
 
 async function main({ keep }: { keep?: true }): Promise<number> {
   const signal = endOfRun();
-  const engine = await resolveEngine({ signal });
+  const engine = await resolveEngine(signal);
   await play(engine, keep === true, signal);
   if (engine.source !== "path") {
     printResult("To have this pulumi and Node 24 in your terminal:");

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { MessageClient } from "pulumi-apichat/client";
-import { CommandError } from "../setup/run.mjs";
+import { CommandError } from "../lib/run.ts";
 import { workspaceNames, type Stage, type WorkspaceName } from "./stage.ts";
 import { printHeading, printResult, type Shell } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 import { join, relative } from "node:path";
 import process from "node:process";
 import { styleText } from "node:util";
-import { withProgress } from "../setup/progress.mjs";
-import { run } from "../setup/run.mjs";
+import { withProgress } from "../lib/progress.mjs";
+import { run } from "../lib/run.ts";
 
 /** How long `pulumi` may take to end in good order after Ctrl-C, in milliseconds. */
 const graceMs = 20_000;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { bundlePage } from "../../../tools/bundle-page.ts";
+import { bundlePage } from "../../../tools/compile/page.ts";
 
 const MAX_BYTES = 40 * 1024;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createResponder } from "../../../provider/responder/index.js";
-import { HOSTILE_BODIES } from "../../../tools/bench/rows/responder.ts";
+import { HOSTILE_BODIES } from "../../support/hostile-bodies.ts";
 
 const responder = createResponder({ verificationKeys: "verification key", onDelivery: () => undefined });
 

@@ -1,13 +1,13 @@
 /**
- * The same lifecycle as users write it today: a closure, which Pulumi serializes with all that it captures. It makes the
- * same calls as ours, and leaves out what ours does without a call: limits, retries, explanations.
+ * What `up` and `destroy` need, as users write it today: a closure, which Pulumi serializes with all that it captures. It leaves out
+ * what ours does without a call: limits, retries, explanations.
  */
 import * as pulumi from "@pulumi/pulumi";
 
 /**
  * @typedef {Record<"name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey", string>} WebhookArgs
- * @typedef {WebhookArgs & { status: string }} Inputs
- * @typedef {Inputs & { botUrl: string }} State
+ * @typedef {WebhookArgs} Inputs
+ * @typedef {Inputs & { status: string, botUrl: string }} State
  * @typedef {{ webhook_url: string, webhook_status: string, bot_url: string }} Configuration
  */
 
@@ -54,14 +54,13 @@ async function tryHandshake(inputs, encoding) {
  * @param {Inputs} inputs
  * @returns {Promise<State>}
  */
-async function setAndConfirm(inputs) {
+async function setWebhook(inputs) {
   const passed = await Promise.all([tryHandshake(inputs, "form"), tryHandshake(inputs, "json")]);
   if (!passed.includes(true)) throw new Error(`${inputs.webhookUrl} does not answer the handshake`);
-  await callService(inputs, "set-webhook", {
+  const seen = await callService(inputs, "set-webhook", {
     webhook_url: inputs.webhookUrl,
     webhook_verification_key: inputs.webhookVerificationKey,
   });
-  const seen = await callService(inputs, "get-webhook");
   if (seen.webhook_url !== inputs.webhookUrl || seen.bot_url === "") {
     throw new Error(`${inputs.baseUrl} shows ${seen.webhook_url} after set-webhook`);
   }
@@ -70,42 +69,13 @@ async function setAndConfirm(inputs) {
 
 /** @type {pulumi.dynamic.ResourceProvider<Inputs, State>} */
 const provider = {
-  async check(_olds, news) {
-    const failures = [];
-    if (!news.webhookUrl) failures.push({ property: "webhookUrl", reason: "is missing" });
-    if (!news.webhookVerificationKey) failures.push({ property: "", reason: "the key is missing" });
-    return { inputs: { ...news, status: "verified" }, failures };
-  },
-  async diff(_id, olds, news) {
-    const names = /** @type {const} */ ([
-      "baseUrl",
-      "apiKey",
-      "webhookUrl",
-      "webhookVerificationKey",
-      "status",
-    ]);
-    return { changes: names.some((name) => olds[name] !== news[name]) };
-  },
   async create(inputs) {
     const seen = await callService(inputs, "get-webhook");
     if (seen.webhook_url !== "" && seen.webhook_url !== inputs.webhookUrl) {
       throw new Error(`${inputs.baseUrl} has the webhook ${seen.webhook_url} already`);
     }
-    const outs = await setAndConfirm(inputs);
+    const outs = await setWebhook(inputs);
     return { id: outs.botUrl, outs };
-  },
-  async read(id, props) {
-    if (!props) throw new Error(`${id} cannot be read by its id alone`);
-    const seen = await callService(props, "get-webhook");
-    if (seen.webhook_url === "") return {};
-    return { id, props: { ...props, webhookUrl: seen.webhook_url, status: seen.webhook_status } };
-  },
-  async update(_id, olds, news) {
-    const seen = await callService(news, "get-webhook");
-    if (seen.webhook_url !== olds.webhookUrl) {
-      throw new Error(`${news.baseUrl} has the webhook ${seen.webhook_url} now`);
-    }
-    return { outs: await setAndConfirm(news) };
   },
   async delete(_id, props) {
     const seen = await callService(props, "get-webhook");

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
 import { licencesOf } from "./licences.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "provider", "emulator", "page");
 
 /**
@@ -42,5 +42,3 @@ async function buildScriptAndStyle(outFolder: string): Promise<Metafile> {
   });
   return metafile;
 }
-
-if (import.meta.main) await bundlePage(join(root, "dist", "provider", "emulator", "page"));

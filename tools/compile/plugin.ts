@@ -1,11 +1,10 @@
-/** The resource plugin as a folder that needs Node only: `node tools/bundle-plugin.ts` bundles dist/ into plugin/. */
 import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { licencesOf } from "./licences.ts";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 const sources = join(root, "dist", "provider", "plugin");
 
 /** What the engine looks for in the folder of a plugin; on Windows with ".cmd" behind it. */
@@ -52,8 +51,8 @@ const lightUndici: Plugin = {
   },
 };
 
-/** Writes the plugin into a folder. */
-async function bundlePlugin(outFolder: string): Promise<void> {
+/** Bundles the resource plugin from dist/ into a folder that needs Node only. */
+export async function bundlePlugin(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
   const [{ metafile }] = await Promise.all([
     build({
@@ -81,5 +80,3 @@ async function bundlePlugin(outFolder: string): Promise<void> {
     writeFile(join(outFolder, "licenses.txt"), await licencesOf(metafile, root)),
   ]);
 }
-
-if (import.meta.main) await bundlePlugin(join(root, "plugin"));

@@ -1,0 +1,19 @@
+const MIB = 1024 * 1024;
+
+/** Repeats a text, so that with what stands around it the whole has exactly 1 MiB. */
+const fill = (start: string, repeated: string, end = ""): string => {
+  const room = MIB - start.length - end.length;
+  return start + repeated.repeat(Math.ceil(room / repeated.length)).slice(0, room) + end;
+};
+
+/** Bodies of 1 MiB that make a careless reader work: each looks like a handshake, and none is one. */
+export const HOSTILE_BODIES: Record<string, string> = {
+  "pairs without =": fill("hub_challenge=c", "&a"),
+  "one name again and again": fill("hub_challenge=c", "&hub_challenge=c"),
+  "empty pairs": fill("hub_challenge=c", "&"),
+  "percent signs": fill("hub_challenge=", "%80%"),
+  "nested JSON": fill('{"hub_challenge":', '{"a":'),
+  "a number of a million digits": fill('{"hub_challenge":"c","conv_id":', "9", "}"),
+  whitespace: fill("", " ", '{"hub_challenge":"c"}'),
+  "the lines between parts": fill("--b\r\nhub_challenge\r\n", "--b\r\n\r\n"),
+};

@@ -1,0 +1,102 @@
+/** What processes take: time, CPU, memory. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { processesOf } from "../../test/support/processes.ts";
+import { run } from "../lib/run.ts";
+import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
+import { pluginFolder } from "./project.ts";
+
+const cwd = fileURLToPath(new URL("../..", import.meta.url));
+
+/** How long Node runs with some arguments and with others, in milliseconds. */
+export const compareNode =
+  (ours: string[], bare: string[]) =>
+  (context: Context): Promise<Samples> => {
+    const timeNode = (args: string[]) => () =>
+      timeOf(() => run(process.execPath, args, { cwd, signal: context.signal }));
+    return alternate(context, { ours: timeNode(ours), bare: timeNode(bare) }, { rounds: 25, warmUp: 2 });
+  };
+
+/** What the engine pays for the plugin before its first call: CPU in milliseconds. */
+export function startPlugin(context: Context): Promise<Samples> {
+  // No engine has this address: the plugin calls it only when it has something to print.
+  const ours = [join(pluginFolder, "pulumi-resource-apichat"), "127.0.0.1:9"];
+  const bare = ["-e", "console.log(0);setInterval(()=>{},1e3)"];
+  const sides = { ours: () => cpuToFirstLine(ours), bare: () => cpuToFirstLine(bare) };
+  return alternate(context, sides, { rounds: 20, warmUp: 2 });
+}
+
+/** What Node computes until it prints its first line. It is ended then. */
+async function cpuToFirstLine(args: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    await once(child.stdout, "data");
+    return await readCpu(child.pid ?? 0);
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** Of the processes of a project, over one piece of work. */
+export interface Usage {
+  milliseconds: number;
+  /** What all of them computed, without the engine itself. What a process does after the last look at it is missing. */
+  cpuMs: number;
+  /** The most that all of them held together, the sum of their proportional shares; 0 without /proc. */
+  peakBytes: number;
+}
+
+/** Does `work`, and watches the processes that have this variable in their environment. */
+export async function watch(
+  variable: { name: string; value: string },
+  work: () => Promise<unknown>,
+  { everyMs = 500 } = {},
+): Promise<Usage> {
+  const finished = new AbortController();
+  const cpu = new Map<number, number>();
+  let peakBytes = 0;
+  const sample = async (): Promise<void> => {
+    while (!finished.signal.aborted) {
+      const processes = await processesOf(variable);
+      const bytes = await Promise.all(processes.map(({ pid }) => readMemory(pid)));
+      peakBytes = Math.max(
+        peakBytes,
+        bytes.reduce((sum, one) => sum + one, 0),
+      );
+      const others = processes.filter(({ commandLine: [command = ""] }) => basename(command) !== "pulumi");
+      for (const { pid } of others) cpu.set(pid, await readCpu(pid));
+      await delay(everyMs, undefined, { signal: finished.signal }).catch(() => undefined);
+    }
+  };
+  const sampling = sample();
+  try {
+    const milliseconds = await timeOf(work);
+    return { milliseconds, cpuMs: [...cpu.values()].reduce((sum, one) => sum + one, 0), peakBytes };
+  } finally {
+    finished.abort();
+    await sampling;
+  }
+}
+
+const read = (pid: number, file: string): Promise<string> =>
+  readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+
+/** User and system time in milliseconds; 0 if the process has ended. */
+async function readCpu(pid: number): Promise<number> {
+  const text = await read(pid, "stat");
+  // Behind the name of the program, which may hold spaces. /proc counts in hundredths of a second.
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return 10 * (Number(fields[11] ?? 0) + Number(fields[12] ?? 0));
+}
+
+/** Some sandboxes have no smaps_rollup; there, what processes share counts for each of them. */
+async function readMemory(pid: number): Promise<number> {
+  const text = `${await read(pid, "smaps_rollup")}\n${await read(pid, "status")}`;
+  const [, kibibytes = 0] = /^Pss:\s+(\d+) kB$/m.exec(text) ?? /^VmRSS:\s+(\d+) kB$/m.exec(text) ?? [];
+  return 1024 * Number(kibibytes);
+}

@@ -1,0 +1,45 @@
+import process from "node:process";
+
+const QUIET_MS = 2000;
+const TERMINAL_EVERY_MS = 500;
+const LOG_EVERY_MS = 15_000;
+
+/**
+ * Shows that something takes long: `title` at once, and after two seconds a line with the time, rewritten in place on a terminal,
+ * else a new line every 15 seconds; at the end how long it took. Without a title only the line that moves.
+ * The set-up imports this, so it runs on Node 20 and without dependencies.
+ *
+ * @template T
+ * @param {string} title what is done and how long that usually takes
+ * @param {(update: (detail: string) => void) => Promise<T>} work calls `update` with how far it is
+ * @param {NodeJS.WriteStream} [stream] default: stderr
+ * @returns {Promise<T>}
+ */
+export async function withProgress(title, work, stream = process.stderr) {
+  const startedMs = Date.now();
+  const clear = stream.isTTY ? "\r\u001b[K" : "";
+  let detail = "";
+  let end = "";
+  if (title) stream.write(`${title}\n`);
+  const show = () => {
+    if (Date.now() - startedMs < QUIET_MS) return;
+    const line = `  ${durationSince(startedMs)} ${detail}`.trimEnd();
+    stream.write(stream.isTTY ? `${clear}${line.slice(0, (stream.columns || 80) - 1)}` : `${line}\n`);
+    end = clear;
+  };
+  const timer = setInterval(show, stream.isTTY ? TERMINAL_EVERY_MS : LOG_EVERY_MS);
+  try {
+    const result = await work((next) => (detail = next.trim()));
+    if (title) end += `  done in ${durationSince(startedMs)}\n`;
+    return result;
+  } finally {
+    clearInterval(timer);
+    stream.write(end);
+  }
+}
+
+/** @param {number} startedMs */
+function durationSince(startedMs) {
+  const seconds = Math.round((Date.now() - startedMs) / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

@@ -1,0 +1,101 @@
+import { execa } from "execa";
+import { constants } from "node:os";
+import process from "node:process";
+import { setTimeout as delay } from "node:timers/promises";
+import { signalIfAlive } from "../../test/support/processes.ts";
+
+/** A command that did not start or did not end with exit code 0. `output` is what it printed; the message ends with it. */
+export class CommandError extends Error {
+  readonly reason: string;
+  readonly output: string;
+
+  constructor(reason: string, output = "") {
+    super([reason, output].filter(Boolean).join("\n"));
+    this.reason = reason;
+    this.output = output;
+  }
+}
+
+/** The user has ended the run. */
+export class Interrupted extends Error {
+  readonly exitCode: number;
+
+  constructor(signal: keyof typeof constants.signals) {
+    super("interrupted");
+    this.exitCode = 128 + constants.signals[signal];
+  }
+}
+
+/** Aborts on the first Ctrl-C, SIGTERM or SIGHUP. The reason is an `Interrupted`. */
+export function abortOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(name, () => controller.abort(new Interrupted(name)));
+  }
+  return controller.signal;
+}
+
+/** Does the work of a tool and sets the exit code: what `work` returns, else 0, or `failed` if it throws. */
+export async function runTool(work: () => Promise<number | void>, failed = 1): Promise<void> {
+  try {
+    process.exitCode = (await work()) ?? 0;
+  } catch (error) {
+    if (!(error instanceof Interrupted)) console.error(error instanceof Error ? error.message : error);
+    process.exitCode = error instanceof Interrupted ? error.exitCode : failed;
+  }
+}
+
+interface RunOptions {
+  cwd?: string;
+  /** The whole environment; default: that of this process. */
+  env?: NodeJS.ProcessEnv;
+  /** Ends the command with all that it has started, before the promise rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** How long it may take to end after SIGTERM. */
+  graceMs?: number;
+  /** What the command reads on stdin. */
+  input?: string;
+  /** Is called with each line of output. */
+  onLine?: (line: string) => void;
+}
+
+/** Runs a command in a process group of its own, which Ctrl-C does not reach, and returns what it printed. Throws `CommandError`. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  { cwd, env = process.env, signal, graceMs = 3000, input = "", onLine }: RunOptions = {},
+): Promise<string> {
+  signal?.throwIfAborted();
+  const options = { cwd, env, input, extendEnv: false, detached: true, all: true, reject: false } as const;
+  const child = execa(command, args, options);
+  let ending: Promise<void> | undefined;
+  const end = (): void => void (ending = child.pid === undefined ? undefined : endGroup(child.pid, graceMs));
+  signal?.addEventListener("abort", end);
+  try {
+    if (onLine) for await (const line of child.iterable({ from: "all" })) onLine(line);
+    const { failed, exitCode, signal: killedBy, all, code, originalMessage } = await child;
+    await ending;
+    signal?.throwIfAborted();
+    if (!failed) return all;
+    if (code !== undefined) throw new CommandError(originalMessage ?? code);
+    throw new CommandError(`${command} ended with ${killedBy ?? `exit code ${exitCode}`}`, all);
+  } finally {
+    signal?.removeEventListener("abort", end);
+  }
+}
+
+/** The signal 0 only asks whether somebody is there. */
+async function endGroup(pid: number, graceMs: number): Promise<void> {
+  signalIfAlive(-pid, "SIGTERM");
+  const deadlineMs = Date.now() + graceMs;
+  while (Date.now() < deadlineMs && isAlive(-pid)) await delay(50);
+  signalIfAlive(-pid, "SIGKILL");
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
