@@ -78,7 +78,7 @@ describe("15 workspaces in 3 stacks", () => {
     });
     expect(plan.stacks.map(({ randomKeys }) => randomKeys).reduce((a, b) => a + b)).toBe(FIRST.length);
     expect(requestCount()).toBe(FIRST.length);
-    scene.emulator.workspace(occupied).remove();
+    scene.emulator.workspace(occupied).removeRegistration();
   });
 
   test("up registers all of them, each with a key of its own", async () => {

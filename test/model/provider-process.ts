@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { isModuleNamespaceObject } from "node:util/types";
 import { compileFunction } from "node:vm";
 import { build } from "esbuild";
 import { unmarked } from "../support/dynamic.js";
@@ -41,14 +40,9 @@ export async function bundleProvider(): Promise<() => Provider> {
     filename: fileURLToPath(new URL("provider.cjs", import.meta.url)),
   }) as (require: NodeJS.Require, module: { exports: Exports }) => void;
   const require = createRequire(import.meta.url);
-  // The bundle takes what it requires for the default export, as Node does of CommonJS; p-limit is a module with one.
-  const load = ((name: string) => {
-    const loaded = require(name) as { default?: unknown };
-    return isModuleNamespaceObject(loaded) && typeof loaded.default === "function" ? loaded.default : loaded;
-  }) as NodeJS.Require;
   return () => {
     const module = { exports: {} as Exports };
-    evaluate(load, module);
+    evaluate(require, module);
     return unmarked(module.exports.ApiChatWebhook);
   };
 }

@@ -3,10 +3,10 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { beforeEach, describe, expect, test } from "vitest";
+import { MIN_PULUMI } from "../../dist/provider/lib/version.js";
 import { runCli, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
-const [MIN_PULUMI] = /[\d.]+/.exec(packageJson.peerDependencies["@pulumi/pulumi"]) ?? [];
 const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const FILES = ["package.json", "Pulumi.yaml", "tsconfig.json", "index.ts", ".gitignore"];
 const REAL = [

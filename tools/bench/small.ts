@@ -48,7 +48,11 @@ export async function verifyInWorker(context: Context): Promise<Samples> {
     const text = await response.text();
     if (!response.ok) throw new Error(`the Worker answered ${response.status}: ${text.slice(0, 200)}`);
   };
-  return await rates(context, { ours: callOften("/ours"), bare: callOften("/bare") }, { rounds: 31, warmUp: 3 });
+  return await rates(
+    context,
+    { ours: callOften("/ours"), bare: callOften("/bare") },
+    { rounds: 31, warmUp: 3 },
+  );
 }
 
 /** The smallest Worker that receives deliveries: the responder and nothing else. */

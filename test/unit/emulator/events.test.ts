@@ -12,13 +12,22 @@ async function openStream({ url }: Emulator, query = "", headers: Record<string,
   onTestFinished(() => controller.abort());
   const response = await fetch(`${url}/_emulator/events${query}`, { signal: controller.signal, headers });
   let seen = "";
+  let parsed = 0;
+  const found: EmulatorEvent[] = [];
   const read = async (): Promise<void> => {
     const stream = response.body?.pipeThrough(new TextDecoderStream()) ?? [];
     for await (const chunk of stream) seen += chunk;
   };
   const ended: Promise<unknown> = read().catch(String);
-  const events = (): EmulatorEvent[] =>
-    Array.from(seen.matchAll(/^data: (.*)\n.*\n\n/gm), ([, data = ""]) => JSON.parse(data) as EmulatorEvent);
+  /** Parses each event once: some tests stream megabytes. */
+  const events = (): EmulatorEvent[] => {
+    for (let end = seen.indexOf("\n\n", parsed); end >= 0; end = seen.indexOf("\n\n", parsed)) {
+      const [, data] = /^data: (.*)$/m.exec(seen.slice(parsed, end)) ?? [];
+      if (data !== undefined) found.push(JSON.parse(data) as EmulatorEvent);
+      parsed = end + 2;
+    }
+    return found;
+  };
   const verdictsOf = (id: string): string[] =>
     events().flatMap((event) =>
       event.type === "delivery" && event.delivery.id === id ? [event.delivery.verdict] : [],
