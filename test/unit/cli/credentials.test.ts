@@ -61,7 +61,7 @@ describe("a credential", () => {
 
   test.each<[string, CredentialOptions, Record<string, string>, RegExp]>([
     ["missing", {}, {}, /^the API key is missing; set APICHAT_API_KEY, or .*--api-key-file/],
-    ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*white space/],
+    ["with a blank", {}, { APICHAT_API_KEY: `${API_KEY} ` }, /^APICHAT_API_KEY: .*whitespace/],
     ["in no file", { apiKeyFile: "/nowhere/key" }, {}, /^--api-key-file: ENOENT/],
   ])("that is %s is wrong use, and nothing of it is shown", async (_, options, environment, message) => {
     const failure: unknown = await open(options, environment)

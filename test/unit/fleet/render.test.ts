@@ -23,12 +23,12 @@ describe("the summary of a run", () => {
     expect(renderReport(report, "text", { program: "node my-fleet.ts" }))
       .toBe(`Fleet production, up: stopped in 12 s
 
-STACK              OUTCOME            CREATED  UPDATED  DELETED  SAME  DRIFTED  FAILED  SECONDS
-production-0-of-2  done               3        0        0        1     0        0       2.0
-production-1-of-2  done               0        2        0        0     0        0       2.0
+STACK              OUTCOME       CREATED  UPDATED  DELETED  SAME  DRIFTED  FAILED  SECONDS
+production-0-of-2  done          3        0        0        1     0        0       2.0
+production-1-of-2  done          0        2        0        0     0        0       2.0
 production-2-of-2  not started
 production-3-of-2  already done
-total                                 3        2        0        1     0        3       12.3
+total                            3        2        0        1     0        3       12.3
 
 FAILED        STACK              WHY
 acme, globex  production-0-of-2  HTTP 401

@@ -98,7 +98,7 @@ describe("the options of a run", () => {
     [{ stacksAtOnce: 33 }, "stacksAtOnce", "must be a whole number from 1 to 32, got 33"],
     [{ callsPerOrigin: "8" }, "callsPerOrigin", 'must be a whole number from 1, got "8"'],
     [{ maxRemovals: -1 }, "maxRemovals", "must be a whole number from 0, got -1"],
-    [{ shard: "3/2" }, "shard", 'must be a share such as "2/4", got "3/2"'],
+    [{ shard: "3/2" }, "shard", 'must be a shard such as "2/4", got "3/2"'],
     [{ signal: {} }, "signal", "must be an AbortSignal"],
     [{ onEvent: 1 }, "onEvent", "must be a function"],
     [{ resume: true }, "resume", "is not a known field"],

@@ -37,11 +37,14 @@ test("a webhook's keys and its record are marked in inputs, outputs and what a f
   expect(markedIn(seen.props)).toEqual(HIDDEN);
   expect(markedIn(seen.inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
   acme.change({ webhook_url: news.webhookUrl });
+  emulator.injectFault({ operation: "set-webhook", fault: "html" });
   emulator.injectFault(secondLookFails);
   const failure: unknown = await ApiChatWebhook.update(id, plain(updated.outs), plain(inputs)).catch(
     (error: unknown) => error,
   );
-  expect(markedIn((failure as { properties: Values }).properties)).toEqual(HIDDEN);
+  expect(markedIn((failure as { properties: Values }).properties)).toEqual(
+    [...HIDDEN, "webhookUrl"].toSorted(),
+  );
 });
 
 test("a URL that the program marks as secret is marked in what the provider adds", async () => {

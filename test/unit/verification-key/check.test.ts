@@ -44,8 +44,8 @@ test.each<[string, Args, Args, Args]>([
 });
 
 test.each<[Args, string, RegExp]>([
-  [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; write/],
-  [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; write/],
+  [{ rotation: "" }, "rotation", /^rotation: must be a non-empty string, got ""; for example/],
+  [{ rotation: 202612 }, "rotation", /^rotation: must be a non-empty string, got 202612; for example/],
   [{ keep: -1 }, "keep", /^keep: must be a whole number from 0 to 10, got -1; leave it out for 2$/],
   [{ keep: 11 }, "keep", /got 11;/],
   [{ keep: 1.5 }, "keep", /got 1\.5;/],

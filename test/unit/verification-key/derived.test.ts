@@ -80,7 +80,7 @@ test.each<[string, Args]>([
 });
 
 test.each<[Args, string, string]>([
-  [{ ...NOW, derivedFrom: "short-seed" }, "", "derivedFrom: must hold at least 32 random bytes"],
+  [{ ...NOW, derivedFrom: "short-seed" }, "", "derivedFrom: must contain at least 32 random bytes"],
   [{ ...NOW, derivedFrom: [SEED, 7] }, "", "derivedFrom: [1] must be a string"],
   [{ derivedFrom: SEED }, "rotations", "rotations: must be a list of 1 to 10 names"],
   [{ ...NOW, rotations: ["1", "1"] }, "rotations", 'rotations: must name each rotation once, got "1" twice'],

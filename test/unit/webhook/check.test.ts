@@ -51,19 +51,19 @@ const timeout = (name: string, value: unknown): Args => ({ timeouts: { [name]: v
 describe("a wrong input is named, with what was given, what is accepted and how to fix it:", () => {
   test.each<[Args, RegExp]>([
     [url(undefined), /^webhookUrl: must be a string, got nothing; for example "https:/],
-    [url(7), /^webhookUrl: must be a string, got a number; write/],
-    [url(null), /^webhookUrl: must be a string, got null; write/],
-    [url(["a"]), /^webhookUrl: must be a string, got a list; write/],
-    [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; write/],
-    [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; write/],
-    [url("/webhooks"), /got "\/webhooks"; write/],
+    [url(7), /^webhookUrl: must be a string, got a number; for example/],
+    [url(null), /^webhookUrl: must be a string, got null; for example/],
+    [url(["a"]), /^webhookUrl: must be a string, got a list; for example/],
+    [url(""), /^webhookUrl: must be an absolute http or https URL, got ""; for example/],
+    [url("localhost:3000"), /an absolute http or https URL, got "localhost:3000"; for example/],
+    [url("/webhooks"), /got "\/webhooks"; for example/],
     [url("ftp://chat.example/"), /an absolute http or https URL, got "ftp:\/\/chat\.example\/"/],
     [url("https://"), /an absolute http or https URL/],
-    [url("https://chat.example/a b"), /a URL without white space/],
+    [url("https://chat.example/a b"), /a URL without whitespace/],
     [url(" https://chat.example/"), /^webhookUrl: must be/],
     [url("https://chat.example/#part"), /a URL without fragment/],
     [url("https://user:pass-word@chat.example/"), /without user name and password, got "https:\/\/chat/],
-    [{ baseUrl: "platform.example" }, /^baseUrl: must be an absolute .*; write .*"https:\/\/platform/],
+    [{ baseUrl: "platform.example" }, /^baseUrl: must be an absolute .*; for example .*"https:\/\/platform/],
     [{ baseUrl: 1 }, /^baseUrl: must be a string, got a number/],
     [{ baseUrl: "https://a.example/?a=1&action=x" }, /^baseUrl: .*"action".*action=\*\*\*"; leave/],
     [key(undefined), /^webhookVerificationKey: must be a string, got nothing; make one/],
@@ -74,7 +74,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
     [key("[redacted]"), /look like a mask/],
     [key("••••••••"), /look like a mask/],
     [{ apiKey: "" }, /^apiKey: must be non-empty/],
-    [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without white space .*got 15 characters, 14 after/],
+    [{ apiKey: "key-0123456789\n" }, /^apiKey: must be without .*whitespace, got 15 characters, 14 after/],
     [{ apiKey: { secret: 1 } }, /^apiKey: must be a string, got an object/],
   ])("%j, without naming the property to the engine", async (args, reason) => {
     expect(await failuresOf(args)).toEqual([
@@ -99,7 +99,7 @@ describe("a wrong input is named, with what was given, what is accepted and how 
       "timeouts.readySecond",
       /is not a known timeout; use requestSeconds or readySeconds/,
     ],
-    [timeout("toString", 1), "timeouts.toString", /is not known/],
+    [timeout("toString", 1), "timeouts.toString", /is not a known/],
   ])("%j, and the engine gets the property, if it is at the top", async (args, property, reason) => {
     const [failure, ...more] = await failuresOf(args);
     // Of a nested one the engine would print {<nil>}: it finds values at the top only.
@@ -170,7 +170,7 @@ describe("defaults", () => {
       expect.stringMatching(/^baseUrl: is missing/),
       expect.stringMatching(/^apiKey: is missing/),
       expect.stringMatching(/^baseUrl: must be an absolute/),
-      expect.stringMatching(/^apiKey: must be without white space/),
+      expect.stringMatching(/^apiKey: must be without .*whitespace/),
     ]);
   });
 });
@@ -204,7 +204,7 @@ test.each<[Args, RegExp]>([
     { baseUrl: "http://platform.example/" },
     /^acme: warning: baseUrl uses http, so keys are sent unencrypted; use/,
   ],
-  [url("http://chat.example/"), /^acme: warning: webhookUrl is http/],
+  [url("http://chat.example/"), /^acme: warning: webhookUrl uses http/],
 ])("%j is a warning, which starts with the resource's name", async (args, line) => {
   expect(await failuresOf(args)).toEqual([]);
   expect(lines).toEqual([expect.stringMatching(line)]);
