@@ -72,7 +72,7 @@ function digestSources() {
   const hash = createHash("sha256").update(`${resolve()} ${process.platform} ${process.arch}`);
   for (const source of SOURCES) {
     const names = source.endsWith(".json") ? [""] : readdirSync(source, { recursive: true });
-    for (const path of names.map((name) => join(source, String(name))).sort()) {
+    for (const path of names.map((name) => join(source, String(name))).toSorted()) {
       if (/\.(?:tsx?|css|html|svg|json)$/.test(path)) hash.update(`\0${path}\0`).update(read(path));
     }
   }

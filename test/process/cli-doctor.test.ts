@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { runCli, startService, VERIFICATION_KEY, usageError } from "./cli-harness.ts";
+import { runCli, startService, VERIFICATION_KEY } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
 async function doctor(parameters: readonly string[], environment: Record<string, string> = {}) {

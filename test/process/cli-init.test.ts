@@ -3,7 +3,6 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { execa } from "execa";
 import { beforeEach, describe, expect, test } from "vitest";
-import { MIN_PULUMI } from "../../dist/provider/lib/version.js";
 import { runCli, usageError } from "./cli-harness.ts";
 import { makeFolder } from "./program.ts";
 
@@ -18,16 +17,6 @@ let folder: string;
 beforeEach(async () => {
   folder = await makeFolder();
 });
-
-/** What files hold that are no copies. */
-const PATTERNS: Record<string, RegExp> = {
-  "package.json": /"pulumi-apichat": "file:/,
-  "Pulumi.yaml": /^name: "/,
-  ".gitignore": /^node_modules\/$/m,
-  "requirements.txt": new RegExp(`^pulumi>=${MIN_PULUMI},<4\n$`),
-  "go.mod": /^module \S+\n\ngo 1\.\d+\n\nrequire \(\n\t\S+ \S+\n\)\n$/,
-  "pom.xml": /^(?![^]*(?:\.\.\/|<modules>|apichat-examples))/,
-};
 
 async function init(...parameters: string[]) {
   const said = await runCli(["init", ...parameters, "--json"]);

@@ -100,7 +100,7 @@ export async function measureStates({ signal }: Context): Promise<Samples> {
     if (!resource) throw new Error("the exported state contains no webhook");
     await project.pulumi("destroy");
     samples[side] = [JSON.stringify(resource).length];
-    if (side === "ours") samples["__provider"] = [resource.inputs.__provider.length];
+    if (side === "ours") samples["code"] = [resource.inputs["__provider"].length];
   }
   return samples;
 }

@@ -37,7 +37,9 @@ async function send(
 ): Promise<{ rate: number; p99: number }> {
   const times: number[] = [];
   let count = 0;
-  const setupClient = (client: autocannon.Client): void => void (bodyOf && client.setBody(bodyOf(++count)));
+  const setupClient = (client: autocannon.Client): void => {
+    if (bodyOf) client.setBody(bodyOf((count += 1)));
+  };
   const options = { url, method: "POST", amount, connections, body, setupClient } as const;
   const milliseconds = await timeOf(async () => {
     const all = { "content-type": "application/json", ...headers };
@@ -90,9 +92,10 @@ export async function refuseBodies(context: Context): Promise<Samples> {
     const sides = { ours: () => cpuOf(ours, body), bare: () => cpuOf(reader, body) };
     all.push(await alternate({ ...context, update }, sides, { rounds: 9, warmUp: 1 }));
   }
-  const costOf = ({ ours = [], bare = [] }: Samples): number => quantile(ours, 0.5) / quantile(bare, 0.5);
   return all.toSorted((one, other) => costOf(other) - costOf(one))[0] ?? {};
 }
+
+const costOf = ({ ours = [], bare = [] }: Samples): number => quantile(ours, 0.5) / quantile(bare, 0.5);
 
 /** What a server computes for some requests with this body, in milliseconds. */
 async function cpuOf(server: Child<ServerReport>, body: string): Promise<number> {
@@ -127,15 +130,16 @@ async function startResponderProgram(signal: AbortSignal) {
   return { url, folder, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
+const rateAt = (url: string) => async () => (await send(url, { amount: 5000 })).rate;
+
 /** What shared commits gain: the whole program with its spool against one commit a request. */
 export async function compareSpool(context: Context): Promise<Samples> {
   await using ours = await startResponderProgram(context.signal);
   // Beside the other spool, so that both are on the same disk.
   await using bare = await startServer("sqlite", join(ours.folder, "bare.sqlite"));
-  const rateOf = (url: string) => async () => (await send(url, { amount: 5000 })).rate;
   return await alternate(
     context,
-    { ours: rateOf(ours.url), bare: rateOf(bare.ready.url) },
+    { ours: rateAt(ours.url), bare: rateAt(bare.ready.url) },
     { rounds: 9, warmUp: 1 },
   );
 }
@@ -178,33 +182,34 @@ function openSlowly(url: string, isBody: boolean): Socket {
   return socket.on("error", () => socket.destroy());
 }
 
+const messageOf = (conversation_id: number): string => {
+  const person = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
+  const text = { content: "Where is my parcel?", message_type: "incoming", event: "message_created" };
+  return JSON.stringify({ ...text, sender: person, conversation_id });
+};
+
 /** A message in and a signed reply out, in 64 conversations: until the last reply has arrived. */
 export async function converse(context: Context): Promise<Samples> {
   const amount = 3000;
   let replies = 0;
-  let finish = (): void => undefined;
+  let all = Promise.withResolvers<void>();
   const endpoint = await startListener((request, response) => {
     request.resume().once("end", () => {
       response.writeHead(200, { "content-length": 0 }).end();
       replies += 1;
-      if (replies === amount) finish();
+      if (replies === amount) all.resolve();
     });
   });
   await using resources = new AsyncDisposableStack();
   resources.defer(() => endpoint.close());
-  const bodyOf = (conversation_id: number): string => {
-    const person = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
-    const text = { content: "Where is my parcel?", message_type: "incoming", event: "message_created" };
-    return JSON.stringify({ ...text, sender: person, conversation_id });
-  };
   const rateOf =
     ({ url, flowApiKey }: RelayReport) =>
     async (): Promise<number> => {
       replies = 0;
-      const all = new Promise<void>((resolve) => (finish = resolve));
+      all = Promise.withResolvers<void>();
       const headers = { authorization: `Bearer ${flowApiKey}` };
-      const load = { amount, connections: 64, body: bodyOf(0), headers, bodyOf };
-      return 1000 / (await timeOf(() => Promise.all([send(url, load), all])));
+      const load = { amount, connections: 64, body: messageOf(0), headers, bodyOf: messageOf };
+      return 1000 / (await timeOf(() => Promise.all([send(url, load), all.promise])));
     };
   await using ours = await startServer<RelayReport>("emulator", endpoint.url);
   await using bare = await startServer<RelayReport>("relay", endpoint.url);

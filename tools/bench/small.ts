@@ -106,8 +106,6 @@ export async function callClients(context: Context): Promise<Samples> {
     conversation_id: 1,
     event: "message_created",
   };
-  const atOnce = (calls: number, call: () => Promise<unknown>) => async (): Promise<unknown> =>
-    await Promise.all(Array.from({ length: calls }, call));
   const sides = {
     getWebhook: atOnce(8, () => registration.getWebhook()),
     bareGet: atOnce(8, () => post("?action=get-webhook", { ChaveApi: API_KEY })),
@@ -138,3 +136,6 @@ export async function logLines(context: Context): Promise<Samples> {
   if (written === 0) throw new Error("nothing was written");
   return samples;
 }
+
+const atOnce = (calls: number, call: () => Promise<unknown>) => async (): Promise<unknown> =>
+  await Promise.all(Array.from({ length: calls }, call));

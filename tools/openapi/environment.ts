@@ -49,7 +49,7 @@ export async function preparePackages(
   return pythonIn(entry);
 }
 
-export const pythonIn = (folder: string): string => join(folder, "bin", "python");
+const pythonIn = (folder: string): string => join(folder, "bin", "python");
 
 interface EnvironmentOptions {
   /** The Python that makes it. */

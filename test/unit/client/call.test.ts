@@ -125,6 +125,6 @@ describe("a pause of an origin", () => {
     const origin = newOrigin();
     pauseOrigin(origin, 50);
     vi.setSystemTime(Date.now() - 3_600_000);
-    await waitForOrigin(origin, AbortSignal.timeout(5_000));
+    await expect(waitForOrigin(origin, AbortSignal.timeout(5_000))).resolves.toBeUndefined();
   });
 });

@@ -5,7 +5,6 @@ import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/defi
 import { Engine, type StackTask } from "../../../provider/fleet/engine.ts";
 import { killEngines } from "../../../provider/fleet/pulumi.ts";
 import { NEVER } from "../../../provider/lib/abort.ts";
-import { toWireLine } from "../../../provider/lib/provider-process.ts";
 import { callWebhook } from "../../../provider/fleet/webhooks.ts";
 import { randomKeyWebhook } from "./harness.ts";
 import { answer, definitionOf, STACK, takeCalls, type Answer, useFakePulumi } from "./fake-pulumi.ts";

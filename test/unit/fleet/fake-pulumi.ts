@@ -51,7 +51,7 @@ if (interrupts !== undefined) {
 `;
 
 /** Of one test: with the fake on PATH. */
-export let folder: string;
+let folder: string;
 
 export const answer = (answers: Record<string, Answer | Answer[]>): Promise<void> =>
   writeFile(join(folder, "answers.json"), JSON.stringify(answers));

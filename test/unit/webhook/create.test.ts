@@ -56,9 +56,10 @@ test("create registers the webhook, and its outputs are the inputs and what is r
   expect(lines).toEqual([]);
 });
 
+const apiKeyOf = (name: string): string => `ak-${name}-0123456789`;
+
 describe("of 20 creates at once", () => {
   const names = Array.from({ length: 20 }, (_, n) => `w${n}`);
-  const apiKeyOf = (name: string): string => `ak-${name}-0123456789`;
   const createAll = (webhookUrl: string, baseUrlOf: (name: string) => string): Promise<unknown> =>
     Promise.all(
       names.map((name) =>
