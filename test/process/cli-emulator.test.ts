@@ -132,7 +132,7 @@ describe("apichat emulator", () => {
 
   it("takes the seed of its help, faults too, keeping the parts of a handshake that no flag names", async () => {
     const { stdout } = await run("emulator", "--help");
-    const [, indented = ""] = /Such as:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
+    const [, indented = ""] = /For example:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
     const seed = await writeText("help.yaml", indented.replaceAll(/^ {2}/gm, ""));
     const program = await startWithJson(["--seed", seed, "--handshake-timeout-ms", "250"]);
     const switches = { deliveryAttempts: 3, "handshake.encoding": "json", "handshake.timeoutMs": 250 };

@@ -27,7 +27,7 @@ test.each([
   [
     "one of another body",
     `sha256=${"0".repeat(64)}`,
-    { exitCode: 1, stdout: expect.stringMatching(/^wrong: another key/) },
+    { exitCode: 1, stdout: expect.stringMatching(/^wrong: it was signed with a different key/) },
   ],
 ])("--check judges %s", async (_, signature, said) => {
   expect(await sign([file, "--check", signature])).toMatchObject({ ...said, stderr: "" });

@@ -282,7 +282,7 @@ describe("delete", () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
-    expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*left alone$/)]);
+    expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*it keeps running$/)]);
     await end(created);
     // The system has given the pid to another process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
@@ -317,7 +317,7 @@ test("a state as version 1 wrote it is compared, found to have ended here, and s
   const { port: _, pid: __, instance: ___, machine: ____, stateVersion: _____, ...inputs } = state.outs;
   expect(await ResponderProcess.diff(state.id, state.outs, inputs)).toMatchObject({ changes: false });
   expect(await read(state)).toEqual(state.outs);
-  expect(run.lines).toEqual([expect.stringContaining("was running on another machine")]);
+  expect(run.lines).toEqual([expect.stringContaining("was started on another machine")]);
   const { machine } = (await create()).outs;
   expect(await read({ ...state, outs: { ...state.outs, machine } })).toBeUndefined();
   const port = await freePort();

@@ -2,7 +2,7 @@
  * Writes `dist/` and `plugin/`, over the old files because something may be running from them. It compiles as `tsc` does, but the
  * declarations of `dist/provider` do not lead to zod's: see plain-types.ts.
  */
-import { readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -31,6 +31,8 @@ if (problems.length > 0) {
   console.error(ts.formatDiagnostics(problems, host));
   process.exit(1);
 }
+// npm makes it executable only when it links it.
+chmodSync(join(dist, "provider", "cli", "main.js"), 0o755);
 await bundlePage(join(dist, "provider", "emulator", "page"));
 await bundlePlugin(join(root, "plugin"));
 
