@@ -74,7 +74,7 @@ describe("the API key comes from the argument, the environment or the configurat
     await stack.up();
     for (const name of names) {
       expect(callsOf(scene, "set-webhook", name).at(-1)).toMatchObject({
-        sent: { body: expect.stringContaining(`"ChaveApi":"${ROTATED_KEYS[0]}"`) as string },
+        request: { body: expect.stringContaining(`"ChaveApi":"${ROTATED_KEYS[0]}"`) as string },
         status: 200,
       });
     }

@@ -53,7 +53,7 @@ test("then nothing is left to do, and rotate gives each a new key", async () => 
   const report = await scene.run(NAMES, (fleet, options) =>
     fleet.rotate({ rotation: "2026-12", ...options }),
   );
-  expect(report).toMatchObject({ outcome: "done", keys: { new: NAMES, old: [], unsure: [] } });
+  expect(report).toMatchObject({ outcome: "done", keys: { new: NAMES, old: [], unknown: [] } });
   const rotated = registeredKeys();
   expect(rotated.filter((key) => keys.includes(key))).toEqual([]);
   const secrets = [...keys, ...rotated].map((key) => key ?? "");

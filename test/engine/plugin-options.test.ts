@@ -73,7 +73,8 @@ describe("the plugin does what the options of a resource ask for", () => {
   beforeAll(async () => {
     const keys: Record<string, string> = PROVIDER_KEYS;
     const workspaces = names.map((name) => ({ name, apiKey: keys[name] ?? API_KEY }));
-    scene = await openScene([], { workspaces });
+    // set-webhook responds before the webhook is verified, so each create looks again.
+    scene = await openScene([], { workspaces, statusAfterSet: "pending", verifyAfterMs: 1 });
     const responder = createResponder({
       verificationKeys: [VERIFICATION_KEY, NEXT_KEY],
       onDelivery: () => {},
@@ -87,7 +88,7 @@ describe("the plugin does what the options of a resource ask for", () => {
   });
 
   test("customTimeouts end a create, and what it has registered is kept; additionalSecretOutputs are secret", async () => {
-    // The look before set-webhook is answered, and the one after it is not.
+    // get-webhook responds before set-webhook, but not after it.
     const fault = { delayMs: HOUR_MS };
     scene.emulator.injectFault({ operation: "get-webhook", workspace: "slow", every: 2, fault });
     expect(await stack.fails("up", { continueOnError: true })).toMatch(/slow: .*3 s of customTimeouts/);
