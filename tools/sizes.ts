@@ -6,29 +6,29 @@ import { fileURLToPath } from "node:url";
 
 /** A number only goes down: lower it to what a room has when code goes. A file counts for the longest name that its path begins with. */
 const ROOMS: Record<string, number> = {
-  "provider/index.ts": 0,
-  "provider/dynamic.ts": 0,
-  "provider/plugin/": 0,
-  "provider/errors/": 0,
-  "provider/lib/": 0,
-  "provider/webhook/": 0,
-  "provider/verification-key/": 0,
-  "provider/handshake-responder/": 0,
-  "provider/client/": 0,
-  "provider/diagnosis/": 0,
-  "provider/responder/": 0,
-  "provider/server/": 0,
-  "provider/workspace-list/": 0,
-  "provider/emulator/": 0,
-  "provider/emulator/page/": 0,
-  "provider/fleet/": 0,
-  "provider/cli/": 0,
-  "schema/": 0,
-  "tools/": 0,
-  "test/": 0,
+  "provider/index.ts": 31,
+  "provider/dynamic.ts": 70,
+  "provider/plugin/": 1056,
+  "provider/errors/": 443,
+  "provider/lib/": 1887,
+  "provider/webhook/": 2079,
+  "provider/verification-key/": 492,
+  "provider/handshake-responder/": 1413,
+  "provider/client/": 1276,
+  "provider/diagnosis/": 834,
+  "provider/responder/": 1584,
+  "provider/server/": 2876,
+  "provider/workspace-list/": 488,
+  "provider/emulator/": 5007,
+  "provider/emulator/page/": 4091,
+  "provider/fleet/": 2799,
+  "provider/cli/": 6324,
+  "schema/": 927,
+  "tools/": 5192,
+  "test/": 33_958,
 };
 /** What is published, as a whole. */
-const PROVIDER_AND_SCHEMA = 0;
+const PROVIDER_AND_SCHEMA = 33_677;
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const { stdout } = await execa("git", ["ls-files", "--", "provider", "schema", "tools", "test"]);

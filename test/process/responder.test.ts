@@ -168,7 +168,9 @@ describe("a start that fails", () => {
     expect(said.stderr.split("\n  ")).toEqual([
       `error: ${home.configFile}:`,
       'port: must be a whole number from 0 to 65535, got "eighty"; for example 8080, or 0 for any free port',
-      expect.stringMatching(/^workspaces\.acme\.verificationKeys\[0\]: must be without leading or trailing whitespace/),
+      expect.stringMatching(
+        /^workspaces\.acme\.verificationKeys\[0\]: must be without leading or trailing whitespace/,
+      ),
     ]);
     expect(findSecrets(said.stderr, [KEY])).toEqual([]);
   });

@@ -282,7 +282,9 @@ describe("delete", () => {
     const created = await createAtFixedPort();
     const { dataDir } = created.outs;
     await destroy({ ...created, outs: { ...created.outs, instance: randomUUID() } });
-    expect(run.lines).toEqual([expect.stringMatching(/warning: another responder runs on .*it keeps running$/)]);
+    expect(run.lines).toEqual([
+      expect.stringMatching(/warning: another responder runs on .*it keeps running$/),
+    ]);
     await end(created);
     // The system has given the pid to another process.
     const other = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", run.folder]);
