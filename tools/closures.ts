@@ -16,7 +16,7 @@ interface Flow {
 const flows: readonly Flow[] = [
   {
     name: "pulumi up of one webhook",
-    begins: ["provider/webhook/check.ts", "provider/webhook/lifecycle.ts"],
+    begins: ["provider/webhook/inputs.ts", "provider/webhook/lifecycle.ts"],
     budget: 30,
   },
   {

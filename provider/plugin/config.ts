@@ -3,7 +3,7 @@ import { problemOfSecret, type CheckFailure } from "../lib/checks.js";
 import { toFailures } from "../lib/provider-process.js";
 import { mayHoldQuery } from "../lib/url.js";
 import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
-import { configure } from "../webhook/run.js";
+import type { Configuration } from "../webhook/run.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Received, Values } from "./wire.js";
 
@@ -40,30 +40,27 @@ export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
 export const changedConfig = (olds: Values, news: Values): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
-let secretBaseUrl: unknown;
-let secretTexts: readonly string[] = [];
-
-/** What the configuration holds as secret. */
-export const secretConfig = (): readonly string[] => secretTexts;
+/** The configuration of a provider, and what it holds as secret. */
+export interface ProviderConfig extends Configuration {
+  /** Check copies it into the stored inputs. */
+  secretBaseUrl: unknown;
+  secretTexts: readonly string[];
+}
 
 /** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
-/** Takes the configuration of a provider. */
-export function configureProvider({ values, secrets, ...given }: Received, name: string): void {
-  secretTexts = given.secretTexts;
-  const { baseUrl, apiKey } = givenOf(values);
-  secretBaseUrl = secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined;
-  const config = { "apichat:baseUrl": baseUrl, "apichat:apiKey": apiKey } as Record<
-    string,
-    string | undefined
-  >;
-  configure({ config: { get: (key) => config[key] }, isExplicit: !DEFAULT_PROVIDER.test(name) });
+/** Reads the configuration of a provider. */
+export function readConfig({ values, secrets, secretTexts }: Received, name: string): ProviderConfig {
+  const { baseUrl, apiKey } = givenOf(values) as Record<string, string | undefined>;
+  const config: Record<string, string | undefined> = {
+    "apichat:baseUrl": baseUrl,
+    "apichat:apiKey": apiKey,
+  };
+  return {
+    config: { get: (key) => config[key] },
+    isExplicit: !DEFAULT_PROVIDER.test(name),
+    secretBaseUrl: secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined,
+    secretTexts,
+  };
 }
-
-/**
- * Whether a base URL must be kept secret. This includes a secret one from the configuration, because check copies it
- * into the stored inputs.
- */
-export const isSecretBaseUrl = (baseUrl: unknown): boolean =>
-  baseUrl !== undefined && baseUrl === secretBaseUrl;

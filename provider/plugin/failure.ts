@@ -7,7 +7,6 @@ import { toPlainLines } from "../lib/plain-text.js";
 import { describeFailure } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { UnfinishedError } from "../webhook/lifecycle.js";
-import { omitNameAndSource } from "./resource.js";
 import type { encodeValues } from "./wire.js";
 
 /** A failure as gRPC takes it. */
@@ -32,8 +31,7 @@ export function toServiceError(
   encodeOuts: (outs: object) => ReturnType<typeof encodeValues> | undefined = () => undefined,
 ): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof UnfinishedError)
-    return toPartlyDone(error, redact, encodeOuts(omitNameAndSource(error.properties)));
+  if (error instanceof UnfinishedError) return toPartlyDone(error, redact, encodeOuts(error.properties));
   if (error instanceof ApiChatError) return new ServiceError(redact(describeFailure(name, error)));
   return new ServiceError(redact(toPlainLines(error instanceof Error ? error.message : String(error))));
 }

@@ -1,7 +1,7 @@
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 
 export const DEFAULT_KEEP = 2;
 export const MAX_KEPT = 10;
@@ -50,7 +50,7 @@ export interface VerificationKeyState {
 
 /** `VerificationKey` as a resource of the dynamic provider. */
 export const DYNAMIC_KEY: DynamicResource = {
-  args: ["rotation", "keep", "bytes", "initial", "derivedFrom", "subject", "rotations"],
+  args: Object.keys(INPUTS.VerificationKey),
   // What check puts in comes back under `ignoreChanges`.
   added: ["name", "current", "keys", "__provider"],
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),

@@ -15,7 +15,7 @@ import {
 } from "../lib/checks.js";
 import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { printLine, printWarning, report, toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
@@ -35,38 +35,37 @@ import { countDropped, decideNextKeys, firstKeys, nextKeys } from "./next-keys.j
  * nothing to delete.
  */
 export const VerificationKey = {
-  check: (olds: Record<string, unknown>, news: RawInputs): Promise<CheckResult<VerificationKeyInputs>> =>
-    report(news.name, () => checkKey(olds, news)),
+  check: checkKey,
 
-  diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
-    report(news.name, async () => diffKey(requireState(olds), news)),
+  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
+    diffKey(requireState(olds), news),
 
   /** Creates the first key, or adopts the live one in `initial`. */
-  create: (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> =>
-    report(inputs.name, async () => ({ id: randomUUID(), outs: toState(inputs, firstKeys(inputs)) })),
+  create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
+    id: randomUUID(),
+    outs: toState(inputs, firstKeys(inputs)),
+  }),
 
   /**
    * Returns the state unchanged, because keys are stored nowhere else. Returns no inputs, so that the engine keeps its
    * own.
    */
-  read: (
+  read: async (
     id: string,
     props: Partial<VerificationKeyState> & { name: string },
-  ): Promise<{ id: string; props: VerificationKeyState }> =>
-    report(props.name, async () => ({ id, props: requireState(props) })),
+  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireState(props) }),
 
   /** Creates or adopts a key if the inputs require it, and drops the earlier ones beyond `keep`. */
-  update: (
+  update: async (
     _id: string,
     olds: VerificationKeyState,
     news: VerificationKeyInputs,
-  ): Promise<{ outs: VerificationKeyState }> =>
-    report(news.name, async () => {
-      const state = requireState(olds);
-      return { outs: toState(news, nextKeys(state, news), state) };
-    }),
+  ): Promise<{ outs: VerificationKeyState }> => {
+    const state = requireState(olds);
+    return { outs: toState(news, nextKeys(state, news), state) };
+  },
 
-  delete: async (): Promise<void> => {},
+  delete: async (_id: string, _state: VerificationKeyState): Promise<void> => {},
 };
 
 const count = (least: number, most: number, usual: number): z.ZodType => {

@@ -1,7 +1,7 @@
 import { ApiChatError, type Registration, type RegistrationClient } from "../../client/index.js";
 import { looksMasked } from "../../lib/checks.js";
 import { botCodeOf, hideQuery, isSameBot } from "../../lib/url.js";
-import { createClient } from "../../webhook/observe.js";
+import { createClient } from "../../webhook/lifecycle.js";
 import { type Credentials, openCredentials } from "../credentials.js";
 import { divertLinesToStderr, type Interruption } from "../run-command.js";
 import type { ApiKeyAs } from "../../client/options.js";

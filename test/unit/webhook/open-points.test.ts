@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { RegistrationClient } from "../../../provider/client/index.js";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
-import type { WebhookState } from "../../../provider/webhook/contract.js";
-import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/observe.js";
+import type { WebhookState } from "../../../provider/webhook/state.js";
+import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/lifecycle.js";
 import { startServer } from "../../support/http.js";
 import { answerAnyToken } from "../diagnosis/harness.js";
 import {
