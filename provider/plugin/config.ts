@@ -1,31 +1,23 @@
-import * as z from "zod";
-import { problemOfSecret, type CheckFailure } from "../lib/checks.js";
+import type { CheckFailure } from "../lib/checks.js";
 import { toFailures } from "../lib/provider-process.js";
-import { mayHoldQuery } from "../lib/url.js";
-import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
-import type { Configuration } from "../webhook/run.js";
 import type { Path } from "../lib/secret-values.js";
+import { mayHoldQuery } from "../lib/url.js";
+import { problemsOf } from "../lib/validate.js";
+import { DEFAULTS } from "../webhook/inputs.js";
+import { SETTINGS, type Configuration } from "../webhook/run.js";
 import type { Received, Values } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.
 
-const NAMES = ["baseUrl", "apiKey"];
+const NAMES = Object.keys(SETTINGS);
 
 /** The values that are given: an empty text counts as not given. */
-const givenOf = (values: Values): Values =>
-  Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : values[name]]));
+const givenOf = (values: Values): Record<string, string | undefined> =>
+  Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
-/** A resource may give what is missing. */
-const SHAPE = z.object({
-  baseUrl: httpUrl("https://platform.example/acme/apichat").optional(),
-  apiKey: validatedBy((value) =>
-    problemOfSecret(value, "copy it again from the platform's support"),
-  ).optional(),
-});
-
-/** Returns everything that is wrong. */
+/** Returns everything that is wrong. A resource may give what is missing. */
 export const checkConfig = (values: Values): CheckFailure[] =>
-  toFailures(problemsOf(SHAPE, givenOf(values)), NAMES);
+  toFailures(problemsOf(DEFAULTS, givenOf(values)), NAMES);
 
 /** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
@@ -52,15 +44,11 @@ const DEFAULT_PROVIDER = /^default(_|$)/;
 
 /** Reads the configuration of a provider. */
 export function readConfig({ values, secrets, secretTexts }: Received, name: string): ProviderConfig {
-  const { baseUrl, apiKey } = givenOf(values) as Record<string, string | undefined>;
-  const config: Record<string, string | undefined> = {
-    "apichat:baseUrl": baseUrl,
-    "apichat:apiKey": apiKey,
-  };
+  const given = givenOf(values);
   return {
-    config: { get: (key) => config[key] },
+    config: { get: (key) => given[key.replace(/^apichat:/, "")] },
     isExplicit: !DEFAULT_PROVIDER.test(name),
-    secretBaseUrl: secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined,
+    secretBaseUrl: secrets.some(([secret]) => secret === "baseUrl") ? given["baseUrl"] : undefined,
     secretTexts,
   };
 }

@@ -1,4 +1,9 @@
-import { Server, ServerCredentials, type handleUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import {
+  Server,
+  ServerCredentials,
+  type handleUnaryCall,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
@@ -27,33 +32,13 @@ const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:Responder": responder,
 };
 
-/** The RPC methods that the plugin implements; the engine does not need the others. */
-type Service = Pick<
-  IResourceProviderServer,
-  | "handshake"
-  | "attach"
-  | "getPluginInfo"
-  | "getSchema"
-  | "checkConfig"
-  | "diffConfig"
-  | "configure"
-  | "check"
-  | "diff"
-  | "create"
-  | "read"
-  | "update"
-  | "delete"
-  | "invoke"
-  | "cancel"
->;
-
 /** The largest message, in bytes: as much as the engine takes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /** Serves an engine on a port of this machine. */
 export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
-  server.addService(services.ResourceProviderService, { ...createService(engine) });
+  server.addService(services.ResourceProviderService, createService(engine));
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error ? reject(error) : resolve({ port, stop: () => server.forceShutdown() }),
@@ -61,8 +46,11 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
   });
 }
 
-/** Answers the engine: converts, and calls the lifecycle of the resource. */
-function createService(engine: Engine): Service {
+/**
+ * Answers the engine: converts, and calls the lifecycle of the resource. Only the methods that the engine needs are
+ * implemented.
+ */
+function createService(engine: Engine): UntypedServiceImplementation {
   const run = new Run();
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
@@ -74,7 +62,9 @@ function createService(engine: Engine): Service {
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
       const redact = lazyRedactor(() => secretsInRequest(request as Properties, config?.secretTexts ?? []));
-      void settle(work(request, redact), redact, callback);
+      work(request, redact)
+        .then((response) => callback(null, response))
+        .catch((error: unknown) => callback(toServiceError(error, redact)));
     };
 
   /** A method that concerns a resource. A failure names the resource and includes its remaining state. */
@@ -125,10 +115,10 @@ function createService(engine: Engine): Service {
 
     check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
       const { resource, call, token } = target;
-      const olds = decodeValues(request.getOlds()).values;
       const given = decodeValues(request.getNews());
       const misspelt = checkNames(token, given.values);
-      const checked = await resource.check(call, named(call, olds), named(call, given.values));
+      const olds = named(call, decodeValues(request.getOlds()).values);
+      const checked = await resource.check(call, olds, named(call, given.values));
       const inputs = omitNameAndSource(checked.inputs);
       const secrets = secretsOf(target, inputs, given.secrets);
       return toCheckResponse({ inputs, failures: [...misspelt, ...checked.failures], secrets }, redact);
@@ -137,10 +127,11 @@ function createService(engine: Engine): Service {
       const olds = decodeValues(request.getOlds()).values;
       const news = decodeValues(request.getNews()).values;
       const changed = await resource.diff(call, request.getId(), named(call, olds), named(call, news));
-      const counted = [...new Set([...changed, ...leftoverSource(olds)])].filter(
-        (name) => !request.getIgnorechangesList().includes(name),
+      const ignored = request.getIgnorechangesList();
+      const counted = new Set(
+        [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
       );
-      return toDiffResponse(counted, decodeValues(request.getOldInputs()).values, news);
+      return toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
     }),
     create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
       const { resource, call } = target;
@@ -165,11 +156,8 @@ function createService(engine: Engine): Service {
       const state = decodeValues(request.getProperties());
       const inputs = decodeValues(request.getInputs());
       const isKnown = Object.keys(state.values).length > 0;
-      const seen = await resource.read(
-        call,
-        request.getId(),
-        isKnown ? named(call, state.values) : undefined,
-      );
+      const known = isKnown ? named(call, state.values) : undefined;
+      const seen = await resource.read(call, request.getId(), known);
       if (!seen) return new messages.ReadResponse();
       const secrets = [...state.secrets, ...inputs.secrets];
       return new messages.ReadResponse()
@@ -185,10 +173,8 @@ function createService(engine: Engine): Service {
       if (request.getTok() !== "apichat:index:getApiChatWebhook") {
         throw new Error(`there is no function ${request.getTok()}`);
       }
-      const result = await getApiChatWebhook(decodeValues(request.getArgs()).values, {
-        run,
-        signal: ending.signal,
-      });
+      const { values } = decodeValues(request.getArgs());
+      const result = await getApiChatWebhook(values, { run, signal: ending.signal });
       return new messages.InvokeResponse().setReturn(encodeValues(result));
     }),
 
@@ -196,19 +182,7 @@ function createService(engine: Engine): Service {
       ending.abort(interrupted("the run was ended"));
       return new empty.Empty();
     }),
-  };
-}
-
-async function settle<Response>(
-  work: Promise<Response>,
-  redact: Redact,
-  callback: sendUnaryData<Response>,
-): Promise<void> {
-  try {
-    callback(null, await work);
-  } catch (error) {
-    callback(toServiceError(error, redact));
-  }
+  } satisfies Partial<IResourceProviderServer>;
 }
 
 /** Where requests hold properties. */

@@ -81,11 +81,7 @@ export const getApiChatWebhook = (
   { baseUrl, apiKey }: Values,
   { run, signal }: OperationContext,
 ): Promise<object> =>
-  readRegistration({
-    baseUrl: textOf(baseUrl) ?? run.defaultBaseUrl(),
-    apiKey: textOf(apiKey) ?? run.defaultApiKey(),
-    signal,
-  });
+  readRegistration(textOf(baseUrl) ?? run.defaultBaseUrl(), textOf(apiKey) ?? run.defaultApiKey(), signal);
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined;

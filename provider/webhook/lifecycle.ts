@@ -1,12 +1,8 @@
-import type { RegistrationAction } from "../../schema/index.js";
 import {
   RegistrationClient,
   mayMeanWrongKey,
-  type CallOptions,
   type Registration,
-  type RegistrationBody,
   type RegistrationClientOptions,
-  type SetWebhookOptions,
 } from "../client/registration-client.js";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import { anySignal } from "../lib/abort.js";
@@ -240,15 +236,11 @@ export async function importWebhook(
  * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
  * nothing is registered.
  */
-export async function readRegistration({
-  baseUrl,
-  apiKey,
-  signal,
-}: {
-  baseUrl: string | undefined;
-  apiKey: string | undefined;
-  signal?: AbortSignal;
-}): Promise<{ webhookUrl: string; status: string; botUrl: string }> {
+export async function readRegistration(
+  baseUrl: string | undefined,
+  apiKey: string | undefined,
+  signal?: AbortSignal,
+): Promise<{ webhookUrl: string; status: string; botUrl: string }> {
   if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
   if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
   const seen = await new RegistrationClient({ baseUrl, apiKey, signal }).getWebhook();
@@ -441,7 +433,7 @@ function requireOurWorkspace(
  * `protocol` if the service shows that something is left.
  */
 export async function removeRegistration(
-  client: RegistrationClient,
+  client: WorkspaceClient,
   baseUrl: string,
   mayDelete: (seen: Registration | undefined) => boolean,
 ): Promise<void> {
@@ -457,7 +449,7 @@ export async function removeRegistration(
 }
 
 /** After delete-webhook lost its response: if nothing is registered now, it took effect. */
-async function observeEffect(client: RegistrationClient, lost: unknown): Promise<undefined> {
+async function observeEffect(client: WorkspaceClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !lost.mayHaveBeenAccepted) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {
     throw error instanceof ApiChatError ? lost : error;
@@ -496,45 +488,43 @@ function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
   return { ...inputs, timeouts: { [limit]: limitSeconds, ...inputs.timeouts } };
 }
 
-type ClientSettings = Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> &
-  Pick<RegistrationClientOptions, "apiKeyAs">;
+/** The calls for one workspace. */
+export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
 
 /** A client for one workspace that prints what it waits for. */
 export function createClient(
-  { name, baseUrl, timeouts, apiKeyAs }: ClientSettings,
+  {
+    name,
+    baseUrl,
+    timeouts,
+    apiKeyAs,
+  }: Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> & Pick<RegistrationClientOptions, "apiKeyAs">,
   apiKey: string,
   signal?: AbortSignal,
-): RegistrationClient {
-  const requestSeconds = timeouts?.requestSeconds;
-  return new AnnouncedClient(name, { baseUrl, apiKey, apiKeyAs, requestSeconds, signal });
+): WorkspaceClient {
+  const at = formatUrl(baseUrl);
+  let attempt = 1;
+  const client = new RegistrationClient({
+    baseUrl,
+    apiKey,
+    apiKeyAs,
+    requestSeconds: timeouts?.requestSeconds,
+    signal,
+    onRetry: (retry) => (attempt = retry.attempt + 1),
+  });
+  const announce = <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    attempt = 1;
+    return printIfSlow(name, () => `waiting for ${what}, attempt ${attempt}`, work);
+  };
+  return {
+    getWebhook: (options) => announce(`get-webhook at ${at}`, () => client.getWebhook(options)),
+    setWebhook: (options) =>
+      announce(`${at} to accept ${formatUrl(options.webhookUrl)}`, () => client.setWebhook(options)),
+    deleteWebhook: (options) => announce(`delete-webhook at ${at}`, () => client.deleteWebhook(options)),
+  };
 }
 
-class AnnouncedClient extends RegistrationClient {
-  readonly #name: string;
-  readonly #at: string;
-  /** The attempt of the call in progress. */
-  #attempt = 1;
-
-  constructor(name: string, options: RegistrationClientOptions) {
-    super({ ...options, onRetry: ({ attempt }) => (this.#attempt = attempt + 1) });
-    this.#name = name;
-    this.#at = formatUrl(options.baseUrl);
-  }
-
-  protected override call(
-    action: RegistrationAction,
-    body: RegistrationBody,
-    options: CallOptions & Partial<SetWebhookOptions>,
-  ): Promise<Registration | undefined> {
-    this.#attempt = 1;
-    const url = body.webhook_url;
-    const what = url === undefined ? `${action} at ${this.#at}` : `${this.#at} to accept ${formatUrl(url)}`;
-    const describe = (): string => `waiting for ${what}, attempt ${this.#attempt}`;
-    return printIfSlow(this.#name, describe, () => super.call(action, body, options));
-  }
-}
-
-type Reader = Pick<RegistrationClient, "getWebhook">;
+type Reader = Pick<WorkspaceClient, "getWebhook">;
 
 /**
  * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
@@ -573,7 +563,7 @@ export async function getWebhookBeforeSet(
 
 interface Observed {
   seen: Registration | undefined;
-  client: RegistrationClient;
+  client: WorkspaceClient;
   /** The key that the service accepted. */
   apiKey: string;
 }

@@ -30,7 +30,7 @@ import {
 export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" | "signal"> {
   run: Run;
   inputs: WebhookInputs;
-  client: RegistrationClient;
+  client: Pick<RegistrationClient, "getWebhook" | "setWebhook">;
   /** The current registration. */
   seen: Registration | undefined;
   /** The state that recorded it, if it is ours. */

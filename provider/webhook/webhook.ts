@@ -156,7 +156,7 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
     // Loaded on use: a program that only declares webhooks needs no HTTP client.
     const { readRegistration } = await import("./lifecycle.js");
-    return readRegistration({ baseUrl: url, apiKey: key });
+    return readRegistration(url, key);
   });
   // The secret API key makes the output secret, but the result itself is not.
   return pulumi.unsecret(read);

@@ -118,7 +118,7 @@ test("HTTP 404 means nothing registered only where a webhook is about to be set"
   expect(await getWebhookIfAny(client)).toBeUndefined();
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(client.getWebhook()).rejects.toMatchObject(notFound);
-  await expect(readRegistration(args)).rejects.toMatchObject(notFound);
+  await expect(readRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
   expect(await create(args)).toMatchObject({ status: "verified" });
 });
 
