@@ -62,9 +62,14 @@ function createService(engine: Engine): UntypedServiceImplementation {
     ): handleUnaryCall<Request, Response> =>
     ({ request }, callback) => {
       const redact = lazyRedactor(() => secretsInRequest(request as Properties, config?.secretTexts ?? []));
-      work(request, redact)
-        .then((response) => callback(null, response))
-        .catch((error: unknown) => callback(toServiceError(error, redact)));
+      const respond = async (): Promise<void> => {
+        try {
+          callback(null, await work(request, redact));
+        } catch (error) {
+          callback(toServiceError(error, redact));
+        }
+      };
+      void respond();
     };
 
   /** A method that concerns a resource. A failure names the resource and includes its remaining state. */

@@ -4,11 +4,7 @@ import type { DynamicResource } from "../lib/dynamic-resource.js";
 import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 
 export const DEFAULT_KEEP = 2;
-export const MAX_KEPT = 10;
-
 export const DEFAULT_BYTES = 32;
-export const MIN_BYTES = 16;
-export const MAX_BYTES = 64;
 
 /** The inputs as check leaves them. Each may be the unknown value in a preview. */
 export interface VerificationKeyInputs {

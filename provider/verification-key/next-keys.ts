@@ -51,12 +51,6 @@ function followDerived(state: VerificationKeyState, derived: string[], keep: num
   };
 }
 
-/** How many keys of a resource an update drops. */
-export function countDropped(state: VerificationKeyState, inputs: VerificationKeyInputs): number {
-  const { current, others } = decideNextKeys(state, inputs);
-  return state.keys.filter((key) => key !== current && !others.includes(key)).length;
-}
-
 /** The keys of a create: derived ones, `initial`, or a new one. */
 export function firstKeys(inputs: VerificationKeyInputs): Keys {
   const given = inputs.initial === undefined ? [] : [inputs.initial];
