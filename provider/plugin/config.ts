@@ -11,11 +11,11 @@ import type { Received, Values } from "./wire.js";
 
 const NAMES = Object.keys(SETTINGS);
 
-/** The values that are given: an empty text counts as not given. */
+/** The given values. An empty string counts as not given. */
 const givenOf = (values: Values): Record<string, string | undefined> =>
   Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
-/** Returns everything that is wrong. A resource may give what is missing. */
+/** Returns everything that is wrong. A missing value may come from the resource. */
 export const checkConfig = (values: Values): CheckFailure[] =>
   toFailures(problemsOf(DEFAULTS, givenOf(values)), NAMES);
 

@@ -3,7 +3,7 @@ import type { Path } from "../lib/secret-values.js";
 import type { OperationContext } from "../webhook/run.js";
 import type { Values } from "./wire.js";
 
-/** What the engine says of every call that concerns a resource. */
+/** What the engine says about each call for a resource. */
 export interface ResourceCall extends OperationContext {
   urn: string;
   project: string;
@@ -16,7 +16,7 @@ export interface ResourceCall extends OperationContext {
   secretBaseUrl: unknown;
 }
 
-/** What a create, a read or an update leaves. */
+/** The resource after a create or a read. */
 interface Result {
   id: string;
   outs: object;

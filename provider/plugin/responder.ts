@@ -58,7 +58,7 @@ export const responder: PluginResource<ProcessInputs, ProcessState> = {
 /** Whether an input is a part of the process's own address. */
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
-/** Whether an input is a part of the URLs that the service is given. A path may be marked with its workspace. */
+/** Whether an input is a part of the URLs to register. A path may be marked with its workspace. */
 const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");
@@ -71,7 +71,7 @@ const unreadable = (): ApiChatError =>
 
 const toOuts = (state: ProcessState): Values => ({ ...state, ...addressesOf({ ...state }) });
 
-/** What to give to the webhooks, as far as host and port are known. */
+/** The addresses of the process, as far as host and port are known. */
 function addressesOf({ host, port, publicUrl, workspaces }: Values): Values {
   const isKnown = typeof port === "number" && port > 0 && !isUnknown(host);
   const origin = isKnown ? originOf(String(host), port) : UNKNOWN;

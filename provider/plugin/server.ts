@@ -32,7 +32,7 @@ const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:Responder": responder,
 };
 
-/** The largest message, in bytes: as much as the engine takes. */
+/** The largest message that the engine accepts, in bytes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /** Serves an engine on a port of this machine. */
@@ -55,7 +55,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
   const ending = new AbortController();
   let config: ProviderConfig | undefined;
 
-  /** A method, with the one redactor of its request. */
+  /** A method of the service. Each request has one redactor. */
   const answer =
     <Request, Response>(
       work: (request: Request, redact: Redact) => Promise<Response>,
@@ -72,7 +72,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
       void respond();
     };
 
-  /** A method that concerns a resource. A failure names the resource and includes its remaining state. */
+  /** A method for one resource. A failure names the resource and includes its remaining state. */
   const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
@@ -190,7 +190,7 @@ function createService(engine: Engine): UntypedServiceImplementation {
   } satisfies Partial<IResourceProviderServer>;
 }
 
-/** Where requests hold properties. */
+/** The getters of properties that requests have. */
 type Properties = Partial<
   Record<
     "getNews" | "getOlds" | "getOldInputs" | "getProperties" | "getInputs" | "getArgs",
@@ -199,8 +199,8 @@ type Properties = Partial<
 >;
 
 /**
- * Texts that no failure or log line of a request may show: every value that the program, the state or the configuration
- * marks as secret, whatever the property, because two values may have been swapped.
+ * Returns the texts that no failure or log line of a request may show: every value that the program, the state or the
+ * configuration marks as secret. The property does not matter, because two values may have been swapped.
  */
 function secretsInRequest(request: Properties, configured: readonly string[]): string[] {
   const structs = [
@@ -251,7 +251,7 @@ function targetOf(
   return { token, resource, call };
 }
 
-/** Aborts at the time that `customTimeouts` gives, if it gives one. */
+/** Aborts at the time limit of `customTimeouts`, if there is one. */
 function limitOf(
   request: ResourceRequest,
   operation: ApiChatOperation,

@@ -37,12 +37,6 @@ const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof Webho
 /** All inputs. */
 const NAMES: readonly (keyof WebhookInputs)[] = [...COMPARED, "status", "secretUrls", "__provider"];
 
-/** The inputs in a state. */
-export const inputsOf = (state: WebhookInputs): WebhookInputs =>
-  Object.fromEntries(
-    NAMES.flatMap((name) => (state[name] === undefined ? [] : [[name, state[name]]])),
-  ) as unknown as WebhookInputs;
-
 /**
  * Where secrets are in inputs or outputs, given the URLs that the program marks as secret. A query may hold a token, and the
  * record of what was set repeats the URL.

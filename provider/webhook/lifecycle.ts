@@ -9,7 +9,6 @@ import { anySignal } from "../lib/abort.js";
 import { isUnknown } from "../lib/checks.js";
 import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
 import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
-import { inputsOf } from "./inputs.js";
 import { isRegistered, preflight, register } from "./register.js";
 import { resourceOf, settingMissing, workspaceOf, type OperationContext } from "./run.js";
 import {
@@ -19,6 +18,7 @@ import {
   VERIFIED,
   createClaimId,
   expectedUrl,
+  inputsOf,
   isLastApiKey,
   isOurs,
   showsOurKey,
@@ -374,7 +374,7 @@ export async function deleteWebhook(state: WebhookState, context: OperationConte
       await preflight(replacement, { signal });
     // A different address or API key may reach the same workspace.
     const moved = own && (await getWebhookIfAny(createClient(own.inputs, own.apiKey, signal)));
-    // Asked last: by now the program may have declared the workspace.
+    // Checked last, because the program may have declared the workspace in the meantime.
     const heir =
       run.declaredAt(workspace, resource) ?? (moved && isSameBot(moved.botUrl, botUrl) ? own : undefined);
     if (heir) {
@@ -585,7 +585,7 @@ async function observe(
       return { seen: await client.getWebhook(), client, apiKey };
     } catch (error) {
       if (!(error instanceof ApiChatError) || !mayMeanWrongKey(error)) throw error;
-      // The refusal of the first key is the one to report.
+      // Report the refusal of the first key.
       refusal ??= error;
     }
   }

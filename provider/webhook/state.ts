@@ -133,6 +133,15 @@ export function requireState(stored: WebhookState): WebhookState {
   throw new ApiChatError("invalid_config", summary, { operation: "get-webhook" });
 }
 
+/** The inputs in a state. */
+export const inputsOf = ({
+  botUrl: _botUrl,
+  stateVersion: _version,
+  applied: _applied,
+  drift: _drift,
+  ...inputs
+}: WebhookState): WebhookInputs => inputs;
+
 /** Whether the last refresh found a different key; ours is kept in webhookVerificationKey. */
 export const isKeyDrifted = ({ drift = [] }: Pick<WebhookState, "drift">): boolean =>
   drift.some(({ property }) => property === "webhookVerificationKey");

@@ -106,16 +106,14 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
 function secretUrlsOf({
   webhookUrl,
   baseUrl,
-}: Pick<ApiChatWebhookArgs, "webhookUrl" | "baseUrl">): Promise<string[] | undefined> | undefined {
+}: ApiChatWebhookArgs): Promise<string[] | undefined> | undefined {
   const urls = Object.entries({ webhookUrl, baseUrl });
   const given = urls.filter(([, url]) => url !== undefined && typeof url !== "string");
-  return given.length === 0 ? undefined : onlySecret(given);
-}
-
-async function onlySecret(urls: [string, pulumi.Input<string | undefined>][]): Promise<string[] | undefined> {
-  const marked = await Promise.all(urls.map(([, url]) => pulumi.isSecret(pulumi.output(url))));
-  const names = urls.flatMap(([name], index) => (marked[index] ? [name] : []));
-  return names.length === 0 ? undefined : names;
+  if (given.length === 0) return undefined;
+  const marked = given.map(async ([name, url]) =>
+    (await pulumi.isSecret(pulumi.output(url))) ? [name] : [],
+  );
+  return Promise.all(marked).then((names) => (names.flat().length === 0 ? undefined : names.flat()));
 }
 
 export interface GetApiChatWebhookArgs {

@@ -3,10 +3,10 @@ import type { Fault } from "../../../provider/emulator/index.js";
 import {
   DRIFTED_KEY,
   KEY_DRIFTED,
+  inputsOf,
   type WebhookInputs,
   type WebhookState,
 } from "../../../provider/webhook/state.js";
-import { inputsOf } from "../../../provider/webhook/inputs.js";
 import {
   ApiChatWebhook,
   API_KEY,
