@@ -191,36 +191,23 @@ function createService(engine: Engine): UntypedServiceImplementation {
 }
 
 /** The getters of properties that requests have. */
-type Properties = Partial<
-  Record<
-    "getNews" | "getOlds" | "getOldInputs" | "getProperties" | "getInputs" | "getArgs",
-    () => Struct | undefined
-  >
->;
+const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInputs", "getArgs"] as const;
+
+type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
  * Returns the texts that no failure or log line of a request may show: every value that the program, the state or the
  * configuration marks as secret. The property does not matter, because two values may have been swapped.
  */
 function secretsInRequest(request: Properties, configured: readonly string[]): string[] {
-  const structs = [
-    request.getNews?.(),
-    request.getOlds?.(),
-    request.getOldInputs?.(),
-    request.getProperties?.(),
-    request.getInputs?.(),
-    request.getArgs?.(),
-  ];
   // The record of what was set is secret as a whole, but most of it is not.
-  const texts = structs.flatMap((struct) => secretTextsIn(struct, "applied"));
+  const texts = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
   return [...new Set([...texts, ...configured])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
 }
 
-interface ResourceRequest {
+interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {
   getUrn(): string;
   getTimeout?(): number;
-  getProperties?(): Struct | undefined;
-  getNews?(): Struct | undefined;
 }
 
 type Struct = ReturnType<typeof encodeValues>;

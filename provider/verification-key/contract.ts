@@ -24,24 +24,19 @@ export interface VerificationKeyInputs {
   __provider?: string;
 }
 
-/** The outputs in the state: the keys, and the inputs of the last create or update. */
-export interface VerificationKeyState {
-  name: string;
-  /** The last value that was set; removing it from the program does not clear it. */
-  rotation?: string;
+/**
+ * The outputs in the state: the keys, and the inputs of the last create or update. `rotation` and `initial` have the last
+ * value that was set; removing them from the program does not clear them.
+ */
+export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
-  /** The last value that was set, as with `rotation`. */
-  initial?: string;
-  subject?: string;
-  rotations?: string[];
   /** How many of the first keys are derived. Absent if none are. */
   derived?: number;
   current: string;
   /** The current key first, then the earlier ones, newest first. Never empty. */
   keys: string[];
   stateVersion: 1;
-  __provider?: string;
 }
 
 /** `VerificationKey` as a resource of the dynamic provider. */

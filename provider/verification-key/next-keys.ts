@@ -14,7 +14,7 @@ type Keys = Pick<VerificationKeyState, "current" | "keys">;
 interface NextKeys {
   from: "state" | "initial" | "derived" | "random";
   /** Absent if it has yet to be generated. */
-  current?: string;
+  current?: string | undefined;
   others: string[];
 }
 
@@ -46,7 +46,7 @@ function followDerived(state: VerificationKeyState, derived: string[], keep: num
   const random = state.keys.slice(state.derived ?? 0).filter((key) => !derived.includes(key));
   return {
     from: current === state.current ? "state" : "derived",
-    ...(current !== undefined && { current }),
+    current,
     others: [...others, ...random.slice(0, keep)],
   };
 }
