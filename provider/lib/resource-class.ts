@@ -6,7 +6,7 @@ import { mayHoldQuery } from "./url.js";
 
 // What the resource classes share in a Pulumi program.
 
-/** The resource types that provider/dynamic.ts exports. The names stand in every state: never renamed. */
+/** The resource types that provider/dynamic.ts exports. Every state contains their names, so they are never renamed. */
 export type DynamicType = "ApiChatWebhook" | "VerificationKey" | "ResponderProcess";
 
 /**

@@ -42,7 +42,7 @@ export interface VerificationKeyState extends VerificationKeyInputs {
 /** `VerificationKey` as a resource of the dynamic provider. */
 export const DYNAMIC_KEY: DynamicResource = {
   args: Object.keys(INPUTS.VerificationKey),
-  // What check puts in comes back under `ignoreChanges`.
+  // `ignoreChanges` returns what check has added.
   added: ["name", "current", "keys", "__provider"],
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
 };

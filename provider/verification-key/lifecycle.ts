@@ -92,7 +92,7 @@ const DERIVED = z.object({
   rotation: refused('is for random keys; write rotations: ["2026-12"]'),
   bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
   initial: refused(
-    "is for random keys; to move to derived ones, leave it out: keys of before stay, as many as keep",
+    "is for random keys; to move to derived ones, leave it out: earlier keys stay, up to keep",
   ),
 });
 

@@ -164,7 +164,7 @@ export async function previewCreate(
 }
 
 const tooLate = (baseUrl: string): ApiChatError =>
-  new ApiChatError("timeout", `${formatUrl(baseUrl)} did not answer within ${PREVIEW_TIMEOUT_MS / 1000} s`, {
+  new ApiChatError("timeout", `${formatUrl(baseUrl)} did not respond within ${PREVIEW_TIMEOUT_MS / 1000} s`, {
     operation: "get-webhook",
   });
 

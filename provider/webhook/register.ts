@@ -24,8 +24,8 @@ import {
   type WebhookState,
 } from "./state.js";
 
-// Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it. The last one is
-// left out once the service has shown, for one webhook of this run, that get-webhook says what its response to set-webhook said.
+// Registration has three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it. The last one
+// is skipped once the service has shown, for one webhook of this run, that get-webhook returns the same as set-webhook did.
 
 export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" | "signal"> {
   run: Run;
@@ -36,8 +36,8 @@ export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" 
   /** The state that recorded it, if it is ours. */
   former?: WebhookState | undefined;
   /**
-   * Called before a failure is thrown after which the webhook may be registered anyway, with the current registration if it
-   * is known to have our URL and a bot URL.
+   * Called before a failure is thrown after which the webhook may be registered anyway. Receives the current registration if
+   * it is known to have our URL and a bot URL.
    */
   onUnconfirmed?: (seen: Registration | undefined) => void;
 }

@@ -71,7 +71,7 @@ export interface DriftedProperty {
   actual: string;
 }
 
-/** How a drift shows a key. */
+/** A drifted key, without its values. */
 export const DRIFTED_KEY: DriftedProperty = {
   property: "webhookVerificationKey",
   expected: "[secret]",
