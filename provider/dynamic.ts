@@ -6,19 +6,11 @@
 import "./lib/require-node.js";
 import type { RawInputs } from "./lib/checks.js";
 import { guardDynamic } from "./lib/dynamic-resource.js";
-import { endWithStdin, isProviderOfSdk, printWarning, report, toFailures } from "./lib/provider-process.js";
-import { checkWebhook, diffWebhook } from "./webhook/check.js";
-import {
-  compactState,
-  DYNAMIC_WEBHOOK,
-  expandState,
-  SECRET_INPUTS,
-  type StoredState,
-  type WebhookInputs,
-} from "./webhook/contract.js";
-import { createWebhook, deleteWebhook, updateWebhook } from "./webhook/lifecycle.js";
-import { readWebhook } from "./webhook/observe.js";
-import { configure, currentNameOf } from "./webhook/run.js";
+import { endWithStdin, isProviderOfSdk } from "./lib/provider-process.js";
+import { checkWebhook, diffWebhook, DYNAMIC_WEBHOOK } from "./webhook/inputs.js";
+import { createWebhook, deleteWebhook, readWebhook, updateWebhook } from "./webhook/lifecycle.js";
+import { Run, type Configuration } from "./webhook/run.js";
+import { requireState, type WebhookInputs, type WebhookState } from "./webhook/state.js";
 import { DYNAMIC_PROCESS } from "./handshake-responder/inputs.js";
 import * as responder from "./handshake-responder/lifecycle.js";
 import { DYNAMIC_KEY } from "./verification-key/contract.js";
@@ -32,39 +24,35 @@ export const ResponderProcess = guardDynamic(DYNAMIC_PROCESS, responder.Responde
 /** A `VerificationKey`. */
 export const VerificationKey = guardDynamic(DYNAMIC_KEY, key.VerificationKey);
 
-/** The lifecycle of `ApiChatWebhook`, in the form that the SDK's dynamic provider calls. */
-export const ApiChatWebhook = guardDynamic(DYNAMIC_WEBHOOK, {
-  configure,
+/** The lifecycle of `ApiChatWebhook` for one run, in the form that the SDK's dynamic provider calls. */
+export function createWebhookProvider(run: Run) {
+  const lifecycle = {
+    check: async (_olds: unknown, news: RawInputs) => checkWebhook(news, { run }),
 
-  check: (_olds: unknown, news: RawInputs) =>
-    report(news.name, async () => {
-      const { inputs, problems, warnings } = checkWebhook(news);
-      for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
-      return { inputs, failures: toFailures(problems, SECRET_INPUTS) };
+    diff: async (_id: string, olds: WebhookState, news: WebhookInputs) =>
+      diffWebhook(requireState(olds), news, { run }),
+
+    create: async (inputs: WebhookInputs) => {
+      const outs = await createWebhook(inputs, { run });
+      return { id: outs.botUrl, outs };
+    },
+
+    /** An empty result tells the engine that the resource is gone. */
+    read: async (_id: string, state: WebhookState) => {
+      const seen = await readWebhook(requireState(state), { run });
+      return { id: seen?.props.botUrl, props: seen?.props, inputs: seen?.inputs };
+    },
+
+    update: async (id: string, olds: WebhookState, news: WebhookInputs) => ({
+      outs: await updateWebhook(id, requireState(olds), news, { run }),
     }),
 
-  diff: (_id: string, olds: StoredState, news: WebhookInputs) =>
-    report(news.name, async () => diffWebhook(expandState(olds), news)),
+    delete: (_id: string, props: WebhookState) => deleteWebhook(requireState(props), { run }),
+  };
+  const configure = (configuration: Configuration): void => run.configure(configuration);
+  // A read by ID has the inputs alone.
+  const nameOf = (props: WebhookState): string => (props.applied ? run.currentNameOf(props) : props.name);
+  return { configure, ...guardDynamic({ ...DYNAMIC_WEBHOOK, nameOf }, lifecycle) };
+}
 
-  create: (inputs: WebhookInputs) =>
-    report(inputs.name, async () => {
-      const outs = await createWebhook(inputs);
-      return { id: outs.botUrl, outs: compactState(outs) };
-    }),
-
-  /** An empty result tells the engine that the resource is gone. */
-  read: (_id: string, props: StoredState) =>
-    report(nameInRun(props), async () => {
-      const seen = await readWebhook(expandState(props));
-      return seen ? { id: seen.props.botUrl, props: compactState(seen.props), inputs: seen.inputs } : {};
-    }),
-
-  update: (id: string, olds: StoredState, news: WebhookInputs) =>
-    report(news.name, async () => ({ outs: compactState(await updateWebhook(id, expandState(olds), news)) })),
-
-  delete: (_id: string, props: StoredState) =>
-    report(nameInRun(props), () => deleteWebhook(expandState(props))),
-});
-
-/** A read by id gives the inputs alone. */
-const nameInRun = (props: StoredState): string => (props.applied ? currentNameOf(props) : props.name);
+export const ApiChatWebhook = createWebhookProvider(new Run());

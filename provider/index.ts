@@ -16,7 +16,7 @@ export {
   type HandshakeTranscript,
   type Hint,
 } from "./errors/index.js";
-export type { OnExisting, Preflight } from "./webhook/contract.js";
+export type { OnExisting, Preflight } from "./webhook/state.js";
 export { ApiChatWebhook, type ApiChatWebhookArgs } from "./webhook/webhook.js";
 export {
   getApiChatWebhook,

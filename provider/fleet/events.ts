@@ -2,7 +2,7 @@ import type { DiagnosticEvent, EngineEvent, StepEventMetadata } from "@pulumi/pu
 import { UNKNOWN } from "../lib/checks.js";
 import { hideQuery } from "../lib/url.js";
 import { findWire } from "../lib/provider-process.js";
-import type { DriftedProperty } from "../webhook/contract.js";
+import type { DriftedProperty } from "../webhook/state.js";
 import { toFailure } from "./failures.js";
 import type { Drift, Failure, OtherChange, StackReport, WebhookChange, WebhookReport } from "./reports.js";
 

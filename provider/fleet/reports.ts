@@ -1,5 +1,5 @@
 import type { Failure as ErrorData } from "../errors/index.js";
-import type { DriftedProperty } from "../webhook/contract.js";
+import type { DriftedProperty } from "../webhook/state.js";
 
 /** What was done with the stacks of a fleet. */
 export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
@@ -36,7 +36,7 @@ export interface Drift {
   properties: DriftedProperty[];
 }
 
-export type { DriftedProperty } from "../webhook/contract.js";
+export type { DriftedProperty } from "../webhook/state.js";
 
 /** Why something failed. No secret is in it. */
 export interface Failure {

@@ -1,4 +1,4 @@
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 

@@ -1,14 +1,19 @@
-import type { CheckResult, RawInputs } from "./checks.js";
+import type { CheckResult, DiffResult, RawInputs } from "./checks.js";
+import { report } from "./provider-process.js";
 import { markSecrets, type Path } from "./secret-values.js";
 import { refuseOthers } from "./validate.js";
 
-/** The methods of a dynamic provider that return properties. The SDK passes them plain values. */
+/** The methods of a dynamic provider. The SDK passes them plain values. */
 interface Lifecycle {
   check(olds: never, news: RawInputs): Promise<CheckResult<object>>;
+  diff(id: string, olds: never, news: never): Promise<DiffResult>;
   create(inputs: never): Promise<{ id: string; outs: object }>;
   read(id: string, props: never): Promise<object>;
   update(id: string, olds: never, news: never): Promise<{ outs: object }>;
+  delete(id: string, props: never): Promise<void>;
 }
+
+type Named = { name: string };
 
 /** What is known of a dynamic resource's properties. */
 export interface DynamicResource {
@@ -18,37 +23,50 @@ export interface DynamicResource {
   added: readonly string[];
   /** Where secrets are in inputs or outputs. */
   secretsIn: (values: Record<string, unknown>) => readonly Path[];
+  /** The name that this run uses for a state. Default: the one in the state. */
+  nameOf?: (props: never) => string;
 }
 
 /**
- * Keeps the secrets of a dynamic resource encrypted, and rejects inputs that it does not know. The class marks secrets and
- * rejects misspelt arguments too, but a transform of the program runs after it: it may drop the marks and add anything.
+ * Keeps the secrets of a dynamic resource encrypted, rejects inputs that it does not know, and names it in failures. The
+ * class marks secrets and rejects misspelt arguments too, but a transform of the program runs after it: it may drop the
+ * marks and add anything.
  */
 export function guardDynamic<L extends Lifecycle>(
-  { args, added, secretsIn }: DynamicResource,
+  { args, added, secretsIn, nameOf = ({ name }: Named) => name }: DynamicResource,
   lifecycle: L,
 ): L {
   const mark = (values: object): object => markSecrets(values, secretsIn(values as Record<string, unknown>));
   const known = new Set([...args, ...added]);
   const guarded: Lifecycle = {
-    check: async (olds, news) => {
-      // An argument that resolves to undefined arrives as null.
-      const given = Object.keys(news).filter((name) => news[name] !== null && !known.has(name));
-      const unknown = refuseOthers(given, args);
-      const { inputs, failures } = await lifecycle.check(olds, news);
-      return { inputs: mark(inputs), failures: [...unknown, ...failures] };
-    },
-    create: (inputs) =>
-      markPartlyDone(mark, async () => {
-        const { id, outs } = await lifecycle.create(inputs);
-        return { id, outs: mark(outs) };
+    check: (olds, news) =>
+      report(news.name, async () => {
+        // An argument that resolves to undefined arrives as null.
+        const given = Object.keys(news).filter((name) => news[name] !== null && !known.has(name));
+        const unknown = refuseOthers(given, args);
+        const { inputs, failures } = await lifecycle.check(olds, news);
+        return { inputs: mark(inputs), failures: [...unknown, ...failures] };
       }),
-    read: async (id, stored) => {
-      const { props, inputs, ...seen } = (await lifecycle.read(id, stored)) as Record<string, object>;
-      return { ...seen, ...(props && { props: mark(props) }), ...(inputs && { inputs: mark(inputs) }) };
-    },
-    update: (id, olds, news) =>
-      markPartlyDone(mark, async () => ({ outs: mark((await lifecycle.update(id, olds, news)).outs) })),
+    diff: (id, olds, news: Named) => report(news.name, () => lifecycle.diff(id, olds, news as never)),
+    create: (inputs: Named) =>
+      report(inputs.name, () =>
+        markPartlyDone(mark, async () => {
+          const { id, outs } = await lifecycle.create(inputs as never);
+          return { id, outs: mark(outs) };
+        }),
+      ),
+    read: (id, stored) =>
+      report(nameOf(stored), async () => {
+        const { props, inputs, ...seen } = (await lifecycle.read(id, stored)) as Record<string, object>;
+        return { ...seen, ...(props && { props: mark(props) }), ...(inputs && { inputs: mark(inputs) }) };
+      }),
+    update: (id, olds, news: Named) =>
+      report(news.name, () =>
+        markPartlyDone(mark, async () => ({
+          outs: mark((await lifecycle.update(id, olds, news as never)).outs),
+        })),
+      ),
+    delete: (id, stored) => report(nameOf(stored), () => lifecycle.delete(id, stored)),
   };
   return { ...lifecycle, ...guarded };
 }

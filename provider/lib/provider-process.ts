@@ -48,7 +48,7 @@ function parse(json: string): Wire | undefined {
   }
 }
 
-/** What takes longer than this is worth a line, in milliseconds. */
+/** Work that takes longer than this is announced, in milliseconds. */
 const WORTH_A_LINE_MS = 2_000;
 
 /** `info`: what was done. `warning`: something that works but should be fixed. `progress`: what is being waited for. */
@@ -56,7 +56,7 @@ export type LineKind = "info" | "warning" | "progress";
 
 type Printer = (kind: LineKind, name: string, text: string) => void;
 
-/** Starts with the resource's name: the engine shows it under no resource. */
+/** Lines start with the resource's name, because the engine shows them under no resource. */
 let printer: Printer = (kind, name, line) => {
   const text = kind === "warning" ? `warning: ${line}` : line;
   console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
@@ -92,15 +92,15 @@ export async function noticeIfSlow<T>(notice: () => void, work: () => Promise<T>
   }
 }
 
-/** The text of a resource's failure for the engine, with its data on a line of its own where a program reads that. */
+/** Formats a resource's failure for the engine. If a program reads reports, its data follows on a separate line. */
 export function describeFailure(name: string, error: ApiChatError): string {
   const named = error.with({ subject: name });
   return isReportRead() ? `${named.message}\n${toWireLine({ failure: named.toJSON() })}` : named.message;
 }
 
 /**
- * The problems of a check as the engine takes them. It prints the value of a named property, so a secret one is not named. It finds
- * values at the top only: of `timeouts.requestSeconds` it would print `{<nil>}`.
+ * Converts the problems of a check for the engine. It prints the value of a named property, so a secret property is not
+ * named. It finds only top-level values: for `timeouts.requestSeconds` it would print `{<nil>}`.
  */
 export const toFailures = (problems: readonly FieldProblem[], secret: readonly string[]): CheckFailure[] =>
   problems.map((problem) =>
@@ -134,7 +134,7 @@ const PROVIDER_SCRIPT = /[\\/]@pulumi[\\/]pulumi[\\/]cmd[\\/]dynamic-provider(?:
 /** Whether this is the SDK's provider process. */
 export const isProviderOfSdk = (): boolean => PROVIDER_SCRIPT.test(process.argv[1] ?? "");
 
-/** The address of the engine that has started this provider. Flags for logs and traces may stand before it. */
+/** The address of the engine that has started this provider. Flags for logs and traces may precede it. */
 export const findEngineAddress = (): string | undefined =>
   process.argv.slice(2).findLast((word) => /^[^-/][^/]*:\d+$/.test(word));
 

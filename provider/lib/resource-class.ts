@@ -1,11 +1,12 @@
 import * as pulumi from "./pulumi.js";
 import { ApiChatError } from "../errors/index.js";
 import { didYouMean } from "./checks.js";
+import { INPUTS } from "./resource-inputs.js";
 import { mayHoldQuery } from "./url.js";
 
 // What the resource classes share in a Pulumi program.
 
-/** The resource types that provider/dynamic.ts exports. The names stand in every state: never renamed. */
+/** The resource types that provider/dynamic.ts exports. Every state contains their names, so they are never renamed. */
 export type DynamicType = "ApiChatWebhook" | "VerificationKey" | "ResponderProcess";
 
 /**
@@ -17,11 +18,35 @@ export const providerSource = (type: DynamicType): string =>
   `exports.handler=()=>{try{return require("pulumi-apichat/dynamic").${type}}` +
   'catch(e){throw Object.assign(Error("npm install pulumi-apichat, on Node 22.19+: "+e),{stack:""})}}';
 
-/** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
-export function refuseUnknownArgs<T extends object>(
+/**
+ * The properties of a resource for the SDK: its arguments, with the secret ones marked. The SDK creates an output for each
+ * name, so those that check and create provide are listed as undefined.
+ */
+export function toProperties(
+  type: keyof typeof INPUTS,
   name: string,
-  args: T,
-  known: Record<keyof T, true>,
+  args: object,
+  provided: readonly string[],
+): pulumi.Inputs {
+  const kinds: Record<string, string | undefined> = INPUTS[type];
+  const given = Object.entries(args as pulumi.Inputs).map(([arg, value]) => [
+    arg,
+    protect(kinds[arg], value),
+  ]);
+  const outputs = provided.map((output) => [output, undefined]);
+  return { ...Object.fromEntries([...outputs, ...given]), __provider: providerSource(type), name };
+}
+
+function protect(kind: string | undefined, value: pulumi.Input<unknown>): pulumi.Input<unknown> {
+  if (kind === "url") return keepQuerySecret(value as pulumi.Input<string | undefined>);
+  return kind === "secret" && value !== undefined ? pulumi.secret(value) : value;
+}
+
+/** Throws `invalid_config` for an unknown argument, which would otherwise be silently ignored. */
+export function refuseUnknownArgs(
+  name: string,
+  args: object,
+  known: Readonly<Record<string, unknown>>,
 ): void {
   const names = Object.keys(known);
   const unknown = Object.keys(args).filter((key) => !names.includes(key));

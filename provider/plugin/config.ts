@@ -1,31 +1,23 @@
-import * as z from "zod";
-import { problemOfSecret, type CheckFailure } from "../lib/checks.js";
+import type { CheckFailure } from "../lib/checks.js";
 import { toFailures } from "../lib/provider-process.js";
-import { mayHoldQuery } from "../lib/url.js";
-import { httpUrl, problemsOf, validatedBy } from "../lib/validate.js";
-import { configure } from "../webhook/run.js";
 import type { Path } from "../lib/secret-values.js";
+import { mayHoldQuery } from "../lib/url.js";
+import { problemsOf } from "../lib/validate.js";
+import { DEFAULTS } from "../webhook/inputs.js";
+import { SETTINGS, type Configuration } from "../webhook/run.js";
 import type { Received, Values } from "./wire.js";
 
 // The provider's configuration: defaults for resources without their own `baseUrl` or `apiKey`.
 
-const NAMES = ["baseUrl", "apiKey"];
+const NAMES = Object.keys(SETTINGS);
 
-/** The values that are given: an empty text counts as not given. */
-const givenOf = (values: Values): Values =>
-  Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : values[name]]));
+/** The given values. An empty string counts as not given. */
+const givenOf = (values: Values): Record<string, string | undefined> =>
+  Object.fromEntries(NAMES.map((name) => [name, values[name] === "" ? undefined : (values[name] as string)]));
 
-/** A resource may give what is missing. */
-const SHAPE = z.object({
-  baseUrl: httpUrl("https://platform.example/acme/apichat").optional(),
-  apiKey: validatedBy((value) =>
-    problemOfSecret(value, "copy it again from the platform's support"),
-  ).optional(),
-});
-
-/** Returns everything that is wrong. */
+/** Returns everything that is wrong. A missing value may come from the resource. */
 export const checkConfig = (values: Values): CheckFailure[] =>
-  toFailures(problemsOf(SHAPE, givenOf(values)), NAMES);
+  toFailures(problemsOf(DEFAULTS, givenOf(values)), NAMES);
 
 /** What is secret, in addition to what the engine has marked. */
 export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
@@ -40,30 +32,23 @@ export const secretsOfConfig = ({ baseUrl }: Values): Path[] => [
 export const changedConfig = (olds: Values, news: Values): string[] =>
   NAMES.filter((name) => olds[name] !== news[name]);
 
-let secretBaseUrl: unknown;
-let secretTexts: readonly string[] = [];
-
-/** What the configuration holds as secret. */
-export const secretConfig = (): readonly string[] => secretTexts;
+/** The configuration of a provider, and what it holds as secret. */
+export interface ProviderConfig extends Configuration {
+  /** Check copies it into the stored inputs. */
+  secretBaseUrl: unknown;
+  secretTexts: readonly string[];
+}
 
 /** The engine's name for a provider that the program does not declare: with the version, if the program names one. */
 const DEFAULT_PROVIDER = /^default(_|$)/;
 
-/** Takes the configuration of a provider. */
-export function configureProvider({ values, secrets, ...given }: Received, name: string): void {
-  secretTexts = given.secretTexts;
-  const { baseUrl, apiKey } = givenOf(values);
-  secretBaseUrl = secrets.some(([secret]) => secret === "baseUrl") ? baseUrl : undefined;
-  const config = { "apichat:baseUrl": baseUrl, "apichat:apiKey": apiKey } as Record<
-    string,
-    string | undefined
-  >;
-  configure({ config: { get: (key) => config[key] }, isExplicit: !DEFAULT_PROVIDER.test(name) });
+/** Reads the configuration of a provider. */
+export function readConfig({ values, secrets, secretTexts }: Received, name: string): ProviderConfig {
+  const given = givenOf(values);
+  return {
+    config: { get: (key) => given[key.replace(/^apichat:/, "")] },
+    isExplicit: !DEFAULT_PROVIDER.test(name),
+    secretBaseUrl: secrets.some(([secret]) => secret === "baseUrl") ? given["baseUrl"] : undefined,
+    secretTexts,
+  };
 }
-
-/**
- * Whether a base URL must be kept secret. This includes a secret one from the configuration, because check copies it
- * into the stored inputs.
- */
-export const isSecretBaseUrl = (baseUrl: unknown): boolean =>
-  baseUrl !== undefined && baseUrl === secretBaseUrl;

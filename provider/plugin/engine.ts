@@ -47,7 +47,7 @@ export class Engine {
       .setEphemeral(kind === "progress")
       .setMessage(redact(text));
     const sent = new Promise<void>((resolve) => {
-      // An engine that has gone needs no line.
+      // A failure means that the engine has ended, so nobody reads the line.
       client.log(request, () => resolve());
     });
     this.#unsent.add(sent);

@@ -7,43 +7,33 @@ import { toPlainLines } from "../lib/plain-text.js";
 import { describeFailure } from "../lib/provider-process.js";
 import type { Redact } from "../lib/redact.js";
 import { UnfinishedError } from "../webhook/lifecycle.js";
-import { omitNameAndSource } from "./resource.js";
 import type { encodeValues } from "./wire.js";
 
-/** A failure as gRPC takes it. */
-export class ServiceError extends Error {
-  readonly code = status.UNKNOWN;
-  readonly metadata: Metadata;
-
-  constructor(message: string, metadata = new Metadata()) {
-    super(message);
-    this.metadata = metadata;
-  }
-}
-
 /**
- * Converts a failure for the engine. Its texts pass through `redact`. For a partially created or updated resource, it
- * includes the state for the engine to keep.
+ * Converts a failure to an error that gRPC takes. Its texts pass through `redact`. For a partially created or updated
+ * resource, it includes the state for the engine to keep.
  */
 export function toServiceError(
   error: unknown,
   redact: Redact,
   name = "",
   encodeOuts: (outs: object) => ReturnType<typeof encodeValues> | undefined = () => undefined,
-): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (error instanceof UnfinishedError)
-    return toPartlyDone(error, redact, encodeOuts(omitNameAndSource(error.properties)));
-  if (error instanceof ApiChatError) return new ServiceError(redact(describeFailure(name, error)));
-  return new ServiceError(redact(toPlainLines(error instanceof Error ? error.message : String(error))));
+): Error {
+  if (error instanceof Error && "metadata" in error) return error;
+  if (error instanceof UnfinishedError) return toPartlyDone(error, redact, encodeOuts(error.properties));
+  if (error instanceof ApiChatError) return serviceError(redact(describeFailure(name, error)));
+  return serviceError(redact(toPlainLines(error instanceof Error ? error.message : String(error))));
 }
+
+const serviceError = (message: string, metadata = new Metadata()): Error =>
+  Object.assign(new Error(message), { code: status.UNKNOWN, metadata });
 
 /** The engine reads the details from this header. */
 function toPartlyDone(
   error: UnfinishedError,
   redact: Redact,
   properties: ReturnType<typeof encodeValues> | undefined,
-): ServiceError {
+): Error {
   const message = redact(error.message);
   const detail = new messages.ErrorResourceInitFailed()
     .setId(error.id)
@@ -54,5 +44,5 @@ function toPartlyDone(
   const whole = new statuses.Status().setCode(status.UNKNOWN).setMessage(message).setDetailsList([packed]);
   const metadata = new Metadata();
   metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
-  return new ServiceError(message, metadata);
+  return serviceError(message, metadata);
 }

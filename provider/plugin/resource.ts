@@ -1,9 +1,10 @@
 import type { CheckResult } from "../lib/checks.js";
 import type { Path } from "../lib/secret-values.js";
+import type { OperationContext } from "../webhook/run.js";
 import type { Values } from "./wire.js";
 
-/** What the engine says of every call that concerns a resource. */
-export interface ResourceCall {
+/** What the engine says about each call for a resource. */
+export interface ResourceCall extends OperationContext {
   urn: string;
   project: string;
   stack: string;
@@ -11,56 +12,44 @@ export interface ResourceCall {
   name: string;
   /** Fires at Ctrl-C and at the time limit of the operation; its reason is an `ApiChatError`. */
   signal: AbortSignal;
-  /** What `customTimeouts` gives for this operation, in seconds. */
-  limitSeconds: number | undefined;
+  /** The base URL of the configuration, if it is secret: check copies it into the stored inputs. */
+  secretBaseUrl: unknown;
 }
 
-/** What a create, a read or an update leaves. */
+/** The resource after a create or a read. */
 interface Result {
   id: string;
   outs: object;
 }
 
 /**
- * One resource of the plugin: converts between the properties of the engine and the functions of the lifecycle, which are the
- * same as those of the dynamic provider. The name of the resource comes from its URN and is in no property.
+ * One resource of the plugin: passes the properties of the engine to the functions of the lifecycle, which are the same as
+ * those of the dynamic provider. Inputs and state have the name of the resource; the server adds it and takes it out.
  */
-export interface PluginResource {
-  check(call: ResourceCall, olds: Values, news: Values): Promise<CheckResult<object>>;
+export interface PluginResource<Inputs = never, State = never> {
+  check(
+    call: ResourceCall,
+    olds: Partial<Inputs>,
+    news: Values & { name: string },
+  ): CheckResult<object> | Promise<CheckResult<object>>;
   /** The names of the properties that an update would change; empty if there is nothing to do. */
-  diff(call: ResourceCall, id: string, state: Values, news: Values): Promise<readonly string[]>;
-  create(call: ResourceCall, inputs: Values): Promise<Result>;
-  update(call: ResourceCall, id: string, state: Values, news: Values): Promise<object>;
+  diff(call: ResourceCall, id: string, state: State, news: Inputs): Promise<readonly string[]>;
+  create(call: ResourceCall, inputs: Inputs): Promise<Result>;
+  update(call: ResourceCall, id: string, state: State, news: Inputs): Promise<object>;
   /** Returns undefined if the resource is gone. Without a state, it is an import or a read by ID. */
   read(
     call: ResourceCall,
     id: string,
-    state: Values | undefined,
+    state: State | undefined,
   ): Promise<(Result & { inputs?: object }) | undefined>;
-  delete(call: ResourceCall, id: string, state: Values): Promise<void>;
+  delete(call: ResourceCall, id: string, state: State): Promise<void>;
   /** The outputs as far as they are known before the create. May throw what the create would throw. */
-  previewCreate(call: ResourceCall, inputs: Values): Promise<object>;
+  previewCreate(call: ResourceCall, inputs: Inputs): Promise<object>;
   /** The outputs as far as they are known before the update. */
-  previewUpdate(call: ResourceCall, id: string, state: Values, news: Values): Promise<object>;
+  previewUpdate(call: ResourceCall, id: string, state: State, news: Inputs): Promise<object>;
   /**
    * Returns the paths that are secret because of their value, or because they repeat a value that the program has
    * marked, in addition to those in the schema.
    */
-  secretsIn(values: Values, marked: readonly Path[]): Path[];
+  secretsIn(call: ResourceCall, values: Values, marked: readonly Path[]): Path[];
 }
-
-/**
- * Removes properties that the plugin does not store: the name, which is in the URN, and the dynamic provider's source.
- */
-export function omitNameAndSource<T extends object>(values: T): Omit<T, "name" | "__provider"> {
-  const {
-    name: _name,
-    __provider: _source,
-    ...stored
-  } = values as T & { name?: unknown; __provider?: unknown };
-  return stored;
-}
-
-/** A state that the dynamic provider has written holds its source. Update takes it out. */
-export const leftoverSource = (state: Values): readonly string[] =>
-  "__provider" in state ? ["__provider"] : [];

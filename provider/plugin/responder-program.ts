@@ -17,7 +17,7 @@ async function serve(words: readonly string[]): Promise<void> {
   await serveUntilSignal({ configFile: config, instance });
 }
 
-/** The plugin reads it, and quotes it without the keys. */
+/** The plugin reads this text, and quotes it without the keys. */
 function reportFailure(error: unknown): number {
   const isOurs = error instanceof ApiChatError;
   const text = isOurs ? renderFailure(error, "command_line") : (error as Error).message;

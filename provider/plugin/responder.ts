@@ -12,50 +12,43 @@ import {
 } from "../handshake-responder/addresses.js";
 import { secretTargets, type ProcessInputs, type ProcessState } from "../handshake-responder/inputs.js";
 import { ResponderProcess } from "../handshake-responder/lifecycle.js";
-import { omitNameAndSource, type PluginResource, type ResourceCall } from "./resource.js";
+import type { PluginResource } from "./resource.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
 /** `Responder`: the process of a responder. In the npm package, it is the component `HandshakeResponder`. */
-export const responder: PluginResource = {
-  check: async (call, olds, news) => {
-    const { name, project, stack } = call;
-    const given = { instanceKey: instanceKeyOf([project, stack, name]), ...news, name };
-    const { inputs, failures } = await ResponderProcess.check(olds, given);
-    return { inputs: omitNameAndSource(inputs), failures };
-  },
+export const responder: PluginResource<ProcessInputs, ProcessState> = {
+  check: ({ name, project, stack }, olds, news) =>
+    ResponderProcess.check(olds, { instanceKey: instanceKeyOf([project, stack, name]), ...news }),
 
-  diff: async (call, id, state, news) =>
-    (await ResponderProcess.diff(id, toState(call, state), toInputs(call, news))).changed,
+  diff: async (_call, id, state, news) => (await ResponderProcess.diff(id, state, news)).changed,
 
   // Stop waiting if the run is cancelled: the next `up` finds a process that starts or ends in the meantime.
-  create: async (call, inputs) => {
-    const { id, outs } = await orAborted(ResponderProcess.create(toInputs(call, inputs)), call.signal);
+  create: async ({ signal }, inputs) => {
+    const { id, outs } = await orAborted(ResponderProcess.create(inputs), signal);
     return { id, outs: toOuts(outs) };
   },
 
-  update: async (call, id, state, news) => {
-    const updated = ResponderProcess.update(id, toState(call, state), toInputs(call, news));
-    return toOuts((await orAborted(updated, call.signal)).outs);
-  },
+  update: async ({ signal }, id, state, news) =>
+    toOuts((await orAborted(ResponderProcess.update(id, state, news), signal)).outs),
 
-  read: async (call, id, state) => {
+  read: async ({ signal }, id, state) => {
     if (state === undefined) throw unreadable();
-    const seen = await orAborted(ResponderProcess.read(id, toState(call, state)), call.signal);
+    const seen = await orAborted(ResponderProcess.read(id, state), signal);
     return "id" in seen ? { id, outs: toOuts(seen.props) } : undefined;
   },
 
-  delete: (call, id, state) => orAborted(ResponderProcess.delete(id, toState(call, state)), call.signal),
+  delete: ({ signal }, id, state) => orAborted(ResponderProcess.delete(id, state), signal),
 
-  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf(inputs), pid: UNKNOWN }),
+  previewCreate: async (_call, inputs) => ({ ...inputs, ...addressesOf({ ...inputs }), pid: UNKNOWN }),
 
-  previewUpdate: async (_call, id, state, news) => ({
+  previewUpdate: async (_call, id, { pid }, news) => ({
     ...news,
-    ...addressesOf({ ...news, port: choosePort(news["port"] as number | undefined, portOfId(id)) }),
-    pid: state["pid"],
+    ...addressesOf({ ...news, port: choosePort(news.port, portOfId(id)) }),
+    pid,
   }),
 
-  secretsIn: ({ workspaces }, marked) => [
+  secretsIn: (_call, { workspaces }, marked) => [
     ...(marked.some(isInUrls) ? [["urls"]] : []),
     ...(marked.some(isInOrigin) ? [["healthUrl"]] : []),
     ...secretTargets(workspaces),
@@ -65,7 +58,7 @@ export const responder: PluginResource = {
 /** Whether an input is a part of the process's own address. */
 const isInOrigin = ([name = ""]: Path): boolean => ["host", "port"].includes(name);
 
-/** Whether an input is a part of the URLs that the service is given. A path may be marked with its workspace. */
+/** Whether an input is a part of the URLs to register. A path may be marked with its workspace. */
 const isInUrls = (input: Path): boolean => {
   const [name = "", , property = "path"] = input;
   return isInOrigin(input) || name === "publicUrl" || (name === "workspaces" && property === "path");
@@ -76,17 +69,9 @@ const unreadable = (): ApiChatError =>
     operation: "responder",
   });
 
-const toInputs = ({ name }: ResourceCall, inputs: Values): ProcessInputs =>
-  ({ ...inputs, name }) as unknown as ProcessInputs;
+const toOuts = (state: ProcessState): Values => ({ ...state, ...addressesOf({ ...state }) });
 
-const toState = (call: ResourceCall, state: Values): ProcessState => toInputs(call, state) as ProcessState;
-
-const toOuts = (state: ProcessState): Values => ({
-  ...omitNameAndSource(state),
-  ...addressesOf({ ...state }),
-});
-
-/** What to give to the webhooks, as far as host and port are known. */
+/** The addresses of the process, as far as host and port are known. */
 function addressesOf({ host, port, publicUrl, workspaces }: Values): Values {
   const isKnown = typeof port === "number" && port > 0 && !isUnknown(host);
   const origin = isKnown ? originOf(String(host), port) : UNKNOWN;

@@ -4,7 +4,7 @@ import { refuseOthers } from "../lib/validate.js";
 import type { Path } from "../lib/secret-values.js";
 import type { Values } from "./wire.js";
 
-/** What is read here of the shape of a Pulumi schema. */
+/** The part of a Pulumi schema that is read here. */
 interface Property {
   secret?: boolean;
   $ref?: string;
@@ -23,7 +23,7 @@ const { resources, types } = schema as unknown as {
   types: Record<string, { properties?: Properties }>;
 };
 
-/** The schema of the package, as the engine and the generators of SDKs take it. */
+/** The schema of the package, for the engine and the SDK generators. */
 export const SCHEMA_TEXT = JSON.stringify(schema);
 
 const secretPathsIn = (properties: Properties): Path[] =>
@@ -37,7 +37,7 @@ const secretPathsIn = (properties: Properties): Path[] =>
 const typeOf = (reference = ""): Path[] =>
   secretPathsIn(types[reference.replace("#/types/", "")]?.properties ?? {});
 
-/** By the resource's token, once: every answer asks for them. */
+/** By the resource's token. Computed once, because every response needs them. */
 const secretPaths = new Map(
   Object.entries(resources).map(([token, { inputProperties, properties }]) => [
     token,
@@ -48,10 +48,10 @@ const secretPaths = new Map(
 /** Where the schema says that a property of a resource is secret. */
 export const secretPathsOf = (token: string): readonly Path[] => secretPaths.get(token) ?? [];
 
-/** Inputs that check adds. They come back in an import, and under `ignoreChanges`. */
+/** Inputs that check adds. An import and `ignoreChanges` return them. */
 const ADDED_BY_CHECK = new Set(["status", "current", "keys", "instanceKey"]);
 
-/** Refuses unknown inputs, which would otherwise be silently ignored. */
+/** Rejects unknown inputs, which would otherwise be silently ignored. */
 export function checkNames(token: string, news: Values): CheckFailure[] {
   const names = Object.keys(resources[token]?.inputProperties ?? {});
   const given = Object.keys(news).filter((name) => !ADDED_BY_CHECK.has(name) && !name.startsWith("__"));

@@ -1,23 +1,28 @@
-import { Server, ServerCredentials, type handleUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import {
+  Server,
+  ServerCredentials,
+  type handleUnaryCall,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import plugins from "@pulumi/pulumi/proto/plugin_pb.js";
 import services, { type IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import empty from "google-protobuf/google/protobuf/empty_pb.js";
 import { ApiChatError, type ApiChatOperation } from "../errors/index.js";
-import { anySignal, MAX_TIMER_MS, NEVER } from "../lib/abort.js";
+import { anySignal, MAX_TIMER_MS } from "../lib/abort.js";
 import type { CheckResult } from "../lib/checks.js";
 import { VERSION } from "../lib/version.js";
 import { lazyRedactor, type Redact } from "../lib/redact.js";
 import { spellingsOfUrl } from "../lib/url.js";
-import { changedConfig, checkConfig, configureProvider, secretConfig, secretsOfConfig } from "./config.js";
+import { Run } from "../webhook/run.js";
+import { changedConfig, checkConfig, readConfig, secretsOfConfig, type ProviderConfig } from "./config.js";
 import type { Engine } from "./engine.js";
 import { toServiceError } from "./failure.js";
-import { getApiChatWebhook } from "./get-webhook.js";
 import type { PluginResource, ResourceCall } from "./resource.js";
 import { responder } from "./responder.js";
 import { checkNames, SCHEMA_TEXT, secretPathsOf } from "./schema.js";
 import { verificationKey } from "./verification-key.js";
-import { webhook } from "./webhook.js";
+import { getApiChatWebhook, webhook } from "./webhook.js";
 import type { Path } from "../lib/secret-values.js";
 import { decodeValues, encodeValues, secretTextsIn, type Values } from "./wire.js";
 
@@ -27,33 +32,13 @@ const RESOURCES: Record<string, PluginResource> = {
   "apichat:index:Responder": responder,
 };
 
-/** The RPC methods that the plugin implements; the engine does not need the others. */
-type Service = Pick<
-  IResourceProviderServer,
-  | "handshake"
-  | "attach"
-  | "getPluginInfo"
-  | "getSchema"
-  | "checkConfig"
-  | "diffConfig"
-  | "configure"
-  | "check"
-  | "diff"
-  | "create"
-  | "read"
-  | "update"
-  | "delete"
-  | "invoke"
-  | "cancel"
->;
-
-/** The largest message, in bytes: as much as the engine takes. */
+/** The largest message that the engine accepts, in bytes. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 /** Serves an engine on a port of this machine. */
 export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
   const server = new Server({ "grpc.max_receive_message_length": MAX_MESSAGE_BYTES });
-  server.addService(services.ResourceProviderService, { ...createService(engine) });
+  server.addService(services.ResourceProviderService, createService(engine));
   return new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error ? reject(error) : resolve({ port, stop: () => server.forceShutdown() }),
@@ -61,19 +46,41 @@ export function serve(engine: Engine): Promise<{ port: number; stop(): void }> {
   });
 }
 
-/** Answers the engine: converts, and calls the lifecycle of the resource. */
-function createService(engine: Engine): Service {
-  const run = new AbortController();
+/**
+ * Answers the engine: converts, and calls the lifecycle of the resource. Only the methods that the engine needs are
+ * implemented.
+ */
+function createService(engine: Engine): UntypedServiceImplementation {
+  const run = new Run();
+  const ending = new AbortController();
+  let config: ProviderConfig | undefined;
 
-  /** A method that concerns a resource. A failure names the resource and includes its remaining state. */
+  /** A method of the service. Each request has one redactor. */
+  const answer =
+    <Request, Response>(
+      work: (request: Request, redact: Redact) => Promise<Response>,
+    ): handleUnaryCall<Request, Response> =>
+    ({ request }, callback) => {
+      const redact = lazyRedactor(() => secretsInRequest(request as Properties, config?.secretTexts ?? []));
+      const respond = async (): Promise<void> => {
+        try {
+          callback(null, await work(request, redact));
+        } catch (error) {
+          callback(toServiceError(error, redact));
+        }
+      };
+      void respond();
+    };
+
+  /** A method for one resource. A failure names the resource and includes its remaining state. */
   const forResource = <Request extends ResourceRequest, Response>(
     operation: ApiChatOperation,
     work: (request: Request, target: Target, redact: Redact) => Promise<Response>,
   ): handleUnaryCall<Request, Response> =>
     answer(async (request, redact) => {
-      const target = targetOf(request);
       const limit = limitOf(request, operation);
-      target.call.signal = anySignal(run.signal, limit.signal);
+      const signal = anySignal(ending.signal, limit.signal);
+      const target = targetOf(request, { run, signal, secretBaseUrl: config?.secretBaseUrl });
       try {
         return await engine.serve(target.call.urn, redact, () => work(request, target, redact));
       } catch (error) {
@@ -106,51 +113,56 @@ function createService(engine: Engine): Service {
       return toDiffResponse(changedConfig(olds, news), olds, news);
     }),
     configure: answer(async (request: messages.ConfigureRequest) => {
-      configureProvider(decodeValues(request.getArgs()), request.getName() ?? "default");
+      config = readConfig(decodeValues(request.getArgs()), request.getName() ?? "default");
+      run.configure(config);
       return new messages.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
     }),
 
     check: forResource("check", async (request: messages.CheckRequest, target, redact) => {
-      const olds = decodeValues(request.getOlds()).values;
+      const { resource, call, token } = target;
       const given = decodeValues(request.getNews());
-      const misspelt = checkNames(target.token, given.values);
-      const { inputs, failures } = await target.resource.check(target.call, olds, given.values);
+      const misspelt = checkNames(token, given.values);
+      const olds = named(call, decodeValues(request.getOlds()).values);
+      const checked = await resource.check(call, olds, named(call, given.values));
+      const inputs = omitNameAndSource(checked.inputs);
       const secrets = secretsOf(target, inputs, given.secrets);
-      return toCheckResponse({ inputs, failures: [...misspelt, ...failures], secrets }, redact);
+      return toCheckResponse({ inputs, failures: [...misspelt, ...checked.failures], secrets }, redact);
     }),
     diff: forResource("check", async (request: messages.DiffRequest, { resource, call }) => {
       const olds = decodeValues(request.getOlds()).values;
       const news = decodeValues(request.getNews()).values;
-      const changed = await resource.diff(call, request.getId(), olds, news);
-      const counted = [...new Set(changed)].filter((name) => !request.getIgnorechangesList().includes(name));
-      return toDiffResponse(counted, decodeValues(request.getOldInputs()).values, news);
+      const changed = await resource.diff(call, request.getId(), named(call, olds), named(call, news));
+      const ignored = request.getIgnorechangesList();
+      const counted = new Set(
+        [...changed, ...leftoverSource(olds)].filter((name) => !ignored.includes(name)),
+      );
+      return toDiffResponse([...counted], decodeValues(request.getOldInputs()).values, news);
     }),
     create: forResource("set-webhook", async (request: messages.CreateRequest, target) => {
       const { resource, call } = target;
       const { values, secrets } = decodeValues(request.getProperties());
       const { id, outs } = request.getPreview()
-        ? { id: "", outs: await resource.previewCreate(call, values) }
-        : await resource.create(call, values);
+        ? { id: "", outs: await resource.previewCreate(call, named(call, values)) }
+        : await resource.create(call, named(call, values));
       return new messages.CreateResponse().setId(id).setProperties(encodeOuts(target, outs, secrets));
     }),
     update: forResource("set-webhook", async (request: messages.UpdateRequest, target) => {
       const { resource, call } = target;
-      const { values: olds } = decodeValues(request.getOlds());
-      const { values: news, secrets } = decodeValues(request.getNews());
+      const state = named(call, decodeValues(request.getOlds()).values);
+      const { values, secrets } = decodeValues(request.getNews());
+      const news = named(call, values);
       const outs = request.getPreview()
-        ? await resource.previewUpdate(call, request.getId(), olds, news)
-        : await resource.update(call, request.getId(), olds, news);
+        ? await resource.previewUpdate(call, request.getId(), state, news)
+        : await resource.update(call, request.getId(), state, news);
       return new messages.UpdateResponse().setProperties(encodeOuts(target, outs, secrets));
     }),
     read: forResource("get-webhook", async (request: messages.ReadRequest, target) => {
+      const { resource, call } = target;
       const state = decodeValues(request.getProperties());
       const inputs = decodeValues(request.getInputs());
       const isKnown = Object.keys(state.values).length > 0;
-      const seen = await target.resource.read(
-        target.call,
-        request.getId(),
-        isKnown ? state.values : undefined,
-      );
+      const known = isKnown ? named(call, state.values) : undefined;
+      const seen = await resource.read(call, request.getId(), known);
       if (!seen) return new messages.ReadResponse();
       const secrets = [...state.secrets, ...inputs.secrets];
       return new messages.ReadResponse()
@@ -159,77 +171,43 @@ function createService(engine: Engine): Service {
         .setInputs(encodeOuts(target, seen.inputs ?? inputs.values, secrets));
     }),
     delete: forResource("delete-webhook", async (request: messages.DeleteRequest, { resource, call }) => {
-      await resource.delete(call, request.getId(), decodeValues(request.getProperties()).values);
+      await resource.delete(call, request.getId(), named(call, decodeValues(request.getProperties()).values));
       return new empty.Empty();
     }),
     invoke: answer(async (request: messages.InvokeRequest) => {
       if (request.getTok() !== "apichat:index:getApiChatWebhook") {
         throw new Error(`there is no function ${request.getTok()}`);
       }
-      const result = await getApiChatWebhook(decodeValues(request.getArgs()).values, run.signal);
+      const { values } = decodeValues(request.getArgs());
+      const result = await getApiChatWebhook(values, { run, signal: ending.signal });
       return new messages.InvokeResponse().setReturn(encodeValues(result));
     }),
 
     cancel: answer(async () => {
-      run.abort(interrupted("the run was ended"));
+      ending.abort(interrupted("the run was ended"));
       return new empty.Empty();
     }),
-  };
+  } satisfies Partial<IResourceProviderServer>;
 }
 
-/** A method, with the one redactor of its request. */
-const answer =
-  <Request, Response>(
-    work: (request: Request, redact: Redact) => Promise<Response>,
-  ): handleUnaryCall<Request, Response> =>
-  ({ request }, callback) => {
-    const redact = lazyRedactor(() => secretsInRequest(request as Properties));
-    void settle(work(request, redact), redact, callback);
-  };
+/** The getters of properties that requests have. */
+const GETTERS = ["getNews", "getOlds", "getOldInputs", "getProperties", "getInputs", "getArgs"] as const;
 
-async function settle<Response>(
-  work: Promise<Response>,
-  redact: Redact,
-  callback: sendUnaryData<Response>,
-): Promise<void> {
-  try {
-    callback(null, await work);
-  } catch (error) {
-    callback(toServiceError(error, redact));
-  }
-}
-
-/** Where requests hold properties. */
-type Properties = Partial<
-  Record<
-    "getNews" | "getOlds" | "getOldInputs" | "getProperties" | "getInputs" | "getArgs",
-    () => Struct | undefined
-  >
->;
+type Properties = Partial<Record<(typeof GETTERS)[number], () => Struct | undefined>>;
 
 /**
- * Texts that no failure or log line of a request may show: every value that the program, the state or the configuration
- * marks as secret, whatever the property, because two values may have been swapped.
+ * Returns the texts that no failure or log line of a request may show: every value that the program, the state or the
+ * configuration marks as secret. The property does not matter, because two values may have been swapped.
  */
-function secretsInRequest(request: Properties): string[] {
-  const structs = [
-    request.getNews?.(),
-    request.getOlds?.(),
-    request.getOldInputs?.(),
-    request.getProperties?.(),
-    request.getInputs?.(),
-    request.getArgs?.(),
-  ];
+function secretsInRequest(request: Properties, configured: readonly string[]): string[] {
   // The record of what was set is secret as a whole, but most of it is not.
-  const texts = structs.flatMap((struct) => secretTextsIn(struct, "applied"));
-  return [...new Set([...texts, ...secretConfig()])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
+  const texts = GETTERS.flatMap((getter) => secretTextsIn(request[getter]?.(), "applied"));
+  return [...new Set([...texts, ...configured])].flatMap((text) => [text, ...spellingsOfUrl(text)]);
 }
 
-interface ResourceRequest {
+interface ResourceRequest extends Pick<Properties, "getNews" | "getProperties"> {
   getUrn(): string;
   getTimeout?(): number;
-  getProperties?(): Struct | undefined;
-  getNews?(): Struct | undefined;
 }
 
 type Struct = ReturnType<typeof encodeValues>;
@@ -245,7 +223,10 @@ interface Target {
 const DYNAMIC_TYPE = /^pulumi-nodejs:dynamic\/apichat:/;
 
 /** `urn:pulumi:<stack>::<project>::<types>::<name>`; the type of the resource is the last of its parents'. */
-function targetOf(request: ResourceRequest): Target {
+function targetOf(
+  request: ResourceRequest,
+  context: Pick<ResourceCall, "run" | "signal" | "secretBaseUrl">,
+): Target {
   const urn = request.getUrn();
   const [start = "", project = "", types = "", ...name] = urn.split("::");
   const token = (types.split("$").at(-1) ?? "").replace(DYNAMIC_TYPE, "apichat:index:");
@@ -253,11 +234,11 @@ function targetOf(request: ResourceRequest): Target {
   if (resource === undefined) throw new Error(`there is no resource ${token}`);
   const stack = start.split(":").at(-1) ?? "";
   const limitSeconds = request.getTimeout?.() || undefined;
-  const call = { urn, project, stack, name: name.join("::"), signal: NEVER, limitSeconds };
+  const call = { ...context, urn, project, stack, name: name.join("::"), limitSeconds };
   return { token, resource, call };
 }
 
-/** Aborts at the time that `customTimeouts` gives, if it gives one. */
+/** Aborts at the time limit of `customTimeouts`, if there is one. */
 function limitOf(
   request: ResourceRequest,
   operation: ApiChatOperation,
@@ -275,14 +256,27 @@ function limitOf(
 const interrupted = (summary: string, operation: ApiChatOperation = "set-webhook"): ApiChatError =>
   new ApiChatError("timeout", summary, { operation, attempts: 1, hints: [{ id: "run_again" }] });
 
-const secretsOf = ({ token, resource }: Target, values: object, given: readonly Path[]): Path[] => [
+const secretsOf = ({ token, resource, call }: Target, values: object, given: readonly Path[]): Path[] => [
   ...secretPathsOf(token),
-  ...resource.secretsIn(values as Values, given),
+  ...resource.secretsIn(call, values as Values, given),
   ...given,
 ];
 
-const encodeOuts = (target: Target, outs: object, given: readonly Path[]): Struct =>
-  encodeValues(outs, secretsOf(target, outs, given));
+function encodeOuts(target: Target, outs: object, given: readonly Path[]): Struct {
+  const stored = omitNameAndSource(outs);
+  return encodeValues(stored, secretsOf(target, stored, given));
+}
+
+/** The name of a resource is in its URN; the lifecycles expect it in the properties, if there are any. */
+const named = ({ name }: ResourceCall, values: Values): never =>
+  (Object.keys(values).length === 0 ? values : { ...values, name }) as never;
+
+/** Removes properties that the plugin does not store: the name, and the dynamic provider's source. */
+const omitNameAndSource = (values: object): object =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => name !== "name" && name !== "__provider"));
+
+/** A state that the dynamic provider has written holds its source. Update takes it out. */
+const leftoverSource = (state: Values): string[] => ("__provider" in state ? ["__provider"] : []);
 
 /** What the program has marked as secret in the request of a create or an update. */
 const givenIn = (request: ResourceRequest): Path[] =>

@@ -1,78 +1,68 @@
 import { fail, UNKNOWN } from "../lib/checks.js";
-import { isReportRead, printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import { isReportRead, printLine, printWarning } from "../lib/provider-process.js";
 import { formatUrl } from "../lib/url.js";
-import { checkWebhook, diffWebhook } from "../webhook/check.js";
+import { checkWebhook, diffWebhook, secretPathsOf } from "../webhook/inputs.js";
 import {
-  compactState,
-  expandState,
+  createWebhook,
+  deleteWebhook,
+  importWebhook,
+  previewCreate,
+  readRegistration,
+  readWebhook,
+  updateWebhook,
+} from "../webhook/lifecycle.js";
+import type { OperationContext } from "../webhook/run.js";
+import {
   IMPORTED_KEY,
-  secretPathsOf,
-  SECRET_INPUTS,
+  requireState,
   VERIFIED,
-  type StoredState,
   type WebhookInputs,
   type WebhookState,
-} from "../webhook/contract.js";
-import { createWebhook, deleteWebhook, updateWebhook } from "../webhook/lifecycle.js";
-import { importWebhook, readWebhook } from "../webhook/observe.js";
-import { previewCreate } from "../webhook/preview.js";
-import { isSecretBaseUrl } from "./config.js";
-import { leftoverSource, omitNameAndSource, type PluginResource, type ResourceCall } from "./resource.js";
+} from "../webhook/state.js";
+import type { PluginResource } from "./resource.js";
 import type { Values } from "./wire.js";
 
 /** `ApiChatWebhook`. */
-export const webhook: PluginResource = {
-  check: async (call, olds, news) => {
-    const { name } = call;
-    const isKeyMissing = news["webhookVerificationKey"] === IMPORTED_KEY;
-    const given = isKeyMissing ? { ...news, webhookVerificationKey: UNKNOWN } : news;
-    const { inputs, problems, warnings } = checkWebhook({ ...given, name }, call);
-    for (const { field, text } of warnings) printWarning(name, `${field} ${text}`);
-    const failures = toFailures(problems, SECRET_INPUTS);
-    if (!isKeyMissing) return { inputs: omitNameAndSource(inputs), failures };
-    if (isAsImported(olds, news)) printWarning(name, WRITE_KEY);
+export const webhook: PluginResource<WebhookInputs, WebhookState> = {
+  check: (call, olds, news) => {
+    if (news["webhookVerificationKey"] !== IMPORTED_KEY) return checkWebhook(news, call);
+    const { inputs, failures } = checkWebhook({ ...news, webhookVerificationKey: UNKNOWN }, call);
+    if (isAsImported(olds, news)) printWarning(call.name, WRITE_KEY);
     else failures.push(fail(WRITE_KEY));
-    return { inputs: omitNameAndSource({ ...inputs, webhookVerificationKey: IMPORTED_KEY }), failures };
+    return { inputs: { ...inputs, webhookVerificationKey: IMPORTED_KEY }, failures };
   },
 
-  /** A state of the dynamic provider holds its source: update takes it out. */
-  diff: async (call, _id, state, news) => {
-    const { changed } = diffWebhook(toState(call, state), toInputs(call, news), call);
-    return [...changed, ...leftoverSource(state)];
-  },
+  diff: async (call, _id, state, news) => diffWebhook(requireState(state), news, call).changed,
 
   create: async (call, inputs) => {
-    const outs = await createWebhook(toInputs(call, inputs), call);
-    return { id: outs.botUrl, outs: toOuts(outs) };
+    const outs = await createWebhook(inputs, call);
+    return { id: outs.botUrl, outs };
   },
 
-  update: async (call, id, state, news) =>
-    toOuts(await updateWebhook(id, toState(call, state), toInputs(call, news), call)),
+  update: async (call, id, state, news) => updateWebhook(id, requireState(state), news, call),
 
   read: async (call, id, state) => {
-    const seen =
-      state === undefined
-        ? await importWebhook({ name: call.name, baseUrl: id }, call)
-        : await readWebhook(toState(call, state), call);
-    return (
-      seen && { id: seen.props.botUrl, outs: toOuts(seen.props), inputs: omitNameAndSource(seen.inputs) }
-    );
+    const seen = state
+      ? await readWebhook(requireState(state), call)
+      : await importWebhook({ name: call.name, baseUrl: id }, call);
+    return seen && { id: seen.props.botUrl, outs: seen.props, inputs: seen.inputs };
   },
 
-  delete: (call, _id, state) => deleteWebhook(toState(call, state), call),
+  delete: async (call, _id, state) => deleteWebhook(requireState(state), call),
 
   previewCreate: async (call, inputs) => {
     // A fleet runs this check itself and counts the conflicts: here, the first one would end the preview of its stack.
-    const adopts = isReportRead() ? undefined : await previewCreate(toInputs(call, inputs), call);
+    const adopts = isReportRead() ? undefined : await previewCreate(inputs, call);
     if (adopts) printLine(call.name, `adopts ${formatUrl(adopts.webhookUrl)}, which is registered already`);
     return { ...inputs, status: VERIFIED, botUrl: adopts?.botUrl ?? UNKNOWN };
   },
 
-  previewUpdate: async (_call, _id, state, news) => ({ ...news, status: VERIFIED, botUrl: state["botUrl"] }),
+  previewUpdate: async (_call, _id, { botUrl }, news) => ({ ...news, status: VERIFIED, botUrl }),
 
-  secretsIn: (values, given) => {
+  secretsIn: ({ secretBaseUrl }, values, given) => {
     const marked = given.flatMap((path) => (path.length === 1 ? path : []));
-    return secretPathsOf(values, isSecretBaseUrl(values["baseUrl"]) ? [...marked, "baseUrl"] : marked);
+    const isConfigured = secretBaseUrl !== undefined && values["baseUrl"] === secretBaseUrl;
+    return secretPathsOf(values, isConfigured ? [...marked, "baseUrl"] : marked);
   },
 };
 
@@ -83,13 +73,15 @@ const WRITE_KEY =
  * An import leaves {@link IMPORTED_KEY} for the key. It passes while the webhook does not change, because nothing is
  * set then.
  */
-const isAsImported = (olds: Values, news: Values): boolean =>
-  ["webhookVerificationKey", "webhookUrl"].every((name) => olds[name] === news[name]);
+const isAsImported = (olds: Partial<WebhookInputs>, news: Values): boolean =>
+  (["webhookVerificationKey", "webhookUrl"] as const).every((name) => olds[name] === news[name]);
 
-const toInputs = ({ name }: ResourceCall, inputs: Values): WebhookInputs =>
-  ({ ...inputs, name }) as unknown as WebhookInputs;
+/** The function `getApiChatWebhook`. The API key is secret, but the result is not. */
+export const getApiChatWebhook = (
+  { baseUrl, apiKey }: Values,
+  { run, signal }: OperationContext,
+): Promise<object> =>
+  readRegistration(textOf(baseUrl) ?? run.defaultBaseUrl(), textOf(apiKey) ?? run.defaultApiKey(), signal);
 
-const toState = ({ name }: ResourceCall, state: Values): WebhookState =>
-  expandState({ ...state, name } as unknown as StoredState);
-
-const toOuts = (state: WebhookState): object => omitNameAndSource(compactState(state));
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;

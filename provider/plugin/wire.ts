@@ -2,7 +2,7 @@ import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { UNKNOWN } from "../lib/checks.js";
 import { isMarked, markSecrets, type Path } from "../lib/secret-values.js";
 
-// How the engine writes property values: protobuf structs, in which a secret and an unknown value are marked.
+// The engine encodes property values as protobuf structs, in which secret and unknown values are marked.
 
 /** Unwrapped property values, as the lifecycles use them. An unknown value is {@link UNKNOWN}. */
 export type Values = Record<string, unknown>;
@@ -24,7 +24,7 @@ export interface Received {
   values: Values;
   /** Where the engine marked a secret. */
   secrets: Path[];
-  /** The texts in those. */
+  /** The strings in these secrets. */
   secretTexts: string[];
 }
 
@@ -35,7 +35,7 @@ export function decodeValues(struct: protobuf.Struct | undefined): Received {
   return received;
 }
 
-/** The texts that are marked as secret, except in one property. */
+/** Returns the strings that are marked as secret, except in one property. */
 export function secretTextsIn(struct: protobuf.Struct | undefined, except: string): string[] {
   const { [except]: _, ...values } = struct?.toJavaScript() ?? {};
   const received: Received = { values: {}, secrets: [], secretTexts: [] };
@@ -46,7 +46,7 @@ export function secretTextsIn(struct: protobuf.Struct | undefined, except: strin
 function takeMarks(value: unknown, path: Path, received: Received): unknown {
   if (typeof value === "string") return UNKNOWNS.has(value) ? UNKNOWN : value;
   if (value === null) return undefined;
-  // An item stays in its place.
+  // An item keeps its place.
   if (Array.isArray(value)) return value.map((item) => takeMarks(item, path, received) ?? null);
   if (typeof value !== "object") return value;
   if (isMarked(value)) {

@@ -1,14 +1,10 @@
 import { ApiChatError } from "../errors/index.js";
 import { UNKNOWN } from "../lib/checks.js";
 import type { DynamicResource } from "../lib/dynamic-resource.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 
 export const DEFAULT_KEEP = 2;
-export const MAX_KEPT = 10;
-
 export const DEFAULT_BYTES = 32;
-export const MIN_BYTES = 16;
-export const MAX_BYTES = 64;
 
 /** The inputs as check leaves them. Each may be the unknown value in a preview. */
 export interface VerificationKeyInputs {
@@ -28,30 +24,25 @@ export interface VerificationKeyInputs {
   __provider?: string;
 }
 
-/** The outputs in the state: the keys, and the inputs of the last create or update. */
-export interface VerificationKeyState {
-  name: string;
-  /** The last value that was set; removing it from the program does not clear it. */
-  rotation?: string;
+/**
+ * The outputs in the state: the keys, and the inputs of the last create or update. `rotation` and `initial` have the last
+ * value that was set; removing them from the program does not clear them.
+ */
+export interface VerificationKeyState extends VerificationKeyInputs {
   keep: number;
   bytes: number;
-  /** The last value that was set, as with `rotation`. */
-  initial?: string;
-  subject?: string;
-  rotations?: string[];
   /** How many of the first keys are derived. Absent if none are. */
   derived?: number;
   current: string;
   /** The current key first, then the earlier ones, newest first. Never empty. */
   keys: string[];
   stateVersion: 1;
-  __provider?: string;
 }
 
 /** `VerificationKey` as a resource of the dynamic provider. */
 export const DYNAMIC_KEY: DynamicResource = {
-  args: ["rotation", "keep", "bytes", "initial", "derivedFrom", "subject", "rotations"],
-  // What check puts in comes back under `ignoreChanges`.
+  args: Object.keys(INPUTS.VerificationKey),
+  // `ignoreChanges` returns what check has added.
   added: ["name", "current", "keys", "__provider"],
   secretsIn: () => SECRET_PROPERTIES.VerificationKey.map((name) => [name]),
 };

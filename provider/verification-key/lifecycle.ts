@@ -15,58 +15,54 @@ import {
 } from "../lib/checks.js";
 import { expected, orUnknown, problemsOf, verificationKey } from "../lib/validate.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { printLine, printWarning, report, toFailures } from "../lib/provider-process.js";
+import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
 import {
   DEFAULT_BYTES,
   DEFAULT_KEEP,
-  MIN_BYTES,
-  MAX_BYTES,
-  MAX_KEPT,
   derivedOf,
   requireState,
   toState,
   type VerificationKeyInputs,
   type VerificationKeyState,
 } from "./contract.js";
-import { countDropped, decideNextKeys, firstKeys, nextKeys } from "./next-keys.js";
+import { decideNextKeys, firstKeys, nextKeys } from "./next-keys.js";
 
 /**
  * The lifecycle of `VerificationKey`, in the form that the SDK's dynamic provider calls. There is nothing remote, so
  * nothing to delete.
  */
 export const VerificationKey = {
-  check: (olds: Record<string, unknown>, news: RawInputs): Promise<CheckResult<VerificationKeyInputs>> =>
-    report(news.name, () => checkKey(olds, news)),
+  check: checkKey,
 
-  diff: (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
-    report(news.name, async () => diffKey(requireState(olds), news)),
+  diff: async (_id: string, olds: VerificationKeyState, news: VerificationKeyInputs): Promise<DiffResult> =>
+    diffKey(requireState(olds), news),
 
   /** Creates the first key, or adopts the live one in `initial`. */
-  create: (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> =>
-    report(inputs.name, async () => ({ id: randomUUID(), outs: toState(inputs, firstKeys(inputs)) })),
+  create: async (inputs: VerificationKeyInputs): Promise<{ id: string; outs: VerificationKeyState }> => ({
+    id: randomUUID(),
+    outs: toState(inputs, firstKeys(inputs)),
+  }),
 
   /**
    * Returns the state unchanged, because keys are stored nowhere else. Returns no inputs, so that the engine keeps its
    * own.
    */
-  read: (
+  read: async (
     id: string,
     props: Partial<VerificationKeyState> & { name: string },
-  ): Promise<{ id: string; props: VerificationKeyState }> =>
-    report(props.name, async () => ({ id, props: requireState(props) })),
+  ): Promise<{ id: string; props: VerificationKeyState }> => ({ id, props: requireState(props) }),
 
   /** Creates or adopts a key if the inputs require it, and drops the earlier ones beyond `keep`. */
-  update: (
+  update: async (
     _id: string,
     olds: VerificationKeyState,
     news: VerificationKeyInputs,
-  ): Promise<{ outs: VerificationKeyState }> =>
-    report(news.name, async () => {
-      const state = requireState(olds);
-      return { outs: toState(news, nextKeys(state, news), state) };
-    }),
+  ): Promise<{ outs: VerificationKeyState }> => {
+    const state = requireState(olds);
+    return { outs: toState(news, nextKeys(state, news), state) };
+  },
 
-  delete: async (): Promise<void> => {},
+  delete: async (_id: string, _state: VerificationKeyState): Promise<void> => {},
 };
 
 const count = (least: number, most: number, usual: number): z.ZodType => {
@@ -79,12 +75,12 @@ const refused = (problem: string): z.ZodType => z.undefined({ error: problem }).
 
 const rotationError = expected("a non-empty string", 'for example "2026-12"');
 
-const keep = count(0, MAX_KEPT, DEFAULT_KEEP);
+const keep = count(0, 10, DEFAULT_KEEP);
 
 const RANDOM = z.object({
   rotation: orUnknown(z.string({ error: rotationError }).min(1, { error: rotationError })),
   keep,
-  bytes: count(MIN_BYTES, MAX_BYTES, DEFAULT_BYTES),
+  bytes: count(16, 64, DEFAULT_BYTES),
   initial: orUnknown(verificationKey()),
   subject: refused("is for derived keys; give derivedFrom too, or leave it out"),
   rotations: refused('is for derived keys; give derivedFrom too, or write rotation: "2026-12"'),
@@ -96,7 +92,7 @@ const DERIVED = z.object({
   rotation: refused('is for random keys; write rotations: ["2026-12"]'),
   bytes: refused("is for random keys: a derived one has 32 bytes; leave it out"),
   initial: refused(
-    "is for random keys; to move to derived ones, leave it out: keys of before stay, as many as keep",
+    "is for random keys; to move to derived ones, leave it out: earlier keys stay, up to keep",
   ),
 });
 
@@ -145,57 +141,45 @@ async function derive(
   return { ...inputs, subject, current: keys[0] ?? UNKNOWN, keys };
 }
 
-/**
- * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
- * preview, and everything that uses a key would show a change that never happens. There are no replacements.
- */
-function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
-  const lines = describeChange(state, inputs);
-  const warning = warningOfLostKey(state, inputs);
-  if (!Object.values(inputs).flat().includes(UNKNOWN)) {
-    lines.forEach((line) => printLine(inputs.name, line));
-    if (warning !== undefined) printWarning(inputs.name, warning);
-  }
-  const changed = lines.length > 0 ? changedNames(state, inputs) : [];
-  return toDiff([...changed, ...missingSource(state, inputs)], { deleteBeforeReplace: false });
-}
-
-/** The recorded properties that an update changes. */
-function changedNames(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
-  const { current = UNKNOWN, others } = decideNextKeys(state, inputs);
-  const next = toState(inputs, { current, keys: [current, ...others] }, state);
-  return SHOWN.filter((name) => !isDeepStrictEqual(next[name], state[name]));
-}
-
-const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "current", "keys"] as const;
-
 /** The service signs with the replaced key until set-webhook has given it the new one. */
 const REFUSED_MEANWHILE = "deliveries are refused until set-webhook has run";
 const KEEPS_NONE = `keep is 0, so ${REFUSED_MEANWHILE}; leave keep out while a key is rotated`;
 const DERIVES_IT_NO_MORE = `the replaced key is no longer derived, so ${REFUSED_MEANWHILE}; until then, keep its subject, and list its seed and rotation after the new ones`;
 
-/** A preview shows a secret that changes as [secret] on both sides, or not at all. */
-function describeChange(state: VerificationKeyState, inputs: VerificationKeyInputs): string[] {
-  const { from } = decideNextKeys(state, inputs);
-  const dropped = countDropped(state, inputs);
-  const added = (derivedOf(inputs) ?? []).some((key) => !state.keys.includes(key));
-  return [
-    ...(from === "random" ? ["a new key becomes the current one"] : []),
-    ...(from === "initial" ? ["the key in initial becomes the current one"] : []),
-    ...(from === "derived"
-      ? [`the key derived for rotation ${inputs.rotations?.[0]} becomes the current one`]
-      : []),
-    ...(from === "state" && added ? ["the list of derived keys changes"] : []),
+/**
+ * Whether the list of keys changes. Other input changes do not count: an update makes every output unknown in the
+ * preview, and everything that uses a key would show a change that never happens. There are no replacements. What
+ * changes is printed, because a preview shows a secret that changes as [secret] on both sides, or not at all.
+ */
+function diffKey(state: VerificationKeyState, inputs: VerificationKeyInputs): DiffResult {
+  const { from, current = UNKNOWN, others } = decideNextKeys(state, inputs);
+  const keys = [current, ...others];
+  const isAdded = (derivedOf(inputs) ?? []).some((key) => !state.keys.includes(key));
+  const dropped = state.keys.filter((key) => !keys.includes(key)).length;
+  const lines = [
+    ...(from === "state" ? [] : [`${NEW_KEYS[from](inputs)} becomes the current one`]),
+    ...(from === "state" && isAdded ? ["the list of derived keys changes"] : []),
     ...(dropped > 0 ? [describeDropped(dropped)] : []),
   ];
+  if (!Object.values(inputs).flat().includes(UNKNOWN)) {
+    for (const line of lines) printLine(inputs.name, line);
+    const isLost = from !== "state" && !others.includes(state.current);
+    const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
+    if (isLost) printWarning(inputs.name, wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE);
+  }
+  const next = toState(inputs, { current, keys }, state);
+  const changed = SHOWN.filter((name) => lines.length > 0 && !isDeepStrictEqual(next[name], state[name]));
+  return toDiff([...changed, ...missingSource(state, inputs)], { deleteBeforeReplace: false });
 }
 
-function warningOfLostKey(state: VerificationKeyState, inputs: VerificationKeyInputs): string | undefined {
-  const { from, others } = decideNextKeys(state, inputs);
-  if (from === "state" || others.includes(state.current)) return undefined;
-  const wasDerived = state.derived !== undefined && derivedOf(inputs) !== undefined;
-  return wasDerived ? DERIVES_IT_NO_MORE : KEEPS_NONE;
-}
+/** The recorded properties that an update changes. */
+const SHOWN = ["rotation", "keep", "bytes", "initial", "subject", "rotations", "current", "keys"] as const;
+
+const NEW_KEYS = {
+  random: () => "a new key",
+  initial: () => "the key in initial",
+  derived: ({ rotations = [] }: VerificationKeyInputs) => `the key derived for rotation ${rotations[0]}`,
+};
 
 const describeDropped = (dropped: number): string =>
   dropped === 1

@@ -14,7 +14,7 @@ type Keys = Pick<VerificationKeyState, "current" | "keys">;
 interface NextKeys {
   from: "state" | "initial" | "derived" | "random";
   /** Absent if it has yet to be generated. */
-  current?: string;
+  current?: string | undefined;
   others: string[];
 }
 
@@ -46,15 +46,9 @@ function followDerived(state: VerificationKeyState, derived: string[], keep: num
   const random = state.keys.slice(state.derived ?? 0).filter((key) => !derived.includes(key));
   return {
     from: current === state.current ? "state" : "derived",
-    ...(current !== undefined && { current }),
+    current,
     others: [...others, ...random.slice(0, keep)],
   };
-}
-
-/** How many keys of a resource an update drops. */
-export function countDropped(state: VerificationKeyState, inputs: VerificationKeyInputs): number {
-  const { current, others } = decideNextKeys(state, inputs);
-  return state.keys.filter((key) => key !== current && !others.includes(key)).length;
 }
 
 /** The keys of a create: derived ones, `initial`, or a new one. */

@@ -1,6 +1,6 @@
 import * as pulumi from "../lib/pulumi.js";
-import { providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
+import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 
 export interface VerificationKeyArgs {
   /**
@@ -42,8 +42,6 @@ export interface VerificationKeyArgs {
   rotations?: pulumi.Input<readonly pulumi.Input<string>[] | undefined>;
 }
 
-const PROVIDER_SOURCE = providerSource("VerificationKey");
-
 /**
  * Creates the shared key for handshakes and signatures (section 2.1), keeps it encrypted in the stack's state, and
  * rotates it in place. Pass `current` to the webhook and `keys` to the responder, so that a rotation loses no delivery.
@@ -76,8 +74,9 @@ export class VerificationKey extends pulumi.CustomResource {
 
   constructor(name: string, args: VerificationKeyArgs = {}, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "give a live key as initial");
-    refuseUnknownArgs(name, args, KNOWN_ARGS);
-    super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, toProperties(name, args), {
+    refuseUnknownArgs(name, args, INPUTS.VerificationKey);
+    const properties = toProperties("VerificationKey", name, args, ["current", "keys"]);
+    super("pulumi-nodejs:dynamic/apichat:VerificationKey", name, properties, {
       ...opts,
       additionalSecretOutputs: [
         ...(opts.additionalSecretOutputs ?? []),
@@ -86,27 +85,3 @@ export class VerificationKey extends pulumi.CustomResource {
     });
   }
 }
-
-const toProperties = (
-  name: string,
-  { initial, derivedFrom, ...args }: VerificationKeyArgs,
-): pulumi.Inputs => ({
-  __provider: PROVIDER_SOURCE,
-  name,
-  ...args,
-  initial: initial === undefined ? undefined : pulumi.secret(initial),
-  derivedFrom: derivedFrom === undefined ? undefined : pulumi.secret(derivedFrom),
-  // Listed so that the SDK creates outputs for them; check and create provide the values.
-  current: undefined,
-  keys: undefined,
-});
-
-const KNOWN_ARGS: Record<keyof VerificationKeyArgs, true> = {
-  rotation: true,
-  keep: true,
-  bytes: true,
-  initial: true,
-  derivedFrom: true,
-  subject: true,
-  rotations: true,
-};

@@ -1,118 +1,113 @@
-import type { Registration, RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError } from "../errors/index.js";
-import { UNKNOWN } from "../lib/checks.js";
-import { describeFailure, printLine, printWarning } from "../lib/provider-process.js";
-import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
 import {
+  RegistrationClient,
+  mayMeanWrongKey,
+  type Registration,
+  type RegistrationClientOptions,
+} from "../client/registration-client.js";
+import { ApiChatError, type Hint } from "../errors/index.js";
+import { anySignal } from "../lib/abort.js";
+import { isUnknown } from "../lib/checks.js";
+import { describeFailure, printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl, formatUrl } from "../lib/url.js";
+import { isRegistered, preflight, register } from "./register.js";
+import { resourceOf, settingMissing, workspaceOf, type OperationContext } from "./run.js";
+import {
+  DRIFTED_KEY,
+  IMPORTED_KEY,
+  KEY_DRIFTED,
   VERIFIED,
-  compactState,
   createClaimId,
   expectedUrl,
+  inputsOf,
   isLastApiKey,
   isOurs,
   showsOurKey,
   toState,
-  withTimeLimit,
-  type OperationContext,
-  type StoredState,
+  type DriftedProperty,
   type WebhookInputs,
   type WebhookState,
-} from "./contract.js";
-import {
-  createClient,
-  observe,
-  getWebhookBeforeSet,
-  getWebhookIfAny,
-  refuseForeign,
-  removeOther,
-  requireSameWorkspace,
-  type Observed,
-} from "./observe.js";
-import { preflight } from "./preflight.js";
-import { UnconfirmedError, register, registerIfNeeded, rememberBefore } from "./register.js";
-import {
-  apiKeyCandidates,
-  requireApiKey,
-  claimBot,
-  declaredAs,
-  declaredAt,
-  handOver,
-  inTurn,
-  currentNameOf,
-  otherHolderOf,
-  releaseBot,
-  replacedBy,
-  resourceOf,
-  workspaceOf,
-  type Declared,
-} from "./run.js";
+} from "./state.js";
 
 /**
  * Registers the webhook, or adopts an existing registration of the same URL: left by a run that lost the response, or
  * made outside this program. A different URL is a conflict unless `onExisting` is "replace".
  */
-export function createWebhook(inputs: WebhookInputs, context: OperationContext = {}): Promise<WebhookState> {
-  const apiKey = requireApiKey(inputs.apiKey);
-  const workspace = workspaceOf(inputs.baseUrl, apiKey);
-  return inTurn([workspace], context, () => createInTurn(inputs, context, { apiKey, workspace }));
+export function createWebhook(inputs: WebhookInputs, context: OperationContext): Promise<WebhookState> {
+  const { name, baseUrl } = inputs;
+  const { run, signal } = context;
+  const apiKey = run.requireApiKey(inputs.apiKey);
+  const workspace = workspaceOf(baseUrl, apiKey);
+  return run.inTurn([workspace], context, async () => {
+    const claim = { claimId: createClaimId(), name, resource: resourceOf(inputs, context) };
+    const toOuts = (shown: Registration): WebhookState => toState(inputs, shown, { apiKey, ...claim });
+    const client = createClient(inputs, apiKey, signal);
+    const { former, isHandedOver } = run.replacedBy(workspace, claim.resource);
+    let seen: Registration | undefined;
+    /** The state for the engine to keep if this fails. */
+    let left = isHandedOver && former ? { ...former, name } : undefined;
+    try {
+      seen = await getWebhookBeforeSet(client, inputs);
+      const bot = seen?.botUrl ?? "";
+      const isFree = isHandedOver || run.otherHolderOf(bot, claim.claimId) === undefined;
+      const isFormer = seen && former && isFree && isOurs(seen, former.applied);
+      if (bot !== "") run.claimBot(bot, claim);
+      if (isFormer) left = { ...former, name };
+      else if (seen) refuseForeign(seen, inputs);
+      const done = seen && !isHandedOver && isRegistered(seen, inputs) ? seen : undefined;
+      const registration =
+        done ??
+        (await register({
+          run,
+          inputs: withTimeLimit(inputs, "readySeconds", context),
+          client,
+          seen,
+          former: isFormer ? former : undefined,
+          signal,
+          onUnconfirmed: (shown) => {
+            if (shown) left = toOuts(shown);
+            else if (left) left = withAttempt(left, inputs);
+            // If the workspace already had a webhook, its bot is known.
+            else if (bot !== "") left = toOuts({ ...inputs, botUrl: bot, status: "" });
+          },
+        }));
+      left = toOuts(registration);
+      run.claimBot(registration.botUrl, claim);
+      if (seen && !isFormer) printAdoptedOrReplaced(seen, inputs, !done);
+      return left;
+    } catch (error) {
+      if (!(error instanceof ApiChatError)) throw error;
+      if (left) throw new UnfinishedError(left.botUrl, left, error);
+      if (seen) run.releaseBot(seen.botUrl, claim.claimId);
+      throw error;
+    }
+  });
 }
 
-async function createInTurn(
-  inputs: WebhookInputs,
-  context: OperationContext,
-  { apiKey, workspace }: { apiKey: string; workspace: string },
-): Promise<WebhookState> {
-  const { name } = inputs;
-  const claim = { claimId: createClaimId(), name, resource: resourceOf(inputs, context) };
-  const client = createClient(inputs, apiKey, context);
-  const toOuts = (seen: Registration): WebhookState => toState(inputs, seen, { apiKey, ...claim });
-  const { state: former, isHandedOver } = replacedBy(workspace, claim.resource);
-  let seen: Registration | undefined;
-  /** The state for the engine to keep if this fails. */
-  let left = isHandedOver && former ? { ...former, name } : undefined;
-  try {
-    seen = await getWebhookBeforeSet(client, inputs);
-    const isFormer =
-      seen !== undefined &&
-      former !== undefined &&
-      isOurs(seen, former.applied) &&
-      (isHandedOver || otherHolderOf(seen.botUrl, claim.claimId) === undefined);
-    if (seen && seen.botUrl !== "") claimBot(seen.botUrl, claim);
-    if (isFormer) left = { ...former, name };
-    else if (seen) refuseForeign(seen, inputs);
-    const { registration, wasSet } = await registerIfNeeded({
-      inputs: withTimeLimit(inputs, "readySeconds", context),
-      client,
-      seen,
-      former: isFormer ? former : undefined,
-      isDue: isHandedOver,
-      signal: context.signal,
-    });
-    left = toOuts(registration);
-    claimBot(registration.botUrl, claim);
-    if (!isFormer) printAdoptedOrReplaced(seen, inputs, wasSet);
-    return left;
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    if (error instanceof UnconfirmedError) {
-      if (error.seen) left = toOuts(error.seen);
-      else if (left) left = withAttempt(left, inputs);
-      // If the workspace already had a webhook, its bot is known.
-      else if (seen && seen.botUrl !== "") left = toOuts({ ...inputs, botUrl: seen.botUrl, status: "" });
-    }
-    if (left) throw new UnfinishedError(left.botUrl, left, error);
-    if (seen) releaseBot(seen.botUrl, claim.claimId);
-    throw error;
-  }
+/** Throws `conflict` if another URL is registered, unless `onExisting` is "replace". */
+export function refuseForeign(seen: Registration, { baseUrl, webhookUrl, onExisting }: WebhookInputs): void {
+  if (onExisting === "replace" || isSameUrl(seen.webhookUrl, webhookUrl)) return;
+  const at = formatUrl(baseUrl);
+  const registered = formatUrl(seen.webhookUrl);
+  throw new ApiChatError("conflict", `${at} already has a webhook, ${registered}; nothing was written`, {
+    operation: "set-webhook",
+    facts: { at, registered },
+    hints: [removeOther(baseUrl, seen.webhookUrl)],
+  });
 }
+
+/** The hint for removing someone else's webhook. */
+export const removeOther = (baseUrl: string, webhookUrl: string): Hint => ({
+  id: "remove_other",
+  baseUrl: formatUrl(baseUrl),
+  webhookUrl: formatUrl(webhookUrl),
+});
 
 /** Prints what was adopted or replaced, because the engine prints "created" in both cases. */
 function printAdoptedOrReplaced(
-  seen: Registration | undefined,
+  seen: Registration,
   { name, webhookUrl }: WebhookInputs,
   wasSet: boolean,
 ): void {
-  if (!seen) return;
   if (!isSameUrl(seen.webhookUrl, webhookUrl)) return printReplaced(name, seen);
   const what = wasSet ? "its key or status differed, so it was set again" : "nothing was written";
   printLine(name, `adopted ${formatUrl(webhookUrl)}, which was registered already; ${what}`);
@@ -125,6 +120,134 @@ function printAdoptedOrReplaced(
 const printReplaced = (name: string, seen: Registration): void =>
   printLine(name, `replaced ${formatUrl(seen.webhookUrl)}; onExisting: "replace" may be removed now`);
 
+/** Time limit for the get-webhook call of a preview, in milliseconds. */
+const PREVIEW_TIMEOUT_MS = 5_000;
+
+/**
+ * Checks, in a preview, what a create would find, and writes nothing. Returns the registration that the create would
+ * adopt, or throws the same `conflict`. Returns undefined for a replacement, because our registration is set again. Any
+ * other failure is only a warning: a preview may run where the service cannot be reached.
+ */
+export async function previewCreate(
+  inputs: WebhookInputs,
+  context: OperationContext,
+): Promise<Registration | undefined> {
+  const { name, baseUrl, webhookUrl } = inputs;
+  const { run, signal } = context;
+  const apiKey = run.requireApiKey(inputs.apiKey);
+  if (isUnknown([baseUrl, apiKey])) return undefined;
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(tooLate(baseUrl)), PREVIEW_TIMEOUT_MS);
+  try {
+    const client = createClient({ name, baseUrl }, apiKey, anySignal(signal, late.signal));
+    const seen = await getWebhookBeforeSet(client, inputs);
+    if (!seen) return undefined;
+    const resource = resourceOf(inputs, context);
+    const { former } = run.replacedBy(workspaceOf(baseUrl, apiKey), resource);
+    if (former && isOurs(seen, former.applied)) return undefined;
+    if (isUnknown([webhookUrl, inputs.onExisting])) {
+      const registered = `${formatUrl(baseUrl)} already has the webhook ${formatUrl(seen.webhookUrl)}`;
+      printLine(name, `${registered}; it is not known yet whether pulumi up can proceed`);
+      return undefined;
+    }
+    refuseForeign(seen, inputs);
+    if (seen.botUrl !== "") run.claimBot(seen.botUrl, { claimId: createClaimId(), name, resource });
+    return isSameUrl(seen.webhookUrl, webhookUrl) ? seen : undefined;
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof ApiChatError) || error.code === "conflict") throw error;
+    printWarning(name, `${error.summary}; cannot tell what pulumi up would adopt`);
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const tooLate = (baseUrl: string): ApiChatError =>
+  new ApiChatError("timeout", `${formatUrl(baseUrl)} did not respond within ${PREVIEW_TIMEOUT_MS / 1000} s`, {
+    operation: "get-webhook",
+  });
+
+/** What a read returns to the engine. */
+interface ReadResult {
+  props: WebhookState;
+  inputs: WebhookInputs;
+}
+
+/**
+ * Reads the workspace's registration. Returns undefined if there is none, and the next `up` creates it. A difference is
+ * returned as `drift` and in the inputs, so that the next preview shows it; a changed key is reported by diff, which
+ * the engine calls right away. Authorization and transport failures are thrown, never returned as undefined.
+ */
+export async function readWebhook(
+  state: WebhookState,
+  context: OperationContext,
+): Promise<ReadResult | undefined> {
+  const { run } = context;
+  const apiKeys = run.apiKeyCandidates(state, resourceOf({ name: run.currentNameOf(state) }, context));
+  const observed = await observe(state, apiKeys, context);
+  requireSameWorkspace(observed, state, { baseUrl: state.baseUrl, operation: "get-webhook" });
+  const { seen } = observed;
+  if (!seen) return undefined;
+  const { drift: _, ...rest } = state;
+  const { applied } = state;
+  const shown = {
+    webhookUrl: seen.webhookUrl === expectedUrl(applied) ? applied.url : hideQuery(seen.webhookUrl),
+    status: seen.status,
+    botUrl: seen.botUrl,
+  };
+  const hasOurKey = showsOurKey(seen, state);
+  const drift = [
+    ...compare("webhookUrl", applied.url, shown.webhookUrl),
+    ...(hasOurKey ? [] : [DRIFTED_KEY]),
+    ...compare("status", VERIFIED, shown.status),
+    ...compare("botUrl", applied.botUrl, shown.botUrl),
+  ];
+  const props = { ...rest, ...shown, ...(drift.length === 0 ? {} : { drift }) };
+  const inputs = { ...inputsOf(props), ...(hasOurKey ? {} : { webhookVerificationKey: KEY_DRIFTED }) };
+  return { props, inputs };
+}
+
+const compare = (
+  property: DriftedProperty["property"],
+  expected: string,
+  actual: string,
+): DriftedProperty[] =>
+  expected === actual ? [] : [{ property, expected: hideQuery(expected), actual: hideQuery(actual) }];
+
+/**
+ * Like {@link readWebhook}, but for an import, which has no state yet. The key is never read from the service;
+ * {@link IMPORTED_KEY} takes its place until the program sets it.
+ */
+export async function importWebhook(
+  { name, baseUrl }: Pick<WebhookInputs, "name" | "baseUrl">,
+  context: OperationContext,
+): Promise<ReadResult | undefined> {
+  const apiKey = context.run.requireApiKey(undefined);
+  const settings = withTimeLimit({ name, baseUrl }, "requestSeconds", context);
+  const seen = await createClient(settings, apiKey, context.signal).getWebhook();
+  if (!seen) return undefined;
+  const { webhookUrl } = seen;
+  const inputs = { name, baseUrl, webhookUrl, webhookVerificationKey: IMPORTED_KEY, status: VERIFIED };
+  return { props: toState(inputs, seen, { apiKey, claimId: createClaimId() }), inputs };
+}
+
+/**
+ * The result of `getApiChatWebhook`: the registration without the key and with query values hidden, or empty strings if
+ * nothing is registered.
+ */
+export async function readRegistration(
+  baseUrl: string | undefined,
+  apiKey: string | undefined,
+  signal?: AbortSignal,
+): Promise<{ webhookUrl: string; status: string; botUrl: string }> {
+  if (baseUrl === undefined) throw settingMissing("baseUrl", "getApiChatWebhook");
+  if (apiKey === undefined) throw settingMissing("apiKey", "getApiChatWebhook");
+  const seen = await new RegistrationClient({ baseUrl, apiKey, signal }).getWebhook();
+  const { webhookUrl, status, botUrl } = seen ?? { webhookUrl: "", status: "", botUrl: "" };
+  return { webhookUrl: hideQuery(webhookUrl), status, botUrl };
+}
+
 /**
  * Updates the registration to match the program, and calls set-webhook only if the URL, key or status differs. Changes
  * it only if it is still ours, or if a refresh has shown its drift.
@@ -133,49 +256,45 @@ export function updateWebhook(
   id: string,
   state: WebhookState,
   inputs: WebhookInputs,
-  context: OperationContext = {},
-): Promise<WebhookState> {
-  const apiKey = requireApiKey(inputs.apiKey);
-  const workspaces = [inputs.baseUrl, state.baseUrl].map((baseUrl) => workspaceOf(baseUrl, apiKey));
-  return inTurn(workspaces, context, () => updateInTurn(id, state, inputs, { ...context, apiKey }));
-}
-
-async function updateInTurn(
-  id: string,
-  state: WebhookState,
-  inputs: WebhookInputs,
-  { apiKey, ...context }: OperationContext & { apiKey: string },
+  context: OperationContext,
 ): Promise<WebhookState> {
   const { name, baseUrl } = inputs;
-  const { claimId } = state.applied;
-  const claim = { claimId, name, resource: resourceOf(inputs, context) };
-  const client = createClient(inputs, apiKey, context);
-  const toOuts = (registered: Registration): WebhookState => toState(inputs, registered, { apiKey, claimId });
-  const seen = await client.getWebhook();
-  requireSameWorkspace({ seen, apiKey }, state, { baseUrl, operation: "set-webhook" });
-  claimBot(state.applied.botUrl, claim);
-  const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
-  if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
-  if (seen && isUpToDate(seen, state, inputs)) return toOuts(seen);
-  let left: WebhookState | undefined;
-  try {
-    const registration = await register({
-      inputs: withTimeLimit(inputs, "readySeconds", context),
-      client,
-      before: rememberBefore(seen, state),
-      signal: context.signal,
-    });
-    left = toOuts(registration);
-    claimBot(registration.botUrl, claim);
-    if (isTakenOver) printReplaced(name, seen);
-    return left;
-  } catch (error) {
-    if (!(error instanceof ApiChatError)) throw error;
-    if (error instanceof UnconfirmedError)
-      left = error.seen ? toOuts(error.seen) : withAttempt(state, inputs);
-    if (!left) throw error;
-    throw new UnfinishedError(id, left, error);
-  }
+  const { run, signal } = context;
+  const apiKey = run.requireApiKey(inputs.apiKey);
+  const workspaces = [baseUrl, state.baseUrl].map((one) => workspaceOf(one, apiKey));
+  return run.inTurn(workspaces, context, async () => {
+    const { claimId, botUrl } = state.applied;
+    const claim = { claimId, name, resource: resourceOf(inputs, context) };
+    const toOuts = (shown: Registration): WebhookState => toState(inputs, shown, { apiKey, claimId });
+    const client = createClient(inputs, apiKey, signal);
+    const seen = await client.getWebhook();
+    requireSameWorkspace({ seen, apiKey }, state, { baseUrl, operation: "set-webhook" });
+    run.claimBot(botUrl, claim);
+    const isTakenOver = seen !== undefined && isForeign(seen, state, inputs);
+    if (isTakenOver && inputs.onExisting !== "replace") throw takenOver(seen, state, inputs);
+    if (seen && isUpToDate(seen, state, inputs)) return toOuts(seen);
+    let left: WebhookState | undefined;
+    try {
+      const registration = await register({
+        run,
+        inputs: withTimeLimit(inputs, "readySeconds", context),
+        client,
+        seen,
+        former: state,
+        signal,
+        onUnconfirmed: (shown) => {
+          left = shown ? toOuts(shown) : withAttempt(state, inputs);
+        },
+      });
+      left = toOuts(registration);
+      run.claimBot(registration.botUrl, claim);
+      if (isTakenOver) printReplaced(name, seen);
+      return left;
+    } catch (error) {
+      if (!(error instanceof ApiChatError) || !left) throw error;
+      throw new UnfinishedError(id, left, error);
+    }
+  });
 }
 
 /** The previous state, plus the URL that may be registered now, which counts as ours too. */
@@ -231,61 +350,40 @@ function isUpToDate(seen: Registration, state: WebhookState, inputs: WebhookInpu
  * again before each retry. For a replacement, it first performs the handshake of the new webhook, so that a live
  * webhook is not removed for one that cannot be registered.
  */
-export async function deleteWebhook(state: WebhookState, context: OperationContext = {}): Promise<void> {
-  const resource = resourceOf({ name: currentNameOf(state) }, context);
-  const apiKeys = apiKeyCandidates(state, resource);
-  const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
-  await inTurn(workspaces, context, () => deleteInTurn(state, { ...context, resource, apiKeys }));
-  releaseBot(state.applied.botUrl, state.applied.claimId);
-}
-
-async function deleteInTurn(
-  state: WebhookState,
-  { resource, apiKeys, ...context }: OperationContext & { resource: string; apiKeys: readonly string[] },
-): Promise<void> {
+export async function deleteWebhook(state: WebhookState, context: OperationContext): Promise<void> {
+  const { run, signal } = context;
   const { botUrl, claimId } = state.applied;
-  const holder = otherHolderOf(botUrl, claimId);
-  if (holder) return printStays(state, holder.name);
-  const observed = await observe(state, apiKeys, context);
-  const workspace = workspaceOf(state.baseUrl, observed.apiKey);
-  const own = declaredAs(resource);
-  const replacement = (declaredAt(workspace, resource) ?? own)?.inputs;
-  if (!isOursToDelete(observed, state, replacement)) return;
-  if (replacement) await tryReplacement(replacement, context);
-  const hasMoved = own !== undefined && (await reachesBot(own, botUrl, context));
-  // Asked last: by now the program may have declared the workspace.
-  const heir = declaredAt(workspace, resource) ?? (hasMoved ? own : undefined);
-  if (heir) {
-    handOver(state, heir);
-    return printStays(state, heir.inputs.name);
-  }
-  await removeRegistration(observed.client, state.baseUrl, (seen) =>
-    isOursToDelete({ ...observed, seen }, state, replacement),
-  );
-}
-
-/**
- * Whether a declared resource leads to the workspace of a bot: a different address or API key may reach the same one.
- */
-async function reachesBot(
-  { inputs, apiKey }: Declared,
-  botUrl: string,
-  context: OperationContext,
-): Promise<boolean> {
-  const seen = await getWebhookIfAny(createClient(inputs, apiKey, context));
-  return seen !== undefined && isSameBot(seen.botUrl, botUrl);
-}
-
-const printStays = (state: WebhookState, manager: string): void =>
-  printLine(currentNameOf(state), `the webhook stays: it is still managed by this program, as "${manager}"`);
-
-/**
- * Performs the handshake of the declared webhook, unless it depends on something that is also replaced and not known
- * yet.
- */
-async function tryReplacement(inputs: WebhookInputs, { signal }: OperationContext): Promise<void> {
-  const isKnown = inputs.webhookUrl !== UNKNOWN && inputs.webhookVerificationKey !== UNKNOWN;
-  if (isKnown) await preflight(inputs, { signal });
+  const name = run.currentNameOf(state);
+  const resource = resourceOf({ name }, context);
+  const apiKeys = run.apiKeyCandidates(state, resource);
+  const workspaces = apiKeys.map((apiKey) => workspaceOf(state.baseUrl, apiKey));
+  const printStays = (manager: string): void =>
+    printLine(name, `the webhook stays: it is still managed by this program, as "${manager}"`);
+  await run.inTurn(workspaces, context, async () => {
+    const holder = run.otherHolderOf(botUrl, claimId);
+    if (holder) return printStays(holder.name);
+    const observed = await observe(state, apiKeys, context);
+    const workspace = workspaceOf(state.baseUrl, observed.apiKey);
+    const own = run.declaredAs(resource);
+    const replacement = (run.declaredAt(workspace, resource) ?? own)?.inputs;
+    const mayDelete = (seen: Registration | undefined): boolean =>
+      isOursToDelete({ ...observed, seen }, { ...state, name }, replacement);
+    if (!mayDelete(observed.seen)) return;
+    // Unless it depends on something that is also replaced and not known yet.
+    if (replacement && ![replacement.webhookUrl, replacement.webhookVerificationKey].some(isUnknown))
+      await preflight(replacement, { signal });
+    // A different address or API key may reach the same workspace.
+    const moved = own && (await getWebhookIfAny(createClient(own.inputs, own.apiKey, signal)));
+    // Checked last, because the program may have declared the workspace in the meantime.
+    const heir =
+      run.declaredAt(workspace, resource) ?? (moved && isSameBot(moved.botUrl, botUrl) ? own : undefined);
+    if (heir) {
+      run.handOver(state, heir);
+      return printStays(heir.inputs.name);
+    }
+    await removeRegistration(observed.client, state.baseUrl, mayDelete);
+  });
+  run.releaseBot(botUrl, claimId);
 }
 
 function isOursToDelete(
@@ -298,7 +396,7 @@ function isOursToDelete(
   if (!seen) return false;
   if (isOurs(seen, state.applied)) return true;
   printWarning(
-    currentNameOf(state),
+    state.name,
     `${formatUrl(state.baseUrl)} now has the webhook ${formatUrl(seen.webhookUrl)} of the bot ${botCodeOf(seen.botUrl)}, which is not ours; it was not removed`,
   );
   return false;
@@ -318,7 +416,7 @@ function requireOurWorkspace(
   const at = formatUrl(state.baseUrl);
   if (!seen && replacement) {
     return printWarning(
-      currentNameOf(state),
+      state.name,
       `${at} has no webhook, but this was checked with a different API key than the one last used; if that key is for another workspace, the old webhook is still registered in the previous workspace`,
     );
   }
@@ -335,7 +433,7 @@ function requireOurWorkspace(
  * `protocol` if the service shows that something is left.
  */
 export async function removeRegistration(
-  client: RegistrationClient,
+  client: WorkspaceClient,
   baseUrl: string,
   mayDelete: (seen: Registration | undefined) => boolean,
 ): Promise<void> {
@@ -351,7 +449,7 @@ export async function removeRegistration(
 }
 
 /** After delete-webhook lost its response: if nothing is registered now, it took effect. */
-async function observeEffect(client: RegistrationClient, lost: unknown): Promise<undefined> {
+async function observeEffect(client: WorkspaceClient, lost: unknown): Promise<undefined> {
   if (!(lost instanceof ApiChatError) || !lost.mayHaveBeenAccepted) throw lost;
   const now = await client.getWebhook().catch((error: unknown) => {
     throw error instanceof ApiChatError ? lost : error;
@@ -365,14 +463,161 @@ async function observeEffect(client: RegistrationClient, lost: unknown): Promise
  */
 export class UnfinishedError extends Error {
   readonly id: string;
-  readonly properties: StoredState;
+  readonly properties: WebhookState;
   readonly reasons: string[];
 
   constructor(id: string, properties: WebhookState, failure: ApiChatError) {
     const reason = describeFailure(properties.name, failure);
     super(reason);
     this.id = id;
-    this.properties = compactState(properties);
+    this.properties = properties;
     this.reasons = [reason];
+  }
+}
+
+/**
+ * Applies the engine's time limit (`customTimeouts`) to the timeout named by `limit`, unless the program sets that
+ * timeout itself. It applies to this operation only, so it is never stored in the state.
+ */
+function withTimeLimit<T extends Pick<WebhookInputs, "name" | "timeouts">>(
+  inputs: T,
+  limit: "requestSeconds" | "readySeconds",
+  { limitSeconds }: OperationContext,
+): T {
+  if (limitSeconds === undefined) return inputs;
+  return { ...inputs, timeouts: { [limit]: limitSeconds, ...inputs.timeouts } };
+}
+
+/** The calls for one workspace. */
+export type WorkspaceClient = Pick<RegistrationClient, "getWebhook" | "setWebhook" | "deleteWebhook">;
+
+/** A client for one workspace that prints what it waits for. */
+export function createClient(
+  {
+    name,
+    baseUrl,
+    timeouts,
+    apiKeyAs,
+  }: Pick<WebhookInputs, "name" | "baseUrl" | "timeouts"> & Pick<RegistrationClientOptions, "apiKeyAs">,
+  apiKey: string,
+  signal?: AbortSignal,
+): WorkspaceClient {
+  const at = formatUrl(baseUrl);
+  let attempt = 1;
+  const client = new RegistrationClient({
+    baseUrl,
+    apiKey,
+    apiKeyAs,
+    requestSeconds: timeouts?.requestSeconds,
+    signal,
+    onRetry: (retry) => (attempt = retry.attempt + 1),
+  });
+  const announce = <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    attempt = 1;
+    return printIfSlow(name, () => `waiting for ${what}, attempt ${attempt}`, work);
+  };
+  return {
+    getWebhook: (options) => announce(`get-webhook at ${at}`, () => client.getWebhook(options)),
+    setWebhook: (options) =>
+      announce(`${at} to accept ${formatUrl(options.webhookUrl)}`, () => client.setWebhook(options)),
+    deleteWebhook: (options) => announce(`delete-webhook at ${at}`, () => client.deleteWebhook(options)),
+  };
+}
+
+type Reader = Pick<WorkspaceClient, "getWebhook">;
+
+/**
+ * Reads the registration of a workspace that may never have had a webhook; undefined if there is none. The
+ * specification does not define the response in that case, so HTTP 404 counts as none too.
+ */
+export async function getWebhookIfAny(client: Reader): Promise<Registration | undefined> {
+  try {
+    return await client.getWebhook();
+  } catch (error) {
+    const is404 = error instanceof ApiChatError && error.code === "rejected" && error.httpStatus === 404;
+    if (!is404) throw error;
+    return undefined;
+  }
+}
+
+/**
+ * Like {@link getWebhookIfAny}, but with `onExisting: "replace"` an unusable response is treated as if nothing were
+ * registered.
+ */
+export async function getWebhookBeforeSet(
+  client: Reader,
+  { onExisting }: Pick<WebhookInputs, "onExisting">,
+): Promise<Registration | undefined> {
+  try {
+    return await getWebhookIfAny(client);
+  } catch (error) {
+    if (!(error instanceof ApiChatError) || (error.code !== "rejected" && error.code !== "protocol"))
+      throw error;
+    if (onExisting === "replace") return undefined;
+    throw error.with({
+      summary: `${error.summary}. Nothing was written, because it is not known what is registered`,
+      hints: [...error.hints, { id: "allow_replace" }],
+    });
+  }
+}
+
+interface Observed {
+  seen: Registration | undefined;
+  client: WorkspaceClient;
+  /** The key that the service accepted. */
+  apiKey: string;
+}
+
+/**
+ * Reads the registration with the first API key that the service accepts; after a rotation, that is not the recorded
+ * one.
+ */
+async function observe(
+  state: WebhookState,
+  apiKeys: readonly string[],
+  context: OperationContext,
+): Promise<Observed> {
+  const settings = withTimeLimit(state, "requestSeconds", context);
+  let refusal: ApiChatError | undefined;
+  for (const apiKey of apiKeys) {
+    const client = createClient(settings, apiKey, context.signal);
+    try {
+      return { seen: await client.getWebhook(), client, apiKey };
+    } catch (error) {
+      if (!(error instanceof ApiChatError) || !mayMeanWrongKey(error)) throw error;
+      // Report the refusal of the first key.
+      refusal ??= error;
+    }
+  }
+  if (!refusal) throw settingMissing("apiKey");
+  throw refusal.with({ hints: [...refusal.hints, { id: "rotated_api_key" }] });
+}
+
+/**
+ * Throws `conflict` if the current base URL and API key lead to a different workspace than the recorded one. An empty
+ * workspace has no bot code, so only an unchanged base URL and API key show that it is the same.
+ */
+function requireSameWorkspace(
+  { seen, apiKey }: { seen: Registration | undefined; apiKey: string },
+  state: WebhookState,
+  { baseUrl, operation }: { baseUrl: string; operation: "get-webhook" | "set-webhook" },
+): void {
+  const at = formatUrl(baseUrl);
+  const expectedBot = botCodeOf(state.applied.botUrl);
+  const hints: Hint[] = [{ id: "other_workspace" }];
+  if (seen?.botUrl === "") {
+    const summary = `${at} returned a webhook without bot_url, so its bot cannot be identified`;
+    throw new ApiChatError("protocol", summary, { operation, facts: { at } });
+  }
+  if (seen && !isSameBot(seen.botUrl, state.applied.botUrl)) {
+    const bot = botCodeOf(seen.botUrl);
+    const summary = `${at} now reaches the bot ${bot}, not ${expectedBot}: nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, bot, expectedBot }, hints });
+  }
+  if (!seen && (baseUrl !== state.baseUrl || !isLastApiKey(apiKey, state))) {
+    const summary =
+      `${at} has no webhook, and the base URL or API key differs from the one last used: ` +
+      `this may no longer be the workspace of the bot ${expectedBot}, so nothing was written`;
+    throw new ApiChatError("conflict", summary, { operation, facts: { at, expectedBot }, hints });
   }
 }

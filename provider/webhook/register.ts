@@ -1,78 +1,72 @@
 import { isDeepStrictEqual } from "node:util";
 import { mayBeAccepted, type Registration, type RegistrationClient } from "../client/registration-client.js";
-import { ApiChatError, type Hint } from "../errors/index.js";
-import { sleep } from "../lib/abort.js";
-import { looksMasked } from "../lib/checks.js";
-import { printIfSlow } from "../lib/provider-process.js";
-import { backOffMs } from "../lib/retry.js";
-import { isSameUrl, formatUrl } from "../lib/url.js";
+import { describeRecord } from "../diagnosis/describe.js";
 import {
-  DEFAULT_PREFLIGHT,
+  diagnoseHandshake,
+  type FailedHandshake,
+  type HandshakeDiagnosis,
+  MAX_ANSWER_MS,
+} from "../diagnosis/diagnose.js";
+import { isFinal, mayBecomeReady } from "../diagnosis/handshake.js";
+import { ApiChatError, type HandshakeTranscript, type Hint } from "../errors/index.js";
+import { NEVER, sleep } from "../lib/abort.js";
+import { looksMasked } from "../lib/checks.js";
+import { printIfSlow, printLine, printWarning } from "../lib/provider-process.js";
+import { backOffMs } from "../lib/retry.js";
+import { isLoopback, isSameUrl, formatUrl } from "../lib/url.js";
+import type { Run } from "./run.js";
+import {
   IMPORTED_KEY,
   KEY_DRIFTED,
   VERIFIED,
   expectedUrl,
-  readySecondsOf,
   type WebhookInputs,
   type WebhookState,
-} from "./contract.js";
-import { deadlineOf, preflight, type PreflightOptions } from "./preflight.js";
-import { compareFirst, showsWhatWasSet } from "./run.js";
+} from "./state.js";
 
-// Registering is three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it. The last one is
-// left out once the service has shown, for one webhook of this run, that get-webhook says what its response to set-webhook said.
-
-/** The previous registration, with what is needed to restore it. */
-export interface Before {
-  url: string;
-  /** Undefined if it is not known, because the service masks keys. */
-  key: string | undefined;
-}
+// Registration has three steps within `readySeconds`: preflight, set-webhook, and a get-webhook that confirms it. The last one
+// is skipped once the service has shown, for one webhook of this run, that get-webhook returns the same as set-webhook did.
 
 export interface RegisterOptions extends Pick<PreflightOptions, "refusedRounds" | "signal"> {
+  run: Run;
   inputs: WebhookInputs;
-  client: RegistrationClient;
-  before: Before | undefined;
+  client: Pick<RegistrationClient, "getWebhook" | "setWebhook">;
+  /** The current registration. */
+  seen: Registration | undefined;
+  /** The state that recorded it, if it is ours. */
+  former?: WebhookState | undefined;
+  /**
+   * Called before a failure is thrown after which the webhook may be registered anyway. Receives the current registration if
+   * it is known to have our URL and a bot URL.
+   */
+  onUnconfirmed?: (seen: Registration | undefined) => void;
 }
 
-/** set-webhook took effect, or may have, but the result could not be confirmed. */
-export class UnconfirmedError extends ApiChatError {
-  /** The current registration, if it is known to have our URL and a bot URL. */
-  readonly seen: Registration | undefined;
+/** Whether nothing is left to set: the registration is complete and has our key, unmasked. */
+export const isRegistered = (seen: Registration, inputs: WebhookInputs): boolean =>
+  isSet(seen, inputs) && seen.webhookVerificationKey === inputs.webhookVerificationKey;
 
-  constructor(failure: ApiChatError, seen?: Registration) {
-    super(failure.code, failure.summary, { ...failure.toJSON(), cause: failure.cause });
-    this.seen = seen;
-  }
-}
+/** Whether the response to set-webhook is the full configuration (section 3): our URL, verified, and a bot URL. */
+const isSet = ({ webhookUrl, status, botUrl }: Registration, inputs: WebhookInputs): boolean =>
+  isSameUrl(webhookUrl, inputs.webhookUrl) && status === VERIFIED && botUrl !== "";
 
-/**
- * Registers the webhook and returns the resulting registration. Throws `UnconfirmedError` if it failed but the webhook
- * may be registered anyway.
- */
+/** Registers the webhook and returns the resulting registration. */
 export async function register(options: RegisterOptions): Promise<Registration> {
-  const { inputs, refusedRounds, signal } = options;
+  const { inputs, run, refusedRounds, signal } = options;
   requireKey(inputs);
   const deadline = deadlineOf(inputs);
   await preflight(inputs, { deadline, refusedRounds, signal });
   const { shown, wasRead } = await setUntilAccepted(options, deadline);
   if (shown === undefined || !isSet(shown, inputs)) return confirmUntilVerified(options, shown, deadline);
   if (wasRead) return shown;
-  const { origin } = new URL(inputs.baseUrl);
-  const isShownAlike = showsWhatWasSet(origin);
-  if (isShownAlike && (await isShownAlike)) return shown;
-  const confirmed = confirmUntilVerified(options, shown, deadline);
-  if (!isShownAlike)
-    compareFirst(
-      origin,
-      confirmed.then((seen) => isDeepStrictEqual(seen, shown)),
-    );
-  return confirmed;
+  let confirmed: Promise<Registration> | undefined;
+  const confirmOnce = (): Promise<Registration> =>
+    (confirmed ??= confirmUntilVerified(options, shown, deadline));
+  const showsWhatWasSet = await run.showsWhatWasSet(new URL(inputs.baseUrl).origin, async () =>
+    isDeepStrictEqual(await confirmOnce(), shown),
+  );
+  return showsWhatWasSet ? shown : confirmOnce();
 }
-
-/** Whether the response to set-webhook is the full configuration (section 3): our URL, verified, and a bot URL. */
-const isSet = ({ webhookUrl, status, botUrl }: Registration, inputs: WebhookInputs): boolean =>
-  isSameUrl(webhookUrl, inputs.webhookUrl) && status === VERIFIED && botUrl !== "";
 
 /**
  * Throws if the key is only a placeholder: after an import, or after a refresh that found a different key if
@@ -90,41 +84,108 @@ function requireKey({ webhookVerificationKey: key }: WebhookInputs): void {
   });
 }
 
-/**
- * Like {@link register}, but writes nothing if the registration already matches: left by a run that lost the response,
- * or made outside this program.
- */
-export async function registerIfNeeded({
-  seen,
-  former,
-  isDue = false,
-  ...options
-}: Omit<RegisterOptions, "before"> & {
-  seen: Registration | undefined;
-  /** The state that recorded the existing registration, if it is ours. */
-  former?: WebhookState | undefined;
-  /** Whether to call set-webhook even if the registration already matches. */
-  isDue?: boolean;
-}): Promise<{ registration: Registration; wasSet: boolean }> {
-  if (seen && !isDue && matchesInputs(seen, options.inputs)) return { registration: seen, wasSet: false };
-  return { registration: await register({ ...options, before: rememberBefore(seen, former) }), wasSet: true };
+const readySecondsOf = ({ timeouts }: WebhookInputs): number => timeouts?.readySeconds ?? 60;
+
+/** When to stop waiting for the endpoint and the service, as a `performance.now()` timestamp. */
+const deadlineOf = (inputs: WebhookInputs): number => performance.now() + readySecondsOf(inputs) * 1000;
+
+export interface PreflightOptions {
+  /** When to stop waiting for the endpoint, as a `performance.now()` timestamp. Default: `readySeconds` from now. */
+  deadline?: number;
+  /** Stop waiting after this many consecutive rounds with the same token refusal. Default {@link MAX_REFUSED_ROUNDS}. */
+  refusedRounds?: number | undefined;
+  /** Ends the preflight at once: it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
 }
 
-/** Whether nothing is left to set: the registration is complete and has our key, unmasked. */
-const matchesInputs = (seen: Registration, inputs: WebhookInputs): boolean =>
-  isSet(seen, inputs) && seen.webhookVerificationKey === inputs.webhookVerificationKey;
+/** A wrong key stays wrong. An endpoint that is deployed in the same `up` has four to eight seconds to get the new one. */
+const MAX_REFUSED_ROUNDS = 6;
 
-/** What to restore if set-webhook removes it, with the key that the service returns, or with ours. */
-export function rememberBefore(seen: Registration | undefined, state?: WebhookState): Before | undefined {
-  if (!seen) return undefined;
-  const shown = seen.webhookVerificationKey;
-  const isOurUrl = state !== undefined && seen.webhookUrl === expectedUrl(state.applied);
-  const key = state?.webhookVerificationKey;
-  const ours = isOurUrl && key !== IMPORTED_KEY ? key : undefined;
-  return {
-    url: isOurUrl ? state.applied.url : seen.webhookUrl,
-    key: shown === "" || looksMasked(shown) ? ours : shown,
+/** Minimum time that an endpoint gets to answer, even after `readySeconds`, in milliseconds. */
+const MIN_ANSWER_MS = 1_000;
+
+/**
+ * Maximum wait for a local port that nothing listens on, in milliseconds. On this machine, nothing in between can hide
+ * a running endpoint.
+ */
+const LOCAL_PORT_WAIT_MS = 10_000;
+
+/**
+ * Performs the handshake against the webhook URL before the service does, so that a mistake in the endpoint never reaches a
+ * live registration. Waits until the deadline for an endpoint that is not there yet. Throws `handshake_failed` with a
+ * transcript. Under "warn" one round is made and its failure printed: the service may see what this machine cannot.
+ */
+export async function preflight(inputs: WebhookInputs, options: PreflightOptions = {}): Promise<void> {
+  const { name, preflight: mode } = inputs;
+  if (mode === "off") return;
+  const diagnosis = await waitForHandshake(inputs, options);
+  for (const { text } of diagnosis.warnings) printLine(name, text);
+  if (diagnosis.passed) return;
+  const error = handshakeFailed(diagnosis, mode === "warn");
+  if (mode === "warn") return printWarning(name, ...error.message.split("\n"));
+  throw error;
+}
+
+async function waitForHandshake(
+  inputs: WebhookInputs,
+  { deadline = deadlineOf(inputs), refusedRounds = MAX_REFUSED_ROUNDS, signal = NEVER }: PreflightOptions,
+): Promise<HandshakeDiagnosis> {
+  const { name, webhookUrl: url, webhookVerificationKey: verificationKey, baseUrl: serviceUrl } = inputs;
+  const isOneRound = inputs.preflight === "warn";
+  const begun = performance.now();
+  const latest = isOneRound ? Math.min(deadline, begun + MAX_ANSWER_MS) : deadline;
+  let refusals = 0;
+  let last: FailedHandshake | undefined;
+  let end = latest;
+  let rounds = 1;
+  const describeWait = (): string => {
+    const seen = last ? `; so far ${last.reason}` : "";
+    const secondsLeft = Math.max(0, Math.round((end - performance.now()) / 1000));
+    return `waiting for ${formatUrl(url)} to answer the handshake, attempt ${rounds}${seen}; ${secondsLeft} s left`;
   };
+  return printIfSlow(name, describeWait, async () => {
+    for (; ; rounds += 1) {
+      const limitMs = Math.min(MAX_ANSWER_MS, Math.max(MIN_ANSWER_MS, deadline - performance.now()));
+      const diagnosis = await diagnoseHandshake({ url, verificationKey, serviceUrl, limitMs, signal });
+      if (diagnosis.passed) return diagnosis;
+      const { transcript, cause } = diagnosis;
+      // `rounds` stays 0 if nothing was sent.
+      transcript.rounds = transcript.rounds && rounds;
+      end = nobodyListensHere(transcript) ? Math.min(latest, begun + LOCAL_PORT_WAIT_MS) : latest;
+      const leftMs = end - performance.now();
+      if (transcript.rule !== "token_refused") refusals = 0;
+      else refusals = cause === last?.cause ? refusals + 1 : 1;
+      last = diagnosis;
+      if (isOneRound || leftMs <= 0 || refusals >= refusedRounds || !isWorthWaiting(transcript))
+        return diagnosis;
+      await sleep(Math.min(backOffMs(rounds), leftMs), signal);
+    }
+  });
+}
+
+const nobodyListensHere = ({ addresses, steps }: HandshakeTranscript): boolean =>
+  addresses.every(isLoopback) && steps.every(({ cause }) => cause === "connection_refused");
+
+/** False if any answer is final, or if none suggests that the endpoint may still be starting. */
+const isWorthWaiting = ({ steps }: HandshakeTranscript): boolean =>
+  !steps.some(isFinal) && steps.some(mayBecomeReady);
+
+function handshakeFailed({ reason, transcript }: FailedHandshake, isWarning: boolean): ApiChatError {
+  const { url: at, rule, cause, rounds: attempts, steps } = transcript;
+  const isBlind = rule === "private_address" || rule === "unreachable";
+  const then = isWarning ? "set-webhook is called anyway" : "set-webhook was not called";
+  return new ApiChatError("handshake_failed", `the handshake with ${at} failed: ${reason}; ${then}`, {
+    operation: "handshake",
+    facts: { at },
+    hints: [
+      { id: "fix_endpoint" },
+      ...(isBlind && !isWarning ? [{ id: "warn_only", unless: rule } as const] : []),
+    ],
+    details: describeRecord(transcript),
+    attempts,
+    transcript,
+    httpStatus: steps.find((step) => step.cause === cause)?.httpStatus,
+  });
 }
 
 /** What the service shows after set-webhook: in its response or, if that was lost, in get-webhook (`wasRead`). */
@@ -140,7 +201,7 @@ async function setUntilAccepted(options: RegisterOptions, deadline: number): Pro
     return { shown: await client.setWebhook({ ...inputs, retryRejectedUntil: deadline }), wasRead: false };
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
-    if (error === signal?.reason) throw unconfirmed(error);
+    if (error === signal?.reason) throw unconfirmed(options, mayHaveTakenEffect(error));
     if (error.mayHaveBeenAccepted) return { shown: await observeEffect(options, error), wasRead: true };
     throw mayBeAccepted(error) ? await undo(options, error) : error;
   }
@@ -153,74 +214,46 @@ async function observeEffect(options: RegisterOptions, lost: ApiChatError): Prom
     return undefined;
   });
   if (now && showsEffect(now, options)) return now;
-  throw unconfirmed(lost, now ? `, although the registration is currently ${describe(now)}` : "");
+  throw unconfirmed(
+    options,
+    mayHaveTakenEffect(lost, now && `, although the registration is currently ${describe(now)}`),
+  );
 }
 
-function unconfirmed(lost: ApiChatError, soFar = ""): UnconfirmedError {
-  const summary = `${lost.summary}. The change may still have taken effect${soFar}`;
-  return new UnconfirmedError(lost.with({ summary, hints: withRunAgain(lost) }));
-}
-
-/** The code that aborted the operation may already have added this hint. */
-const withRunAgain = ({ hints }: ApiChatError): Hint[] => [
-  ...hints.filter(({ id }) => id !== RUN_AGAIN.id),
-  RUN_AGAIN,
-];
-
-const RUN_AGAIN: Hint = { id: "run_again" };
-
-function showsEffect(now: Registration, { inputs, before }: RegisterOptions): boolean {
+function showsEffect(now: Registration, options: RegisterOptions): boolean {
+  const { inputs } = options;
   if (!isSameUrl(now.webhookUrl, inputs.webhookUrl) || now.botUrl === "") return false;
-  const hadOurUrl = before !== undefined && isSameUrl(before.url, inputs.webhookUrl);
+  const before = previousOf(options);
+  const hadOurUrl = before !== undefined && isSameUrl(before.webhookUrl, inputs.webhookUrl);
   return !hadOurUrl || now.webhookVerificationKey === inputs.webhookVerificationKey;
 }
 
-/**
- * After the last refusal: restores the previous registration, once, if the refused set-webhook removed it. Returns the
- * error, which describes the current registration.
- */
-async function undo(
-  { client, inputs, before }: RegisterOptions,
-  refusal: ApiChatError,
-): Promise<ApiChatError> {
-  const { attempts } = refusal;
-  const isTried = (inputs.preflight ?? DEFAULT_PREFLIGHT) === "require";
-  const refused = `the service refused the webhook ${attempts} times${isTried ? ", although the preflight passed" : ""}`;
-  const fail = (left: string): ApiChatError => {
-    const summary = `${refusal.summary}; ${refused}. ${left}`;
-    return new ApiChatError("rejected", summary, { ...refusal.toJSON(), attempts, cause: refusal });
-  };
-  try {
-    const now = await client.getWebhook();
-    const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
-    const isIntact =
-      now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.url);
-    // A URL that is not ours is the previous one, or someone else's.
-    if (isIntact || (now && !isOurUrl)) return fail(`Registered now: ${describe(now)}`);
-    if (before?.key !== undefined) {
-      const pair = { webhookUrl: before.url, webhookVerificationKey: before.key };
-      return fail(`Put back: ${describe(await client.setWebhook(pair))}`);
-    }
-    const lost = `${before && formatUrl(before.url)} was registered before and could not be restored, because its key is not known`;
-    const failure = fail(`Registered now: ${describe(now)}${before ? `. ${lost}` : ""}`);
-    return now && now.botUrl !== "" ? new UnconfirmedError(failure, now) : failure;
-  } catch (error) {
-    const reason = error instanceof ApiChatError ? error.summary : String(error);
-    return new UnconfirmedError(fail(`What is registered now is not known: ${reason}`));
-  }
-}
+const mayHaveTakenEffect = (lost: ApiChatError, soFar = ""): ApiChatError =>
+  lost.with({
+    summary: `${lost.summary}. The change may still have taken effect${soFar}`,
+    hints: withRunAgain(lost),
+  });
 
-const describe = (seen: Registration | undefined): string =>
-  seen ? `${formatUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";
+/** The code that aborted the operation may already have added this hint. */
+const withRunAgain = ({ hints }: ApiChatError): Hint[] => [
+  ...hints.filter(({ id }) => id !== "run_again"),
+  { id: "run_again" },
+];
+
+/** Returns the failure, once `onUnconfirmed` was called. */
+function unconfirmed(options: RegisterOptions, failure: ApiChatError, seen?: Registration): ApiChatError {
+  options.onUnconfirmed?.(seen);
+  return failure;
+}
 
 /** Reads the registration until its status is `verified`. Each response must show our URL and a bot URL. */
 async function confirmUntilVerified(
   options: RegisterOptions,
-  answer: Registration | undefined,
+  shown: Registration | undefined,
   deadline: number,
 ): Promise<Registration> {
   const { inputs } = options;
-  let seen = await confirm(options, answer);
+  let seen = await confirm(options, shown);
   const describeWait = (): string => `waiting for status "${VERIFIED}", now "${seen.status}"`;
   await printIfSlow(inputs.name, describeWait, async () => {
     for (let attempt = 1; seen.status !== VERIFIED && performance.now() < deadline; attempt += 1) {
@@ -230,16 +263,18 @@ async function confirmUntilVerified(
   });
   if (seen.status === VERIFIED) return seen;
   const summary = `the service set the webhook, but its status is "${seen.status}" and not "${VERIFIED}" after ${readySecondsOf(inputs)} s`;
-  const hints: Hint[] = [{ id: "raise_ready_seconds" }, RUN_AGAIN];
-  throw new UnconfirmedError(new ApiChatError("timeout", summary, { operation: "get-webhook", hints }), seen);
+  const hints: Hint[] = [{ id: "raise_ready_seconds" }, { id: "run_again" }];
+  const failure = new ApiChatError("timeout", summary, { operation: "get-webhook", hints });
+  throw unconfirmed(options, failure, seen);
 }
 
-/** Reads the registration once, after a pause. If that fails, the error carries what the service returned last. */
+/** Reads the registration once, after a pause. If that fails, what the service returned last is kept. */
 async function confirm(
-  { client, inputs, signal }: RegisterOptions,
+  options: RegisterOptions,
   shown: Registration | undefined,
   pauseMs = 0,
 ): Promise<Registration> {
+  const { client, inputs, signal } = options;
   try {
     if (pauseMs > 0) await sleep(pauseMs, signal);
     return requireOurs(await client.getWebhook(), shown, inputs);
@@ -248,7 +283,7 @@ async function confirm(
     const isKnown = shown && isSameUrl(shown.webhookUrl, inputs.webhookUrl) && shown.botUrl !== "";
     const summary = `set-webhook succeeded but could not be confirmed: ${error.summary}`;
     const failure = error.with({ summary, hints: withRunAgain(error) });
-    throw new UnconfirmedError(failure, isKnown ? shown : undefined);
+    throw unconfirmed(options, failure, isKnown ? shown : undefined);
   }
 }
 
@@ -261,7 +296,7 @@ function requireOurs(
   const fail = (what: string): ApiChatError =>
     new ApiChatError("protocol", `${at} shows ${what}`, { operation: "get-webhook" });
   if (seen === undefined) throw fail("nothing registered");
-  // The service may write the URL in a way of its own; its answer to set-webhook shows how.
+  // The service may spell the URL differently; its response to set-webhook shows how.
   if (!isSameUrl(seen.webhookUrl, webhookUrl) && seen.webhookUrl !== shown?.webhookUrl) {
     const registered = formatUrl(seen.webhookUrl);
     const summary = `${at} shows ${registered} right after ${formatUrl(webhookUrl)} was set: something else is registering webhooks there too`;
@@ -270,3 +305,59 @@ function requireOurs(
   if (seen.botUrl === "") throw fail("the webhook without bot_url");
   return seen;
 }
+
+/**
+ * After the last refusal: restores the previous registration, once, if the refused set-webhook removed it. Returns the
+ * error, which describes the current registration.
+ */
+async function undo(options: RegisterOptions, refusal: ApiChatError): Promise<ApiChatError> {
+  const { client, inputs } = options;
+  const before = previousOf(options);
+  const wasTried = (inputs.preflight ?? "require") === "require";
+  const refused = `the service refused the webhook ${refusal.attempts} times${wasTried ? ", although the preflight passed" : ""}`;
+  const fail = (left: string): ApiChatError =>
+    new ApiChatError("rejected", `${refusal.summary}; ${refused}. ${left}`, {
+      ...refusal.toJSON(),
+      cause: refusal,
+    });
+  try {
+    const now = await client.getWebhook();
+    const isOurUrl = now !== undefined && isSameUrl(now.webhookUrl, inputs.webhookUrl);
+    const isIntact =
+      now?.status === VERIFIED && before !== undefined && isSameUrl(now.webhookUrl, before.webhookUrl);
+    // A URL that is not ours is the previous one, or someone else's.
+    if (isIntact || (now && !isOurUrl)) return fail(`Registered now: ${describe(now)}`);
+    const { webhookUrl = "", webhookVerificationKey } = before ?? {};
+    if (webhookVerificationKey !== undefined) {
+      const restored = await client.setWebhook({ webhookUrl, webhookVerificationKey });
+      return fail(`Put back: ${describe(restored)}`);
+    }
+    const lost = `. ${formatUrl(webhookUrl)} was registered before and could not be restored, because its key is not known`;
+    const failure = fail(`Registered now: ${describe(now)}${before ? lost : ""}`);
+    return now && now.botUrl !== "" ? unconfirmed(options, failure, now) : failure;
+  } catch (error) {
+    const reason = error instanceof ApiChatError ? error.summary : String(error);
+    return unconfirmed(options, fail(`What is registered now is not known: ${reason}`));
+  }
+}
+
+/**
+ * What to restore if set-webhook removes it. The key is the one that the service returns, or ours; undefined if it is not
+ * known, because the service masks keys.
+ */
+function previousOf({
+  seen,
+  former,
+}: RegisterOptions): { webhookUrl: string; webhookVerificationKey: string | undefined } | undefined {
+  if (!seen) return undefined;
+  const shown = seen.webhookVerificationKey;
+  const isShown = shown !== "" && !looksMasked(shown);
+  if (former === undefined || seen.webhookUrl !== expectedUrl(former.applied))
+    return { webhookUrl: seen.webhookUrl, webhookVerificationKey: isShown ? shown : undefined };
+  const ours = former.webhookVerificationKey;
+  const known = ours === IMPORTED_KEY ? undefined : ours;
+  return { webhookUrl: former.applied.url, webhookVerificationKey: isShown ? shown : known };
+}
+
+const describe = (seen: Registration | undefined): string =>
+  seen ? `${formatUrl(seen.webhookUrl)}, status "${seen.status}"` : "nothing";

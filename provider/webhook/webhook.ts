@@ -1,8 +1,9 @@
 import * as pulumi from "../lib/pulumi.js";
-import { SETTINGS, findApiKey, findBaseUrl, type OnExisting, type Preflight } from "./contract.js";
+import { refuseImport, refuseUnknownArgs, toProperties } from "../lib/resource-class.js";
+import { INPUTS, SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
-import { keepQuerySecret, providerSource, refuseImport, refuseUnknownArgs } from "../lib/resource-class.js";
-import { SECRET_PROPERTIES } from "../lib/secret-properties.js";
+import { SETTINGS, findApiKeys, findBaseUrl } from "./run.js";
+import type { OnExisting, Preflight } from "./state.js";
 
 export interface ApiChatWebhookArgs {
   /**
@@ -44,8 +45,6 @@ export interface ApiChatWebhookArgs {
   >;
 }
 
-const PROVIDER_SOURCE = providerSource("ApiChatWebhook");
-
 /**
  * Registers one workspace's webhook and keeps it registered. Create adopts an existing registration of the same URL;
  * delete removes the registration only if it is still ours. Fails with an `ApiChatError` that says what to do next.
@@ -71,9 +70,11 @@ export class ApiChatWebhook extends pulumi.CustomResource {
 
   constructor(name: string, args: ApiChatWebhookArgs, opts: pulumi.CustomResourceOptions = {}) {
     refuseImport(name, opts, "declare the webhook without them: a registration of the same URL is adopted");
-    refuseUnknownArgs(name, args, KNOWN_ARGS);
+    refuseUnknownArgs(name, args, INPUTS.ApiChatWebhook);
     const known = args.baseUrl === undefined ? { ...args, baseUrl: secretBaseUrl() } : args;
-    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, toProperties(name, known), {
+    const given = { ...known, secretUrls: secretUrlsOf(known) };
+    const properties = toProperties("ApiChatWebhook", name, given, ["baseUrl", "botUrl", "status"]);
+    super("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", name, properties, {
       ...opts,
       additionalSecretOutputs: [...(opts.additionalSecretOutputs ?? []), ...SECRET_PROPERTIES.ApiChatWebhook],
       deleteBeforeReplace: opts.deleteBeforeReplace ?? true,
@@ -81,26 +82,6 @@ export class ApiChatWebhook extends pulumi.CustomResource {
     // In a preview every output of an update is unknown, but not the id, and the id is the bot URL.
     if (pulumi.runtime.isDryRun()) this.botUrl = this.id;
   }
-}
-
-function toProperties(name: string, args: ApiChatWebhookArgs): pulumi.Inputs {
-  const { webhookUrl, webhookVerificationKey, baseUrl, apiKey, onExisting, preflight, timeouts } = args;
-  return {
-    __provider: PROVIDER_SOURCE,
-    name,
-    webhookUrl: keepQuerySecret(webhookUrl),
-    baseUrl: keepQuerySecret(baseUrl),
-    onExisting,
-    preflight,
-    timeouts,
-    secretUrls: secretUrlsOf({ webhookUrl, baseUrl }),
-    webhookVerificationKey:
-      webhookVerificationKey === undefined ? undefined : pulumi.secret(webhookVerificationKey),
-    apiKey: apiKey === undefined ? undefined : pulumi.secret(apiKey),
-    // Listed so that the SDK creates outputs for them; check and create provide the values.
-    botUrl: undefined,
-    status: undefined,
-  };
 }
 
 /**
@@ -119,32 +100,21 @@ function secretBaseUrl(): pulumi.Output<string> | undefined {
 }
 
 /**
- * The URLs that the program marks as secret. The provider receives plain values, and repeats them in what it adds to
- * the state.
+ * The names of the URLs that the program marks as secret. The provider receives plain values, and repeats them in what it
+ * adds to the state. A plain string is not marked; a program of hundreds of webhooks would feel the promises.
  */
-function secretUrlsOf(
-  urls: Record<string, pulumi.Input<string | undefined>>,
-): Promise<string[] | undefined> | undefined {
-  // A plain string is not marked; a program of hundreds of webhooks would feel the promises.
-  const given = Object.entries(urls).filter(([, url]) => url !== undefined && typeof url !== "string");
-  return given.length === 0 ? undefined : onlySecret(given);
+function secretUrlsOf({
+  webhookUrl,
+  baseUrl,
+}: ApiChatWebhookArgs): Promise<string[] | undefined> | undefined {
+  const urls = Object.entries({ webhookUrl, baseUrl });
+  const given = urls.filter(([, url]) => url !== undefined && typeof url !== "string");
+  if (given.length === 0) return undefined;
+  const marked = given.map(async ([name, url]) =>
+    (await pulumi.isSecret(pulumi.output(url))) ? [name] : [],
+  );
+  return Promise.all(marked).then((names) => (names.flat().length === 0 ? undefined : names.flat()));
 }
-
-async function onlySecret(urls: [string, pulumi.Input<string | undefined>][]): Promise<string[] | undefined> {
-  const marked = await Promise.all(urls.map(([, url]) => pulumi.isSecret(pulumi.output(url))));
-  const names = urls.flatMap(([name], index) => (marked[index] ? [name] : []));
-  return names.length === 0 ? undefined : names;
-}
-
-const KNOWN_ARGS: Record<keyof ApiChatWebhookArgs, true> = {
-  webhookUrl: true,
-  webhookVerificationKey: true,
-  baseUrl: true,
-  apiKey: true,
-  onExisting: true,
-  preflight: true,
-  timeouts: true,
-};
 
 export interface GetApiChatWebhookArgs {
   /** Address of the registration interface. Default: `apichat:baseUrl`, then `APICHAT_BASE_URL`. */
@@ -180,11 +150,11 @@ export function getApiChatWebhook(args: GetApiChatWebhookArgs = {}): pulumi.Outp
   }
   const { getConfig } = pulumi.runtime;
   const baseUrl = pulumi.output(args.baseUrl).apply((given) => given || findBaseUrl(getConfig));
-  const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKey(getConfig));
+  const apiKey = pulumi.output(args.apiKey).apply((given) => given || findApiKeys(getConfig)[0]);
   const read = pulumi.all([baseUrl, apiKey]).apply(async ([url, key]) => {
     // Loaded on use: a program that only declares webhooks needs no HTTP client.
-    const { readRegistration } = await import("./observe.js");
-    return readRegistration({ baseUrl: url, apiKey: key });
+    const { readRegistration } = await import("./lifecycle.js");
+    return readRegistration(url, key);
   });
   // The secret API key makes the output secret, but the result itself is not.
   return pulumi.unsecret(read);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import ts from "typescript";
 import { parse } from "yaml";
-import { SECRET_PROPERTIES } from "../../provider/lib/secret-properties.ts";
+import { SECRET_PROPERTIES } from "../../provider/lib/resource-inputs.ts";
 import { VERSION } from "../../provider/lib/version.ts";
 import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
 import { createRewording, writeExamples, type Wording } from "./descriptions.ts";
@@ -44,7 +44,7 @@ const { reword, describe, finish } = createRewording(source.wording);
 
 const declared = readDeclarations(
   [
-    "webhook/contract.ts",
+    "webhook/state.ts",
     "webhook/webhook.ts",
     "verification-key/verification-key.ts",
     "handshake-responder/handshake-responder.ts",

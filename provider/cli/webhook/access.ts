@@ -1,7 +1,7 @@
-import { ApiChatError, type Registration, type RegistrationClient } from "../../client/index.js";
+import { ApiChatError, type Registration } from "../../client/index.js";
 import { looksMasked } from "../../lib/checks.js";
 import { botCodeOf, hideQuery, isSameBot } from "../../lib/url.js";
-import { createClient } from "../../webhook/observe.js";
+import { createClient, type WorkspaceClient } from "../../webhook/lifecycle.js";
 import { type Credentials, openCredentials } from "../credentials.js";
 import { divertLinesToStderr, type Interruption } from "../run-command.js";
 import type { ApiKeyAs } from "../../client/options.js";
@@ -21,7 +21,7 @@ export interface Access {
   credentials: Credentials;
   baseUrl: string;
   apiKey: string;
-  client: RegistrationClient;
+  client: WorkspaceClient;
 }
 
 /** Reads the credentials of a workspace, asking for the API key where nothing gives it. Nothing is sent yet. */

@@ -1,7 +1,6 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { hideQuery, formatUrl, isSameBot, isSameUrl } from "../../lib/url.js";
-import { removeOther } from "../../webhook/observe.js";
-import { removeRegistration } from "../../webhook/lifecycle.js";
+import { removeOther, removeRegistration } from "../../webhook/lifecycle.js";
 import { EXIT, print, printJson } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { openWorkspace, refuseOtherBot, type Access, type WebhookOptions } from "./access.js";

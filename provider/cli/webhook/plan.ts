@@ -1,7 +1,7 @@
 import { ApiChatError, type Registration, RegistrationClient } from "../../client/index.js";
 import type { PlannedWorkspace } from "../../workspace-list/entry-shape.js";
 import { readPlannedWorkspaces } from "../../workspace-list/read.js";
-import { getWebhookIfAny } from "../../webhook/observe.js";
+import { getWebhookIfAny } from "../../webhook/lifecycle.js";
 import { openCredentials } from "../credentials.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import { type Interruption, noteIfSlow } from "../run-command.js";

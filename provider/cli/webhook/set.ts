@@ -1,10 +1,11 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { fieldName, renderProblem } from "../../errors/index.js";
 import { hideQuery, isSameBot, isSameUrl, formatUrl } from "../../lib/url.js";
-import { checkWebhook } from "../../webhook/check.js";
-import { getWebhookBeforeSet, refuseForeign } from "../../webhook/observe.js";
-import { registerIfNeeded } from "../../webhook/register.js";
-import type { WebhookInputs } from "../../webhook/contract.js";
+import { checkInputs } from "../../webhook/inputs.js";
+import { getWebhookBeforeSet, refuseForeign, removeRegistration } from "../../webhook/lifecycle.js";
+import { isRegistered, register } from "../../webhook/register.js";
+import { Run } from "../../webhook/run.js";
+import type { WebhookInputs } from "../../webhook/state.js";
 import { EXIT, print, printJson, warn } from "../output.js";
 import type { Interruption } from "../run-command.js";
 import { UsageError } from "../usage-error.js";
@@ -17,7 +18,6 @@ import {
   toShown,
   type WebhookOptions,
 } from "./access.js";
-import { removeRegistration } from "../../webhook/lifecycle.js";
 import { textOf } from "../report-error.js";
 
 export interface SetOptions extends WebhookOptions {
@@ -34,7 +34,8 @@ type Result = "registered" | "unchanged" | "updated" | "replaced";
 export async function setWebhook(options: SetOptions, interruption: Interruption): Promise<number> {
   const access = await openWorkspace(options, interruption);
   const { client } = access;
-  const inputs = await readInputs(options, access);
+  const run = new Run();
+  const inputs = await readInputs(options, access, run);
   let isObserved = false;
   const getWebhook = async (): Promise<Registration | undefined> => {
     const seen = await client.getWebhook();
@@ -46,46 +47,47 @@ export async function setWebhook(options: SetOptions, interruption: Interruption
     await refuseOtherBot(before, access, "set-webhook");
     refuseForeign(before, inputs);
   }
-  const { registration: seen, wasSet } = await registerIfNeeded({
-    inputs,
-    client,
-    seen: before,
-    refusedRounds: REFUSED_ROUNDS,
-  });
+  const isDone = before !== undefined && isRegistered(before, inputs);
+  const seen = isDone
+    ? before
+    : await register({ run, inputs, client, seen: before, refusedRounds: REFUSED_ROUNDS });
   // If nothing was registered, the bot was not known before. With --replace the command continues even if reading the
   // registration failed; the new one is then not undone.
   const mayTakeBack = isObserved || inputs.onExisting === "fail";
   if (before === undefined) await refuseOtherBotAfterSet(seen, access, mayTakeBack);
-  printResult(options, { before, seen, inputs, result: resultOf(before, { inputs, wasSet }) });
+  printResult(options, { before, seen, inputs, result: isDone ? "unchanged" : resultOf(before, inputs) });
   return EXIT.done;
 }
 
 /** A wrong key is not waited out: nobody deploys the endpoint with this command. */
 const REFUSED_ROUNDS = 3;
 
-async function readInputs(options: SetOptions, { credentials, ...access }: Access): Promise<WebhookInputs> {
+async function readInputs(
+  options: SetOptions,
+  { credentials, ...access }: Access,
+  run: Run,
+): Promise<WebhookInputs> {
   const { webhookUrl, replace = false, preflight, readySeconds, requestSeconds } = options;
-  const { inputs, problems, warnings } = checkWebhook({
-    name: "webhook",
-    baseUrl: access.baseUrl,
-    apiKey: access.apiKey,
-    webhookUrl,
-    webhookVerificationKey: await credentials.secret("verificationKey"),
-    onExisting: replace ? "replace" : "fail",
-    preflight,
-    timeouts: { readySeconds, requestSeconds },
-  });
+  const { inputs, problems, warnings } = checkInputs(
+    {
+      name: "webhook",
+      baseUrl: access.baseUrl,
+      apiKey: access.apiKey,
+      webhookUrl,
+      webhookVerificationKey: await credentials.secret("verificationKey"),
+      onExisting: replace ? "replace" : "fail",
+      preflight,
+      timeouts: { readySeconds, requestSeconds },
+    },
+    { run },
+  );
   if (problems.length > 0)
     throw new UsageError(problems.map((problem) => renderProblem(problem, "command_line")).join("\n"));
   for (const { field, text } of warnings) warn(`${fieldName(field, "command_line")} ${text}`);
   return inputs;
 }
 
-function resultOf(
-  before: Registration | undefined,
-  { inputs, wasSet }: { inputs: WebhookInputs; wasSet: boolean },
-): Result {
-  if (!wasSet) return "unchanged";
+function resultOf(before: Registration | undefined, inputs: WebhookInputs): Result {
   if (before === undefined) return "registered";
   return isSameUrl(before.webhookUrl, inputs.webhookUrl) ? "updated" : "replaced";
 }

@@ -1,15 +1,21 @@
-import { expect, test } from "vitest";
-import { ApiChatWebhook, ResponderProcess, VerificationKey } from "../../../provider/dynamic.js";
+import { beforeEach, expect, test } from "vitest";
+import { createWebhookProvider, ResponderProcess, VerificationKey } from "../../../provider/dynamic.js";
 import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { SEED } from "../../support/derived-keys.js";
 import { unmark } from "../../support/dynamic.js";
 import { acme as withAcme, argsOf, isolateRuns, KEY } from "../../support/responder-runs.js";
 import { secretsIn } from "../plugin/harness.js";
-import { FOREIGN, secondLookFails, startAcme, startRun } from "../webhook/harness.js";
+import { Run } from "../../../provider/webhook/run.js";
+import { FOREIGN, secondLookFails, startAcme } from "../webhook/harness.js";
 
 // What the engine gets: the marks of secrets, whatever a transform has made of the program's.
 
 isolateRuns(forgetDeclared);
+
+let ApiChatWebhook: ReturnType<typeof createWebhookProvider>;
+beforeEach(() => {
+  ApiChatWebhook = createWebhookProvider(new Run());
+});
 
 type Values = Record<string, unknown>;
 interface Seen {
@@ -23,7 +29,6 @@ const HIDDEN = ["apiKey", "applied", "webhookVerificationKey"];
 
 test("a webhook's keys and its record are marked in inputs, outputs and what a failure leaves", async () => {
   const { acme, emulator, args } = await startAcme();
-  startRun();
   const { inputs } = await ApiChatWebhook.check({}, args);
   expect(markedIn(inputs)).toEqual(["apiKey", "webhookVerificationKey"]);
   const { id, outs } = await ApiChatWebhook.create(plain(inputs));
@@ -49,7 +54,6 @@ test("a webhook's keys and its record are marked in inputs, outputs and what a f
 
 test("a URL that the program marks as secret is marked in what the provider adds", async () => {
   const { acme, args } = await startAcme();
-  startRun();
   const { inputs } = await ApiChatWebhook.check({}, { ...args, secretUrls: ["webhookUrl"] });
   expect(secretsIn(inputs)).toContain("webhookUrl");
   const { id, outs } = await ApiChatWebhook.create(plain(inputs));
@@ -84,7 +88,7 @@ test("a responder's keys are marked, and a target with a query", async () => {
 });
 
 test.each([
-  ["ApiChatWebhook", ApiChatWebhook, "preflght", "preflight"],
+  ["ApiChatWebhook", createWebhookProvider(new Run()), "preflght", "preflight"],
   ["VerificationKey", VerificationKey, "rotatoin", "rotation"],
   ["ResponderProcess", ResponderProcess, "publicUlr", "publicUrl"],
 ])("an input of %s that a transform misspells is rejected", async (_, { check }, wrong, right) => {

@@ -10,7 +10,6 @@ import protobuf from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, vi } from "vitest";
 import { forgetDeclared } from "../../../provider/handshake-responder/declared.js";
 import { printLinesWith } from "../../../provider/lib/provider-process.js";
-import { configureProvider } from "../../../provider/plugin/config.js";
 import { Engine } from "../../../provider/plugin/engine.js";
 import { serve } from "../../../provider/plugin/server.js";
 import { findSecrets } from "../../support/secrets.js";
@@ -118,34 +117,38 @@ export interface Plugin {
 }
 
 const plugin = {} as Plugin;
+let engine: Engine;
+const stops: (() => void)[] = [];
+
+/** A new run of the engine: a plugin that knows nothing yet. */
+export async function startRun(): Promise<void> {
+  const served = await serve(engine);
+  const client = new services.ResourceProviderClient(
+    `127.0.0.1:${served.port}`,
+    credentials.createInsecure(),
+    {
+      "grpc.max_receive_message_length": -1,
+    },
+  );
+  stops.push(
+    () => client.close(),
+    () => served.stop(),
+  );
+  Object.assign(plugin, { client });
+}
 
 /** Each test has a plugin and an engine of its own, and is a run of its own. */
 export function isolatePlugins(): Plugin {
   isolateRuns();
-  const stops: (() => void)[] = [];
   beforeEach(async () => {
     forgetDeclared();
-    // Else it is that of the test before.
-    configureProvider({ values: {}, secrets: [], secretTexts: [] }, "default");
     vi.stubEnv("CI", undefined);
     const { address, lines: taken, stop } = await startEngine();
-    const engine = new Engine(address);
+    engine = new Engine(address);
     const former = printLinesWith((kind, _name, text) => engine.log(kind, text));
-    const served = await serve(engine);
-    const client = new services.ResourceProviderClient(
-      `127.0.0.1:${served.port}`,
-      credentials.createInsecure(),
-      {
-        "grpc.max_receive_message_length": -1,
-      },
-    );
-    stops.push(
-      () => client.close(),
-      () => served.stop(),
-      stop,
-      () => printLinesWith(former),
-    );
-    Object.assign(plugin, { client, lines: taken });
+    stops.push(stop, () => printLinesWith(former));
+    Object.assign(plugin, { lines: taken });
+    await startRun();
   });
   afterEach(() => {
     stops.splice(0).forEach((stop) => stop());

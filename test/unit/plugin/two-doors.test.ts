@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import { ApiChatWebhook, VerificationKey } from "../../../provider/dynamic.js";
+import { VerificationKey } from "../../../provider/dynamic.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
 import { SEED } from "../../support/derived-keys.js";
 import { unmarked } from "../../support/dynamic.js";
 import {
   API_KEY,
+  ApiChatWebhook,
   FOREIGN,
   OTHER_KEY,
   refuseHandshake,
@@ -13,7 +14,15 @@ import {
   VERIFICATION_KEY,
   type Acme,
 } from "../webhook/harness.js";
-import { clear, isolatePlugins, partOf, resourceOf, type Failure, type Values } from "./harness.js";
+import {
+  clear,
+  isolatePlugins,
+  partOf,
+  resourceOf,
+  startRun as startPlugin,
+  type Failure,
+  type Values,
+} from "./harness.js";
 
 // The same program through the functions of the dynamic provider and through the plugin, each against a service of its own.
 
@@ -41,31 +50,36 @@ type Dynamic = typeof ApiChatWebhook | typeof VerificationKey;
 
 const full = (values: Values): Values => ({ ...values, ...SOURCE });
 
-function dynamicDoor(provider: Dynamic): Door {
-  const of = unmarked(provider) as unknown as {
+/** `provider` is called for each operation: a new run has another one. */
+function dynamicDoor(provider: () => Dynamic): Door {
+  interface Provider {
     check(olds: Values, news: Values): Promise<{ inputs: Values; failures: Failure[] }>;
     diff(id: string, olds: Values, news: Values): Promise<{ changes: boolean }>;
     create(inputs: Values): Promise<{ id: string; outs: Values }>;
     read(id: string, outs: Values): Promise<{ props?: Values }>;
     update(id: string, olds: Values, news: Values): Promise<{ outs: Values }>;
     delete(id: string, outs: Values): Promise<void>;
-  };
+  }
+  const of = (): Provider => provider() as unknown as Provider;
   return {
     check: async (olds, news) => {
-      const { inputs, failures } = await of.check(Object.keys(olds).length > 0 ? full(olds) : {}, full(news));
+      const { inputs, failures } = await of().check(
+        Object.keys(olds).length > 0 ? full(olds) : {},
+        full(news),
+      );
       return { inputs: less(inputs), failures };
     },
-    diff: async (id, olds, news) => (await of.diff(id, full(olds), full(news))).changes,
+    diff: async (id, olds, news) => (await of().diff(id, full(olds), full(news))).changes,
     create: async (inputs) => {
-      const { id, outs } = await of.create(full(inputs));
+      const { id, outs } = await of().create(full(inputs));
       return { id, outs: less(outs) };
     },
     read: async (id, outs) => {
-      const { props } = await of.read(id, full(outs));
+      const { props } = await of().read(id, full(outs));
       return props ? less(props) : {};
     },
-    update: async (id, olds, news) => less((await of.update(id, full(olds), full(news))).outs),
-    delete: (id, outs) => of.delete(id, full(outs)),
+    update: async (id, olds, news) => less((await of().update(id, full(olds), full(news))).outs),
+    delete: (id, outs) => of().delete(id, full(outs)),
   };
 }
 
@@ -102,6 +116,12 @@ async function outcomeOf(work: Promise<unknown>): Promise<unknown> {
   }
 }
 
+/** A new run of each door. */
+async function startRuns(): Promise<void> {
+  startRun();
+  await startPlugin();
+}
+
 /** Everything that the life of a resource gives: a check, a create, a refresh, an update to `next`, a refresh, a delete. */
 async function live(door: Door, given: Values, next: Values, between: () => unknown): Promise<unknown[]> {
   const outcomes: unknown[] = [];
@@ -122,7 +142,7 @@ async function live(door: Door, given: Values, next: Values, between: () => unkn
   await note(door.diff(id, seen, again.inputs));
   const updated = (await note(door.update(id, seen, again.inputs))) ?? seen;
   await note(door.diff(id, updated, again.inputs));
-  startRun();
+  await startRuns();
   await note(door.delete(id, updated));
   return outcomes;
 }
@@ -165,7 +185,7 @@ const cases: Record<string, (started: Acme) => { more?: Values; next?: Values; b
 test.each(Object.keys(cases))("both doors store and say the same: %s", async (name) => {
   const options = name.includes("unverified") ? { statusAfterSet: "pending" } : {};
   const liveBehind = async (door: Door): Promise<unknown> => {
-    startRun();
+    await startRuns();
     const started = await startAcme(options);
     const { more, next, between } = cases[name]!(started);
     const { name: _, ...args } = started.args;
@@ -173,7 +193,7 @@ test.each(Object.keys(cases))("both doors store and say the same: %s", async (na
     return comparable(await live(door, given, { ...given, ...next }, between ?? (() => {})));
   };
   expect(await liveBehind(pluginDoor("ApiChatWebhook"))).toEqual(
-    await liveBehind(dynamicDoor(ApiChatWebhook)),
+    await liveBehind(dynamicDoor(() => ApiChatWebhook)),
   );
 });
 
@@ -191,6 +211,11 @@ test.each<[string, Values, Values]>([
   ["bad values", { keep: 20, bytes: 1, rotation: "", initial: "***", subject: 5 }, {}],
   ["a bad derivation", { derivedFrom: "short", rotations: [], keep: "2" }, {}],
 ])("both doors store and say the same: %s", async (_, given, next) => {
-  const dynamic = await live(dynamicDoor(VerificationKey), given, next, nothing);
+  const dynamic = await live(
+    dynamicDoor(() => unmarked(VerificationKey)),
+    given,
+    next,
+    nothing,
+  );
   expect(ids(await live(pluginDoor("VerificationKey"), given, next, nothing))).toEqual(ids(dynamic));
 });

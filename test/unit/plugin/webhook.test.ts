@@ -6,7 +6,6 @@ import {
   secondLookFails,
   SET,
   startAcme,
-  startRun,
   type Acme,
 } from "../webhook/harness.js";
 import {
@@ -17,6 +16,7 @@ import {
   resourceOf,
   secret,
   secretsIn,
+  startRun,
   UNKNOWN,
   type Marked,
 } from "./harness.js";
@@ -35,7 +35,12 @@ describe("create", () => {
       ...clear(inputs),
       botUrl: acme.botUrl,
       stateVersion: 1,
-      applied: { apiKey: expect.any(String), claimId: expect.any(String) },
+      applied: {
+        url: started.args.webhookUrl,
+        botUrl: acme.botUrl,
+        apiKey: expect.any(String),
+        claimId: expect.any(String),
+      },
     });
     expect(secretsIn(outs)).toEqual(SECRET_OUTPUTS);
     expect(started.actions()).toEqual(SET);
@@ -291,11 +296,11 @@ describe("what the program marks as secret is in no failure and no line:", () =>
     const started = await startHidden();
     const inputs = await checked(programOf(started, started.given));
     const { outs, id } = await webhook.create(inputs);
-    startRun();
+    await startRun();
     await webhook.create(await checked(inputs));
     expect(linesOf()).toContain("adopted [redacted]");
     started.acme.takeOver(FOREIGN);
-    startRun();
+    await startRun();
     await webhook.delete(id, outs);
     expect(linesOf()).toContain("[redacted] now has the webhook");
     expect(linesOf()).not.toContain(HIDDEN);

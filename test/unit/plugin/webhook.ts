@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { startAcme, startRun, VERIFICATION_KEY, type Acme } from "../webhook/harness.js";
-import { resourceOf, secret, type Marked } from "./harness.js";
+import { startAcme, VERIFICATION_KEY, type Acme } from "../webhook/harness.js";
+import { resourceOf, secret, startRun, type Marked } from "./harness.js";
 
 // One webhook, acme, as the engine sees it.
 
@@ -35,7 +35,7 @@ export async function startCreated(
   const inputs = await checked(programOf(started, more));
   const { id, outs } = await webhook.create(inputs);
   started.actions();
-  startRun();
+  await startRun();
   return { ...started, id, inputs, outs };
 }
 

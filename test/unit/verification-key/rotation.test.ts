@@ -185,5 +185,5 @@ describe("what a preview says", () => {
 test("read gives the state back as it is, and no inputs; delete has nothing to do", async () => {
   const state = await create();
   expect(await VerificationKey.read("the-id", state)).toEqual({ id: "the-id", props: state });
-  expect(await VerificationKey.delete()).toBeUndefined();
+  expect(await VerificationKey.delete("the-id", state)).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
 import { removalCommand, type ApiChatError } from "../../../provider/errors/index.js";
-import type { OnExisting, WebhookState } from "../../../provider/webhook/contract.js";
+import type { OnExisting, WebhookState } from "../../../provider/webhook/state.js";
 import { startServer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import {

@@ -2,16 +2,14 @@ import { runtime } from "@pulumi/pulumi";
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
 import { providerSource } from "../../../provider/lib/resource-class.js";
-import { diffWebhook } from "../../../provider/webhook/check.js";
+import { diffWebhook } from "../../../provider/webhook/inputs.js";
 import {
   DRIFTED_KEY,
-  compactState,
   toState,
   type WebhookInputs,
   type WebhookState,
-} from "../../../provider/webhook/contract.js";
-import { declare } from "../../../provider/webhook/run.js";
-import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, failureOf, isolateRuns } from "./harness.js";
+} from "../../../provider/webhook/state.js";
+import { ApiChatWebhook, API_KEY, VERIFICATION_KEY, failureOf, isolateRuns, run } from "./harness.js";
 
 const lines = isolateRuns();
 
@@ -34,7 +32,8 @@ const stateWith = (more: Partial<WebhookInputs> = {}): WebhookState =>
   toState({ ...INPUTS, ...more }, SEEN, { apiKey: API_KEY, claimId: "c1" });
 const STATE = stateWith();
 
-const diff = (change: Partial<WebhookInputs>, state = STATE) => diffWebhook(state, { ...INPUTS, ...change });
+const diff = (change: Partial<WebhookInputs>, state = STATE) =>
+  diffWebhook(state, { ...INPUTS, ...change }, { run });
 
 describe("diff", () => {
   test("finds nothing to do where nothing changed but the provider's source, or an object that is equal", () => {
@@ -97,7 +96,7 @@ describe("diff", () => {
     const ours = { ...STATE, drift: [DRIFTED_KEY] };
     const foreign = { ...ours, webhookUrl: "https://somebody-else.example/" };
     diff({ webhookUrl: foreign.webhookUrl }, foreign);
-    declare(INPUTS, API_KEY, "acme");
+    run.declare(INPUTS, API_KEY, "acme");
     diff({}, ours);
     diff({}, foreign);
     diff({ onExisting: "replace" }, foreign);
@@ -112,7 +111,7 @@ describe("diff", () => {
   });
 
   test("fails if another state of the program holds the same bot, whatever the names are", () => {
-    declare(INPUTS, API_KEY, "acme");
+    run.declare(INPUTS, API_KEY, "acme");
     diff({});
     diff({});
     const twin = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
@@ -121,7 +120,7 @@ describe("diff", () => {
 
   test("gives no state a claim that its program does not declare, or is about to change", () => {
     diff({});
-    declare(INPUTS, API_KEY, "acme");
+    run.declare(INPUTS, API_KEY, "acme");
     diff({ preflight: "off" });
     const other = { ...STATE, applied: { ...STATE.applied, claimId: "c2" } };
     expect(() => diff({}, other)).not.toThrow();
@@ -129,7 +128,7 @@ describe("diff", () => {
 });
 
 test("a state of a version that this package does not know is refused, under the resource's name", async () => {
-  const stored = { ...compactState(STATE), stateVersion: 2 };
+  const stored = { ...STATE, stateVersion: 2 };
   const error = await failureOf(ApiChatWebhook.read(STATE.botUrl, stored));
   expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ApiChatError } from "../../../provider/errors/index.js";
 import type { Fault, FaultOperation } from "../../../provider/emulator/index.js";
-import { createWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
-import { readWebhook } from "../../../provider/webhook/observe.js";
+import { createWebhook, readWebhook, updateWebhook } from "../../../provider/webhook/lifecycle.js";
 import { startServer } from "../../support/http.js";
 import {
   GET,
@@ -12,6 +11,7 @@ import {
   failureOf,
   isolateRuns,
   remove,
+  run,
   startAcme,
   startCreated,
   startEndpoint,
@@ -53,9 +53,9 @@ describe("an operation that is ended", () => {
     const { state, args, actions } = started;
     const inputs = await checked(args);
     for (const work of [
-      (signal: AbortSignal) => createWebhook(inputs, { signal }),
-      (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal }),
-      (signal: AbortSignal) => readWebhook(state, { signal }),
+      (signal: AbortSignal) => createWebhook(inputs, { run, signal }),
+      (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { run, signal }),
+      (signal: AbortSignal) => readWebhook(state, { run, signal }),
     ]) {
       expect(await failureOf(end(work, slow(started, "get-webhook")))).toBe(REASON);
       expect(actions()).toEqual(GET);
@@ -66,7 +66,7 @@ describe("an operation that is ended", () => {
     const { args, actions } = await startAcme();
     const { url, requests } = await startServer((_, response) => response.writeHead(503).end());
     const inputs = await checked({ ...args, webhookUrl: url, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const work = (signal: AbortSignal) => createWebhook(inputs, { run, signal });
     expect(await failureOf(end(work, () => requests.length >= 4))).toBe(REASON);
     expect(actions()).toEqual(GET);
   });
@@ -76,7 +76,7 @@ describe("an operation that is ended", () => {
     const { state, args, actions, acme } = started;
     const { url } = await startEndpoint(VERIFICATION_KEY, "/moved");
     const inputs = await checked({ ...args, webhookUrl: url });
-    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { signal });
+    const work = (signal: AbortSignal) => updateWebhook(state.botUrl, state, inputs, { run, signal });
     const { state: left } = await unfinishedBy(end(work, slow(started, "set-webhook", written)));
     expect(left).toMatchObject({ webhookUrl: state.webhookUrl, applied: { attempted: [url] } });
     expect(actions()).toEqual(["get-webhook", "set-webhook"]);
@@ -89,7 +89,7 @@ describe("an operation that is ended", () => {
   test("while it waits for the status keeps the registration", async () => {
     const { emulator, args, acme } = await startAcme({ statusAfterSet: "pending" });
     const inputs = await checked({ ...args, timeouts: { readySeconds: 60 } });
-    const work = (signal: AbortSignal) => createWebhook(inputs, { signal });
+    const work = (signal: AbortSignal) => createWebhook(inputs, { run, signal });
     const { id, state } = await unfinishedBy(end(work, () => emulator.requests.length > SET.length));
     expect(id).toBe(acme.botUrl);
     expect(state).toMatchObject({ status: "pending", applied: { url: args.webhookUrl } });
@@ -100,11 +100,11 @@ describe("the time that the engine gives an operation", () => {
   test("is how long a create waits, and is not recorded", async () => {
     const { args, acme } = await startAcme({ statusAfterSet: "pending" });
     const { timeouts: _, ...rest } = await checked(args);
-    const { state, reasons } = await unfinishedBy(createWebhook(rest, { limitSeconds: 0.2 }));
+    const { state, reasons } = await unfinishedBy(createWebhook(rest, { run, limitSeconds: 0.2 }));
     expect(reasons).toEqual([expect.stringContaining("after 0.2 s")]);
     expect(state).not.toHaveProperty("timeouts");
     acme.change({ webhook_status: "verified" });
-    const after = await updateWebhook(state.botUrl, state, rest, { limitSeconds: 0.2 });
+    const after = await updateWebhook(state.botUrl, state, rest, { run, limitSeconds: 0.2 });
     expect(after).not.toHaveProperty("timeouts");
   });
 });

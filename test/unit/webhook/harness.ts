@@ -5,15 +5,10 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
-import * as dynamic from "../../../provider/dynamic.js";
-import {
-  compactState,
-  expandState,
-  type WebhookInputs,
-  type WebhookState,
-} from "../../../provider/webhook/contract.js";
+import { createWebhookProvider } from "../../../provider/dynamic.js";
 import { UnfinishedError } from "../../../provider/webhook/lifecycle.js";
-import { resetForTests } from "../../../provider/webhook/run.js";
+import { Run } from "../../../provider/webhook/run.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import { afterTests, startServer, type Received } from "../../support/http.js";
 import { unmarked } from "../../support/dynamic.js";
 import { expectRecordsMatchOpenApi } from "../../support/openapi.js";
@@ -22,7 +17,9 @@ import { answerHandshake } from "../diagnosis/harness.js";
 
 export { API_KEY, VERIFICATION_KEY, failureOf } from "../client/harness.js";
 
-export const ApiChatWebhook = unmarked(dynamic.ApiChatWebhook);
+/** What the provider knows, and its lifecycle: of the run in progress. */
+export let run: Run;
+export let ApiChatWebhook: ReturnType<typeof createWebhookProvider>;
 
 export const OTHER_KEY = "ak-other-0123456789";
 /** Somebody else's webhook. */
@@ -62,7 +59,8 @@ export function isolateRuns(): string[] {
 
 /** A new run of the engine: a new provider process with this configuration. */
 export function startRun(config: Record<string, string> = {}): void {
-  resetForTests();
+  run = new Run();
+  ApiChatWebhook = unmarked(createWebhookProvider(run));
   ApiChatWebhook.configure({ config: { get: (key) => config[key] } });
 }
 
@@ -143,26 +141,26 @@ export async function checked(args: Args): Promise<WebhookInputs> {
 export async function create(args: Args): Promise<WebhookState> {
   const { id, outs } = await ApiChatWebhook.create(await checked(args));
   if (id !== outs.botUrl) throw new Error(`the id is ${id}`);
-  return expandState(outs);
+  return outs;
 }
 
 /** Whether the next `up` has something to do. */
 export async function hasChanges(state: WebhookState, args: Args): Promise<boolean> {
-  return (await ApiChatWebhook.diff(state.botUrl, compactState(state), await checked(args))).changes;
+  return (await ApiChatWebhook.diff(state.botUrl, state, await checked(args))).changes;
 }
 
 /** The state after an update. */
 export async function update(state: WebhookState, args: Args): Promise<WebhookState> {
-  const { outs } = await ApiChatWebhook.update(state.botUrl, compactState(state), await checked(args));
-  return expandState(outs);
+  const { outs } = await ApiChatWebhook.update(state.botUrl, state, await checked(args));
+  return outs;
 }
 
 /** What read gives for a state; undefined if the registration is gone. */
 export async function read(
   state: WebhookState,
 ): Promise<{ id: string; props: WebhookState; inputs: WebhookInputs } | undefined> {
-  const result = await ApiChatWebhook.read(state.botUrl, compactState(state));
-  return result.props && { ...result, props: expandState(result.props) };
+  const { id, props, inputs } = await ApiChatWebhook.read(state.botUrl, state);
+  return id && props && inputs ? { id, props, inputs } : undefined;
 }
 
 /** What a refresh makes of the state. Throws if the registration is gone. */
@@ -172,8 +170,7 @@ export async function refresh(state: WebhookState): Promise<WebhookState> {
   return seen.props;
 }
 
-export const remove = (state: WebhookState): Promise<void> =>
-  ApiChatWebhook.delete(state.botUrl, compactState(state));
+export const remove = (state: WebhookState): Promise<void> => ApiChatWebhook.delete(state.botUrl, state);
 
 /** The state of a create or an update that is only partly done, and what it printed. */
 export async function unfinishedBy(
@@ -181,5 +178,5 @@ export async function unfinishedBy(
 ): Promise<{ id: string; state: WebhookState; reasons: string[] }> {
   const error: unknown = await work.catch((failure: unknown) => failure);
   if (!(error instanceof UnfinishedError)) throw new Error("it is not partly done", { cause: error });
-  return { id: error.id, state: expandState(error.properties), reasons: error.reasons };
+  return { id: error.id, state: error.properties, reasons: error.reasons };
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { RegistrationClient } from "../../../provider/client/index.js";
 import { switches, type Switches } from "../../../provider/emulator/switches.js";
-import type { WebhookState } from "../../../provider/webhook/contract.js";
-import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/observe.js";
+import type { WebhookState } from "../../../provider/webhook/state.js";
+import { getWebhookIfAny, readRegistration } from "../../../provider/webhook/lifecycle.js";
 import { startServer } from "../../support/http.js";
 import { answerAnyToken } from "../diagnosis/harness.js";
 import {
@@ -118,7 +118,7 @@ test("HTTP 404 means nothing registered only where a webhook is about to be set"
   expect(await getWebhookIfAny(client)).toBeUndefined();
   const notFound = { code: "rejected", httpStatus: 404 };
   await expect(client.getWebhook()).rejects.toMatchObject(notFound);
-  await expect(readRegistration(args)).rejects.toMatchObject(notFound);
+  await expect(readRegistration(args.baseUrl, args.apiKey)).rejects.toMatchObject(notFound);
   expect(await create(args)).toMatchObject({ status: "verified" });
 });
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { diagnoseHandshake } from "../../../provider/diagnosis/diagnose.js";
 import { backOffMs } from "../../../provider/lib/retry.js";
-import type { WebhookInputs } from "../../../provider/webhook/contract.js";
-import { preflight, type PreflightOptions } from "../../../provider/webhook/preflight.js";
+import type { WebhookInputs } from "../../../provider/webhook/state.js";
+import { preflight, type PreflightOptions } from "../../../provider/webhook/register.js";
 import { freePort, startServer, type Answer } from "../../support/http.js";
 import { findSecrets } from "../../support/secrets.js";
 import {

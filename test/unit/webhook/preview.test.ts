@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { UNKNOWN } from "../../../provider/lib/checks.js";
-import type { WebhookInputs } from "../../../provider/webhook/contract.js";
-import { previewCreate } from "../../../provider/webhook/preview.js";
+import type { WebhookInputs } from "../../../provider/webhook/state.js";
+import * as lifecycle from "../../../provider/webhook/lifecycle.js";
 import {
   FOREIGN,
   GET,
@@ -10,6 +10,7 @@ import {
   failureOf,
   isolateRuns,
   remove,
+  run,
   startAcme,
   startCreated,
 } from "./harness.js";
@@ -18,6 +19,8 @@ const lines = isolateRuns();
 
 /** Of a value that a preview does not know, the type says that it is known. */
 const unknown = (name: keyof WebhookInputs): object => ({ [name]: UNKNOWN });
+
+const previewCreate = (inputs: WebhookInputs) => lifecycle.previewCreate(inputs, { run });
 
 describe("the preview of a create", () => {
   test("gives nothing where nothing is registered, and where another URL is to be replaced", async () => {
@@ -75,7 +78,7 @@ describe("the preview of a create", () => {
     } finally {
       vi.useRealTimers();
     }
-    expect(lines.at(-1)).toMatch(/^acme: warning: .* did not answer within 5 s/);
+    expect(lines.at(-1)).toMatch(/^acme: warning: .* did not respond within 5 s/);
   });
 
   test("does not take what this run has handed over for a conflict", async () => {

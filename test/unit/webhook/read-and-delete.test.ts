@@ -4,10 +4,9 @@ import {
   DRIFTED_KEY,
   KEY_DRIFTED,
   inputsOf,
-  type StoredState,
   type WebhookInputs,
   type WebhookState,
-} from "../../../provider/webhook/contract.js";
+} from "../../../provider/webhook/state.js";
 import {
   ApiChatWebhook,
   API_KEY,
@@ -107,7 +106,7 @@ describe("read", () => {
   });
 
   test("by id alone is refused, with the way to read a registration", async () => {
-    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as StoredState));
+    const error = await failureOf(ApiChatWebhook.read("some-id", { name: "acme" } as WebhookState));
     expect(error).toMatchObject({ code: "invalid_config", subject: "acme" });
     expect(error.message).toContain("getApiChatWebhook()");
   });

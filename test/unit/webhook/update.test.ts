@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Fault } from "../../../provider/emulator/index.js";
-import type { WebhookInputs, WebhookState } from "../../../provider/webhook/contract.js";
+import type { WebhookInputs, WebhookState } from "../../../provider/webhook/state.js";
 import {
   FOREIGN,
   GET,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import {
   UNKNOWN,
+  isUnknown,
   problemOfSecret,
   problemOfUrl,
   missingSource,
@@ -9,41 +10,49 @@ import {
   toDiff,
   warningOfKey,
   warningOfUrl,
+  type CheckResult,
   type DiffResult,
   type RawInputs,
 } from "../lib/checks.js";
-import { expected, httpUrl, orUnknown, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
-import { isSameUrl, formatUrl } from "../lib/url.js";
-import { printLine } from "../lib/provider-process.js";
 import { removalCommand, type FieldProblem } from "../errors/index.js";
+import { printLine, printWarning, toFailures } from "../lib/provider-process.js";
+import type { DynamicResource } from "../lib/dynamic-resource.js";
+import { INPUTS, SECRET_PROPERTIES, URL_INPUTS } from "../lib/resource-inputs.js";
+import type { Path } from "../lib/secret-values.js";
+import { isSameUrl, formatUrl, mayHoldQuery } from "../lib/url.js";
+import { expected, httpUrl, orUnknown, problemsOf, verificationKey, validatedBy } from "../lib/validate.js";
+import { SETTINGS, joinQuotedNames, resourceOf, type OperationContext, type Run } from "./run.js";
 import {
-  COMPARED_INPUT_NAMES,
-  SETTINGS,
   VERIFIED,
   isKeyDrifted,
   isLastApiKey,
   isOurUrl,
-  type OperationContext,
   type WebhookInputs,
   type WebhookState,
-} from "./contract.js";
-import {
-  declare,
-  defaultApiKey,
-  defaultBaseUrl,
-  isDeclared,
-  joinQuotedNames,
-  resourceOf,
-  showState,
-} from "./run.js";
+} from "./state.js";
 
-/** The result of check. `problems` and `warnings` contain no secret values. */
-export interface CheckedWebhook {
-  inputs: WebhookInputs;
-  problems: FieldProblem[];
-  /** Things that work but should be fixed. Each text is printed after its field name. */
-  warnings: FieldProblem[];
-}
+/** The inputs that a program sets: a change of one is an update. */
+const COMPARED = ["name", ...Object.keys(INPUTS.ApiChatWebhook)] as (keyof WebhookInputs)[];
+
+/** All inputs. */
+const NAMES: readonly (keyof WebhookInputs)[] = [...COMPARED, "status", "secretUrls", "__provider"];
+
+/**
+ * Where secrets are in inputs or outputs, given the URLs that the program marks as secret. A query may hold a token, and the
+ * record of what was set repeats the URL.
+ */
+export const secretPathsOf = (values: Record<string, unknown>, marked: readonly string[]): Path[] => [
+  ...[...SECRET_PROPERTIES.ApiChatWebhook, "applied"].map((name) => [name]),
+  ...URL_INPUTS.filter((name) => mayHoldQuery(values[name]) || marked.includes(name)).map((name) => [name]),
+  ...(marked.includes("webhookUrl") ? ["expected", "actual"].map((name) => ["drift", name]) : []),
+];
+
+/** `ApiChatWebhook` as a resource of the dynamic provider. */
+export const DYNAMIC_WEBHOOK: DynamicResource = {
+  args: Object.keys(INPUTS.ApiChatWebhook),
+  added: NAMES,
+  secretsIn: (values) => secretPathsOf(values, (values["secretUrls"] ?? []) as string[]),
+};
 
 const seconds = (least: number): z.ZodType => {
   const error = expected(`a number of seconds from ${least} to 3600`, "leave it out for the default");
@@ -85,45 +94,58 @@ const SCHEMA = z.object({
   ),
 });
 
+/** The inputs that a provider's configuration may give. */
+export const DEFAULTS = SCHEMA.pick({ baseUrl: true, apiKey: true }).partial();
+
+/** The inputs with their defaults, and what is to say about them. Neither text contains a secret value. */
+interface Checked {
+  inputs: WebhookInputs;
+  problems: FieldProblem[];
+  /** Things that work but should be fixed. Each text is printed after its field name. */
+  warnings: FieldProblem[];
+}
+
 /**
  * Resolves the defaults and finds everything that is wrong at once. No I/O. Values that a preview does not know pass.
  * The inputs get `status: "verified"`, so that a preview shows a lost status as a change.
  */
-export function checkWebhook(news: RawInputs, context: OperationContext = {}): CheckedWebhook {
-  const baseUrl = news["baseUrl"] ?? defaultBaseUrl();
-  const inputs = {
-    ...news,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-    status: VERIFIED,
-  } as unknown as WebhookInputs;
-  const problems: FieldProblem[] = problemsOf(SCHEMA, {
-    ...inputs,
-    apiKey: inputs.apiKey ?? defaultApiKey(),
-  });
+export function checkInputs(news: RawInputs, context: OperationContext): Checked {
+  const { run } = context;
+  const baseUrl = news["baseUrl"] ?? run.defaultBaseUrl();
+  const found = { ...news, ...(baseUrl === undefined ? {} : { baseUrl }), status: VERIFIED };
+  const inputs = found as unknown as WebhookInputs;
+  const apiKey = inputs.apiKey ?? run.defaultApiKey();
+  const problems: FieldProblem[] = problemsOf(SCHEMA, { ...inputs, apiKey });
   if (problems.length > 0) return { inputs, problems, warnings: [] };
-  return {
-    inputs,
-    problems: findDuplicateWorkspace(inputs, resourceOf(inputs, context)),
-    warnings: findWarnings(inputs),
-  };
+  if (apiKey !== undefined && ![inputs.baseUrl, apiKey].some(isUnknown))
+    problems.push(...declareOnce(inputs, apiKey, context));
+  return { inputs, problems, warnings: findWarnings(inputs) };
 }
 
-function findDuplicateWorkspace(inputs: WebhookInputs, resource: string): FieldProblem[] {
-  const { name, baseUrl, apiKey = defaultApiKey() } = inputs;
-  if (baseUrl === UNKNOWN || apiKey === undefined || apiKey === UNKNOWN) return [];
-  const other = declare(inputs, apiKey, resource);
+/** Records that the program declares the workspace. Returns a problem if another resource declares it. */
+function declareOnce(inputs: WebhookInputs, apiKey: string, context: OperationContext): FieldProblem[] {
+  const other = context.run.declare(inputs, apiKey, resourceOf(inputs, context));
   if (other === undefined) return [];
-  const text = `${joinQuotedNames([other, name])} declare the same workspace (${formatUrl(baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
+  const names = joinQuotedNames([other, inputs.name]);
+  const text = `${names} declare the same workspace (${formatUrl(inputs.baseUrl)} with the same API key), but a workspace has only one webhook; remove one of them`;
   return [{ field: "", text }];
 }
 
-function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookInputs): FieldProblem[] {
-  const found = {
+const findWarnings = ({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookInputs): FieldProblem[] =>
+  Object.entries({
     webhookVerificationKey: warningOfKey(webhookVerificationKey),
     baseUrl: warningOfUrl(baseUrl),
     webhookUrl: warningOfUrl(webhookUrl),
-  };
-  return Object.entries(found).flatMap(([field, text]) => (text === undefined ? [] : [{ field, text }]));
+  }).flatMap(([field, text]) => (text === undefined ? [] : [{ field, text }]));
+
+/** Secrets, and URLs that may contain one: the engine prints the value of a named property that check rejects. */
+const HIDDEN = [...SECRET_PROPERTIES.ApiChatWebhook, ...URL_INPUTS];
+
+/** {@link checkInputs} in the engine's form. */
+export function checkWebhook(news: RawInputs, context: OperationContext): CheckResult<WebhookInputs> {
+  const { inputs, problems, warnings } = checkInputs(news, context);
+  for (const { field, text } of warnings) printWarning(news.name, `${field} ${text}`);
+  return { inputs, failures: toFailures(problems, HIDDEN) };
 }
 
 /**
@@ -134,18 +156,19 @@ function findWarnings({ webhookVerificationKey, baseUrl, webhookUrl }: WebhookIn
 export function diffWebhook(
   state: WebhookState,
   inputs: WebhookInputs,
-  context: OperationContext = {},
+  context: OperationContext,
 ): DiffResult {
+  const { run } = context;
   const { name } = inputs;
   const resource = resourceOf(inputs, context);
-  const changed = COMPARED_INPUT_NAMES.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
+  const changed = COMPARED.filter((one) => !isDeepStrictEqual(state[one], inputs[one]));
   for (const property of ["webhookUrl", "baseUrl"] as const) {
     if (changed.includes(property)) printHiddenUrl(name, property, [state[property], inputs[property]]);
   }
   if (changed.includes("webhookVerificationKey")) printLine(name, "webhookVerificationKey changes");
   if (isKeyDrifted(state))
-    printLine(name, isDeclared(inputs, resource) ? foretellDriftedKey(state, inputs) : DRIFTED_KEY_LINE);
-  const hasNewApiKey = isNewApiKey(state, inputs);
+    printLine(name, run.isDeclared(inputs, resource) ? foretellDriftedKey(state, inputs) : DRIFTED_KEY_LINE);
+  const hasNewApiKey = isNewApiKey(state, inputs, run);
   if (changed.includes("apiKey")) printLine(name, "apiKey changes");
   else if (hasNewApiKey) printLine(name, "the API key differs from the one last used; pulumi up will try it");
   const diff = toDiff([
@@ -158,7 +181,7 @@ export function diffWebhook(
     ...(state.botUrl === state.applied.botUrl ? [] : ["botUrl"]),
     ...missingSource(state, inputs),
   ]);
-  showState(state, { name, resource, isUnchanged: !diff.changes });
+  run.recordState(state, { name, resource, isUnchanged: !diff.changes });
   return diff;
 }
 
@@ -166,7 +189,8 @@ export function diffWebhook(
  * A key from the environment or the configuration is not an input, so it is compared with the key that last reached the
  * workspace.
  */
-function isNewApiKey(state: WebhookState, { apiKey = defaultApiKey() }: WebhookInputs): boolean {
+function isNewApiKey(state: WebhookState, inputs: WebhookInputs, run: Run): boolean {
+  const apiKey = inputs.apiKey ?? run.defaultApiKey();
   return apiKey !== undefined && apiKey !== UNKNOWN && !isLastApiKey(apiKey, state);
 }
 
@@ -177,9 +201,10 @@ const DRIFTED_KEY_LINE = "webhookVerificationKey: the service has a different ke
 function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
   const isOurRegistration =
     isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
+  const shown = { baseUrl: formatUrl(state.baseUrl), webhookUrl: formatUrl(state.webhookUrl) };
   return isOurRegistration || onExisting === "replace"
     ? "webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again"
-    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(state)}; then run pulumi up again`;
+    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(shown)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
