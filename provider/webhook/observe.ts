@@ -4,7 +4,7 @@ import {
   mayMeanWrongKey,
   type CallOptions,
   type Registration,
-  type RegistrationBody,
+  type RegistrationFields,
   type RegistrationClientOptions,
   type SetWebhookOptions,
 } from "../client/registration-client.js";
@@ -66,14 +66,14 @@ class AnnouncedClient extends RegistrationClient {
 
   protected override call(
     action: RegistrationAction,
-    body: RegistrationBody,
+    fields: RegistrationFields,
     options: CallOptions & Partial<SetWebhookOptions>,
   ): Promise<Registration | undefined> {
     this.#attempt = 1;
-    const url = body.webhook_url;
+    const url = fields.webhook_url;
     const what = url === undefined ? `${action} at ${this.#at}` : `${this.#at} to accept ${formatUrl(url)}`;
     const describe = (): string => `waiting for ${what}, attempt ${this.#attempt}`;
-    return printIfSlow(this.#name, describe, () => super.call(action, body, options));
+    return printIfSlow(this.#name, describe, () => super.call(action, fields, options));
   }
 }
 
