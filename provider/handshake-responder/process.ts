@@ -68,26 +68,18 @@ export const processError = (
   more: { cause?: unknown; hints?: Hint[] } = {},
 ): ApiChatError => new ApiChatError(code, summary, { operation: "responder", ...more });
 
-/** A process that answered a request with its folder's token. */
-export interface Running {
-  dataDir: string;
-  instance: Instance;
-  status: ServerStatus;
-}
-
 /**
- * The responder that runs on a folder, whoever started it; undefined if none does. Throws `timeout` for one that is there
- * and does not answer.
+ * The responder that runs on a folder, whoever started it; undefined if none does. Throws `timeout` if it is there but
+ * does not answer.
  */
-export async function findRunning(dataDir: string): Promise<Running | undefined> {
+export async function findRunning(
+  dataDir: string,
+): Promise<{ instance: Instance; status: ServerStatus } | undefined> {
   const instance = await readInstance(dataDir);
-  const status = instance && (await statusOf(instance));
-  return status && { dataDir, instance, status };
-}
-
-async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
+  if (instance === undefined) return undefined;
   try {
-    return await requestStatus(instance);
+    const status = await requestStatus(instance);
+    return status && { instance, status };
   } catch (error) {
     if (!isSilence(error)) throw error;
     // The announcement of a killed one is still there, and another program has its port now.
@@ -101,7 +93,7 @@ const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
 /** The keys of the workspaces are removed from what it prints. */
-interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
+export interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
   /** Identifies this start. Default: a new UUID. */
   instance?: string;
 }
@@ -111,11 +103,14 @@ interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
  * its own session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first, or
  * `timeout` if it does not answer within 20 seconds; it is killed in that case.
  */
-export async function startProcess(options: StartOptions): Promise<Running> {
-  const { dataDir, instance = randomUUID() } = options;
+export async function startProcess({
+  dataDir,
+  workspaces,
+  instance = randomUUID(),
+}: StartOptions): Promise<ServerStatus> {
   const child = await spawnDetached(dataDir, instance);
   try {
-    return await waitUntilReady(child, { ...options, instance });
+    return await waitUntilReady(child, { dataDir, workspaces, instance });
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -142,7 +137,7 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   }
 }
 
-async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<Running> {
+async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<ServerStatus> {
   const { dataDir, instance } = options;
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
   const deadline = Date.now() + LIMITS.startMs;
@@ -150,7 +145,7 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
     // Another announcement is that of a process before it.
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
-    if (running) return running;
+    if (running) return running.status;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(options);
       const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
@@ -187,9 +182,12 @@ export async function stopProcess(dataDir: string, announced: Instance): Promise
   // A responder that was started by hand has no instance ID; it removes its announcement when it exits.
   const isRunning = async (): Promise<boolean> =>
     isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
-  const answer = await askToStop(announced);
-  if (answer === "gone" && !isTracked) return;
-  if (await waitUntilGone(isRunning, answer === "stops" ? LIMITS.stopMs : 0)) return;
+  const stops = await requestStop(announced).catch(async (error: unknown) => {
+    if (!isSilence(error)) throw error;
+    return (await isResponder(pid)) ? undefined : false;
+  });
+  if (stops === false && !isTracked) return;
+  if (await waitUntilGone(isRunning, stops ? LIMITS.stopMs : 0)) return;
   if (isTracked) kill(pid);
   if (await waitUntilGone(isRunning, LIMITS.killMs)) return;
   throw notEnded(pid);
@@ -223,15 +221,6 @@ function kill(pid: number): void {
     process.kill(pid, "SIGKILL");
   } catch (error) {
     if (!hasErrorCode(error, "ESRCH")) throw error;
-  }
-}
-
-async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silent"> {
-  try {
-    return (await requestStop(announced)) ? "stops" : "gone";
-  } catch (error) {
-    if (!isSilence(error)) throw error;
-    return (await isResponder(announced.pid)) ? "silent" : "gone";
   }
 }
 
