@@ -31,26 +31,17 @@ interface BatchEntry<Message extends BatchMessage> {
   message: Message;
 }
 
-export interface SentMessage<Message extends BatchMessage = InboundMessage>
-  extends BatchEntry<Message>, MessageReceipt {
-  outcome: "sent";
-}
-
-export interface FailedMessage<Message extends BatchMessage = InboundMessage> extends BatchEntry<Message> {
-  outcome: "failed";
-  /** An ApiChatError; or the signal's reason, where it fired while the message was in progress. */
-  error: unknown;
-}
-
-/** A message that was not sent. */
-export interface SkippedMessage<Message extends BatchMessage = InboundMessage> extends BatchEntry<Message> {
-  outcome: "skipped";
-  /** `earlier-failed`: one before it in its conversation was not sent. `aborted`: the signal fired. */
-  because: "earlier-failed" | "aborted";
-}
-
-export type BatchResult<Message extends BatchMessage = InboundMessage> =
-  SentMessage<Message> | FailedMessage<Message> | SkippedMessage<Message>;
+/**
+ * What became of one message. `failed` has an ApiChatError, or the signal's reason if it fired while the message was in
+ * progress. `skipped` was not sent: `earlier-failed` if one before it in its conversation was not sent, `aborted` if the
+ * signal fired.
+ */
+export type BatchResult<Message extends BatchMessage = InboundMessage> = BatchEntry<Message> &
+  (
+    | ({ outcome: "sent" } & MessageReceipt)
+    | { outcome: "failed"; error: unknown }
+    | { outcome: "skipped"; because: "earlier-failed" | "aborted" }
+  );
 
 /**
  * Sends the messages of a source, in order within each conversation, and returns one result for each message read. Throws

@@ -1,4 +1,4 @@
-import type { HandshakeEncoding, HandshakeRecord, HandshakeStep } from "../errors/index.js";
+import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
 import type { Answer } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody as quoteAnswer } from "../lib/redact.js";
 import { CAUSES } from "./causes.js";
@@ -53,7 +53,7 @@ export function describeAddresses(addresses: readonly string[]): string {
 }
 
 /** What was seen, in at most six lines. */
-export function describeRecord({ addresses, steps, rounds }: HandshakeRecord): string[] {
+export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
   return [
     `address: ${describeAddresses(addresses)}`,
     ...rowsOf(steps).map(

@@ -4,7 +4,6 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import type {
   HandshakeCause,
   HandshakeEncoding,
-  HandshakeRecord,
   HandshakeStep,
   HandshakeTranscript,
 } from "../errors/index.js";
@@ -45,7 +44,7 @@ export interface PassedHandshake {
   passed: true;
   /** What may still go wrong. */
   warnings: HandshakeWarning[];
-  transcript: HandshakeRecord;
+  transcript: HandshakeTranscript;
 }
 
 export interface FailedHandshake {
@@ -135,7 +134,7 @@ async function judge(
     privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
     isTokenIgnored: probeToken && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
   });
-  const record: HandshakeRecord = { url: formatUrl(url), addresses, rounds: 1, steps };
+  const record: HandshakeTranscript = { url: formatUrl(url), addresses, rounds: 1, steps };
   if (passed !== undefined) return { passed: true, warnings, transcript: record };
   const telling = await findTelling(sent, options);
   return fail(record, { cause: telling.cause, reason: explainStep(telling), warnings });
@@ -158,7 +157,7 @@ async function findTelling(
 const weigh = ({ step }: Sent): number => (step.cause === undefined ? -1 : weightOf(step.cause));
 
 function fail(
-  record: HandshakeRecord,
+  record: HandshakeTranscript,
   { cause, reason, warnings }: Pick<FailedHandshake, "cause" | "reason" | "warnings">,
 ): FailedHandshake {
   const { rule, hint } = CAUSES[cause];

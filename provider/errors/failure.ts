@@ -1,5 +1,3 @@
-import type { HandshakeEncoding } from "../lib/handshake-encoding.js";
-
 /**
  * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service refused the API key.
  * `conflict`: another registration or another bot is there. `handshake_failed`: the webhook URL did not answer the
@@ -158,6 +156,9 @@ export type HandshakeCause =
   | "challenge_in_quotes"
   | "challenge_padded";
 
+/** How the three parameters of a handshake may travel: section 6.1 does not say. */
+export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
+
 /** One handshake, sent in one encoding, and its outcome. It contains no secrets. */
 export interface HandshakeStep {
   encoding: HandshakeEncoding;
@@ -178,8 +179,8 @@ export interface HandshakeStep {
   firstBytes?: string;
 }
 
-/** What was seen of a handshake, whether it passed or not. No secret is in it. */
-export interface HandshakeRecord {
+/** What was seen of a handshake. It contains no secrets. */
+export interface HandshakeTranscript {
   /** Origin and path; query values are hidden. */
   url: string;
   /** The addresses to which the host name resolved. */
@@ -188,12 +189,10 @@ export interface HandshakeRecord {
   rounds: number;
   /** The steps of the last round. */
   steps: HandshakeStep[];
-}
-
-/** What was seen of a failed handshake. */
-export interface HandshakeTranscript extends HandshakeRecord {
-  rule: HandshakeRule;
-  cause: HandshakeCause;
-  /** One line on how to fix it. */
-  hint: string;
+  /** The broken rule; absent if the handshake passed. */
+  rule?: HandshakeRule;
+  /** Why it failed; absent if the handshake passed. */
+  cause?: HandshakeCause;
+  /** One line on how to fix it; absent if the handshake passed. */
+  hint?: string;
 }

@@ -2,8 +2,14 @@ import type { ApiChatErrorCode, ApiChatOperation, Failure } from "./failure.js";
 import { renderFailure } from "./render.js";
 
 export type * from "./failure.js";
-export type { HandshakeEncoding } from "../lib/handshake-encoding.js";
-export { fieldName, removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
+export {
+  fieldName,
+  removalCommand,
+  renderFailure,
+  renderProblem,
+  toPlainText,
+  type Audience,
+} from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {

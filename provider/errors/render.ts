@@ -1,5 +1,3 @@
-import { toPlainText } from "../lib/plain-text.js";
-import { formatUrl } from "../lib/url.js";
 import type { Failure, FieldProblem, Hint } from "./failure.js";
 
 /**
@@ -165,6 +163,17 @@ function findFor<T>(audience: Audience, find: (audience: Audience) => T | undefi
   return find(audience) ?? (next && findFor(next, find));
 }
 
+/** What could drive a terminal, end a line or turn the direction of writing. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/**
+ * Shows an untrusted text on one line of a terminal: writes whatever could drive it as `\u001b`. Every untrusted text goes
+ * through this before it is printed, in a line, an error or a table.
+ */
+export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
+
 const joinSentences = (sentences: readonly string[]): string =>
   sentences
     .filter((sentence) => sentence !== "")
@@ -174,9 +183,9 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 
 /**
  * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the
- * meantime stays. Query values are hidden, which the command understands.
+ * meantime stays. It accepts URLs whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `npx apichat webhook delete --base-url ${shellQuote(formatUrl(baseUrl))} --webhook-url ${shellQuote(formatUrl(webhookUrl))}`;
+  `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
 const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

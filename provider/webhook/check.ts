@@ -177,9 +177,10 @@ const DRIFTED_KEY_LINE = "webhookVerificationKey: the service has a different ke
 function foretellDriftedKey(state: WebhookState, { webhookUrl, onExisting }: WebhookInputs): string {
   const isOurRegistration =
     isOurUrl(state.webhookUrl, state.applied) || isSameUrl(state.webhookUrl, webhookUrl);
+  const shown = { baseUrl: formatUrl(state.baseUrl), webhookUrl: formatUrl(state.webhookUrl) };
   return isOurRegistration || onExisting === "replace"
     ? "webhookVerificationKey: the last refresh found a different key; pulumi up will set ours again"
-    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(state)}; then run pulumi up again`;
+    : `the last refresh found a different URL and a different key, so this is someone else's webhook: while it is registered, pulumi up fails with a conflict. If you may remove it, run: ${removalCommand(shown)}; then run pulumi up again`;
 }
 
 /** A URL with a query is a secret, see webhook.ts; without one the preview itself shows the change. */
