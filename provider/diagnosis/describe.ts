@@ -113,58 +113,55 @@ export interface HandshakeWarning {
   text: string;
 }
 
-export interface WarningFacts {
+/**
+ * Everything worth a warning. `slowMs` is from when on an answer is slow, in milliseconds; `privateAddresses` are those
+ * that cannot be reached from outside.
+ */
+export function findWarnings({
+  steps,
+  slowMs,
+  privateAddresses,
+  isTokenIgnored,
+}: {
   steps: readonly HandshakeStep[];
-  /** From when on an answer is slow, in milliseconds. */
   slowMs: number;
-  /** Addresses that cannot be reached from outside. */
   privateAddresses: readonly string[];
   isTokenIgnored: boolean;
-}
-
-/** Everything worth a warning. */
-export function findWarnings(facts: WarningFacts): HandshakeWarning[] {
-  return [
-    ...warnOfEncodings(facts.steps),
-    ...warnOfStatus(facts.steps),
-    ...warnOfSlowness(facts),
-    ...warnOfAddresses(facts.privateAddresses),
-    ...warnOfToken(facts.isTokenIgnored),
-  ];
-}
-
-function warnOfEncodings(steps: readonly HandshakeStep[]): HandshakeWarning[] {
-  const passed = steps.find(({ rule }) => rule === undefined);
+}): HandshakeWarning[] {
+  const warnings: HandshakeWarning[] = [];
+  const warn = (code: HandshakeWarningCode, text: string): void => void warnings.push({ code, text });
+  const passed = steps.filter(({ rule }) => rule === undefined);
   const failed = steps.filter(({ rule }) => rule !== undefined);
-  if (passed === undefined || failed.length === 0) return [];
-  const text = `the handshake passes, but not as ${failed.map(describeStep).join("; not as ")}`;
-  return [{ code: `only_as_${passed.encoding}`, text }];
-}
-
-function warnOfStatus(steps: readonly HandshakeStep[]): HandshakeWarning[] {
-  const others = steps.filter(({ rule, httpStatus }) => rule === undefined && httpStatus !== 200);
-  if (others.length === 0) return [];
-  const statuses = [...new Set(others.map(({ httpStatus }) => `HTTP ${httpStatus}`))].join(", ");
-  const text = `the endpoint answers with the challenge, but with ${statuses}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`;
-  return [{ code: "not_200", text }];
-}
-
-function warnOfSlowness({ steps, slowMs }: WarningFacts): HandshakeWarning[] {
+  if (passed[0] && failed.length > 0) {
+    const others = failed.map(describeStep).join("; not as ");
+    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}`);
+  }
+  const statuses = new Set(passed.map(({ httpStatus }) => httpStatus).filter((status) => status !== 200));
+  if (statuses.size > 0) {
+    const shown = [...statuses].map((status) => `HTTP ${status}`).join(", ");
+    warn(
+      "not_200",
+      `the endpoint answers with the challenge, but with ${shown}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`,
+    );
+  }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
-  if (slowest < slowMs) return [];
-  const text = `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`;
-  return [{ code: "slow", text }];
-}
-
-function warnOfAddresses(addresses: readonly string[]): HandshakeWarning[] {
-  if (addresses.length === 0) return [];
-  const text = `${addresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`;
-  return [{ code: "private_address", text }];
-}
-
-function warnOfToken(isTokenIgnored: boolean): HandshakeWarning[] {
-  if (!isTokenIgnored) return [];
-  const text =
-    "the endpoint answers a wrong token too, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ";
-  return [{ code: "token_not_checked", text }];
+  if (slowest >= slowMs) {
+    warn(
+      "slow",
+      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`,
+    );
+  }
+  if (privateAddresses.length > 0) {
+    warn(
+      "private_address",
+      `${privateAddresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`,
+    );
+  }
+  if (isTokenIgnored) {
+    warn(
+      "token_not_checked",
+      "the endpoint also accepts a wrong token, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ",
+    );
+  }
+  return warnings;
 }

@@ -78,7 +78,7 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
 }
 
 function describeTimeout({ phase }: PostError, { limitMs }: HandshakeRequest): Outcome {
-  const { cause, words } = causeOfTimeout(phase);
+  const { cause, words } = TIMED_OUT[phase];
   return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
 }
 
@@ -240,11 +240,9 @@ function describeConnectionError(error: unknown): string {
   return words.includes(code) ? words : `${code} ${words}`;
 }
 
+/** By how far the exchange had come. */
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },
   answering: { cause: "answer_unfinished", words: "no end of the answer" },
 };
-
-/** The cause of a missing response, from how far the exchange had come when it timed out. */
-const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } => TIMED_OUT[phase];

@@ -60,8 +60,7 @@ export async function deriveVerificationKeys(
   const pairs = [seed].flat().flatMap((secret) => rotations.map((rotation) => [secret, rotation] as const));
   const keys = await Promise.all(
     pairs.map(async ([secret, rotation]) => {
-      const info = [PURPOSE, subject, rotation].join("\n");
-      return toBase64Url(await hkdf({ secret: encoder.encode(secret), info: encoder.encode(info) }));
+      return toBase64Url(await hkdf(secret, [PURPOSE, subject, rotation].join("\n")));
     }),
   );
   return [...keep(cacheKey, keys)];
@@ -82,21 +81,11 @@ function keep(cacheKey: string, keys: readonly string[]): readonly string[] {
 
 const encoder = new TextEncoder();
 
-/** HKDF-SHA256 (RFC 5869), with the Web Crypto API that Node, Workers and Lambda share. */
-export async function hkdf({
-  secret,
-  info,
-  salt = new Uint8Array(),
-  bytes = DERIVED_BYTES,
-}: {
-  secret: Uint8Array<ArrayBuffer>;
-  info: Uint8Array<ArrayBuffer>;
-  salt?: Uint8Array<ArrayBuffer>;
-  bytes?: number;
-}): Promise<Uint8Array> {
-  const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
-  const algorithm = { name: "HKDF", hash: "SHA-256", salt, info };
-  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, bytes * 8));
+/** HKDF-SHA256 (RFC 5869) without salt, with the Web Crypto API that Node, Workers and Lambda share. */
+async function hkdf(secret: string, info: string): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, ["deriveBits"]);
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(info) };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, DERIVED_BYTES * 8));
 }
 
 const toBase64Url = (bytes: Uint8Array): string =>

@@ -92,12 +92,12 @@ async function readBody(request: Request, limitBytes: number): Promise<Uint8Arra
 
 /** The part of a stream's reader that is used: its full type differs between runtimes. */
 interface ChunkReader {
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  read(): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
   cancel(): Promise<void>;
 }
 
 async function readStream(reader: ChunkReader, limitBytes: number): Promise<Uint8Array | BodyFailure> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for (let chunk = await reader.read(); chunk.value !== undefined; chunk = await reader.read()) {
     length += chunk.value.byteLength;
@@ -107,17 +107,7 @@ async function readStream(reader: ChunkReader, limitBytes: number): Promise<Uint
     }
     chunks.push(chunk.value);
   }
-  return joinChunks(chunks, length);
-}
-
-function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = chunks;
   if (first !== undefined && chunks.length === 1) return first;
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return whole;
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

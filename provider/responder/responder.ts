@@ -280,7 +280,7 @@ const CAUSES_SHOWN = 5;
  * keys taken out. Other properties are left out, because the errors of HTTP clients hold whole requests in them.
  */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
-  const secrets = verificationKeys.map(toWellFormedText);
+  const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));
   console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
 }
 
@@ -291,19 +291,7 @@ function describeError(error: unknown): string {
     lines.push(current.stack ?? String(current));
     current = current.cause;
   }
-  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${describeValue(error)}`;
-}
-
-function describeValue(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    // Not everything that can be thrown can be written as text, and a report must not fail.
-    return "without a text";
-  }
-}
-
-/** Text without lone surrogates, which no URL encoder takes. */
-function toWellFormedText(key: KeyOrBody): string {
-  return new TextDecoder().decode(typeof key === "string" ? new TextEncoder().encode(key) : key);
+  // Of other values only a text: not everything that can be thrown can be written as one.
+  const thrown = typeof error === "string" ? error : typeof error;
+  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;
 }

@@ -131,7 +131,7 @@ describe("the handler", () => {
     expect(await readCode(response)).toEqual([500, "handler_failed"]);
     expect(logged).toHaveBeenCalledOnce();
     const report = String(logged.mock.calls[0]?.[0]);
-    expect(report).toContain(what.endsWith("as text") ? "without a text" : "queue full");
+    expect(report).toContain(what.endsWith("as text") ? "thrown: object" : "queue full");
     expect(report.includes("responder.test.ts")).toBe(!what.startsWith("throws what"));
     expect(report).not.toContain("private");
   });
