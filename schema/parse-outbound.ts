@@ -65,36 +65,32 @@ export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   return parseAs(RECEIVED, body);
 }
 
-/** As {@link parseOutbound}, for what is to be sent: only the form of the specification is taken. */
+/** Like {@link parseOutbound}, but accepts only the form of the specification, for messages to send. */
 export function parseSentOutbound(body: string): ParsedOutbound {
   return parseAs(SENT, body);
 }
-
-type Shapes = Record<OutboundKind, z.ZodType<OutboundMessage>>;
 
 function parseAs(shapes: Shapes, body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
   const kind = outboundKindOf(parseShape(discriminators, raw));
   if (kind === "unknown") return { kind, raw };
-  return { kind, message: parseShape(shapes[kind], raw), raw } as ParsedOutbound;
+  const shape = kind in shapes ? shapes[kind as keyof Shapes] : shapes.media;
+  return { kind, message: parseShape(shape, raw), raw } as ParsedOutbound;
 }
+
+/** The schema of each kind; the four kinds of media share one. */
+type Shapes = Record<Exclude<OutboundKind, MediaKind> | "media", z.ZodType<OutboundMessage>>;
 
 const SENT: Shapes = {
   text: outboundText,
-  image: outboundMedia,
-  audio: outboundMedia,
-  video: outboundMedia,
-  file: outboundMedia,
+  media: outboundMedia,
   button_template: outboundButtonTemplate,
   generic_template: outboundGenericTemplate,
 };
 
 const RECEIVED: Shapes = {
   text: receivedText,
-  image: receivedMedia,
-  audio: receivedMedia,
-  video: receivedMedia,
-  file: receivedMedia,
+  media: receivedMedia,
   button_template: receivedButtonTemplate,
   generic_template: receivedGenericTemplate,
 };

@@ -4,25 +4,24 @@ import { named, requestUrl } from "./parts.js";
 /** The three operations of the registration interface: the value of the query parameter `action` (section 4.1). */
 export type RegistrationAction = "get-webhook" | "set-webhook" | "delete-webhook";
 
-/** zod schema of {@link GetWebhookRequest}. */
-export const getWebhookRequest = z.strictObject({
+/** What every request contains (section 4.1). */
+const common = {
   /**
    * The API key, issued once per external system (section 5). Secret.
    * @minLength 1
    */
   ChaveApi: z.string().min(1),
-});
+};
+
+/** zod schema of {@link GetWebhookRequest}. */
+export const getWebhookRequest = z.strictObject(common);
 
 /** The body of get-webhook (section 4.1). Strict: no other field is sent. */
 export interface GetWebhookRequest extends z.infer<typeof getWebhookRequest> {}
 
 /** zod schema of {@link SetWebhookRequest}. */
 export const setWebhookRequest = z.strictObject({
-  /**
-   * The API key, issued once per external system (section 5). Secret.
-   * @minLength 1
-   */
-  ChaveApi: z.string().min(1),
+  ...common,
   /**
    * Absolute http or https URL that answers the handshake (section 6.1) and receives deliveries (section 6.2).
    * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
@@ -39,13 +38,7 @@ export const setWebhookRequest = z.strictObject({
 export interface SetWebhookRequest extends z.infer<typeof setWebhookRequest> {}
 
 /** zod schema of {@link DeleteWebhookRequest}. */
-export const deleteWebhookRequest = z.strictObject({
-  /**
-   * The API key, issued once per external system (section 5). Secret.
-   * @minLength 1
-   */
-  ChaveApi: z.string().min(1),
-});
+export const deleteWebhookRequest = z.strictObject(common);
 
 /** The body of delete-webhook (section 4.1). Strict: no other field is sent. */
 export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookRequest> {}
