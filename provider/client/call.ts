@@ -25,14 +25,14 @@ export interface AttemptFailure {
   code: ApiChatErrorCode;
   text: string;
   retry: boolean;
-  /** How long the service asked to wait. */
+  /** How long `Retry-After` says to wait. */
   retryAfterMs?: number | undefined;
   /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number;
   /** Nothing was written to the connection. */
   unsent?: boolean;
-  /** The service may have done what was asked although its response does not say so. */
+  /** The request may have taken effect although the response does not say so. */
   mayHaveBeenAccepted?: boolean;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;

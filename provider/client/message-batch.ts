@@ -20,7 +20,7 @@ export type MessageSource<Message extends BatchMessage = InboundMessage> =
 export interface BatchOptions<Message extends BatchMessage = InboundMessage> extends SendOptions {
   /** How many messages are in progress at once. Default 8. */
   concurrency?: number;
-  /** Told of each result as it comes, in no order between conversations. */
+  /** Called with each result as soon as it is known; conversations are in no particular order. */
   onResult?: (result: BatchResult<Message>) => void;
 }
 

@@ -197,12 +197,12 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
 /** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */
 const TELLING_CHARACTERS = 8;
 
-/** A longer text is known by its beginning: a pattern of all of it takes too long. */
+/** Of a longer text only this much is searched for. */
 const HEAD_CHARACTERS = 100;
 
 /**
- * Takes the keys, what a message says and who sent it out of what the service says about it. What follows the beginning of
- * a long text is dropped.
+ * Removes the keys, the contents and the sender of a message from a response to it. Everything after the beginning of a
+ * long text is dropped.
  */
 function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
   const texts = textsOf(message);

@@ -156,7 +156,7 @@ const refuse = (field: string, text: string): Error =>
 
 /**
  * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,
- * which then fails its check.
+ * which then fails validation.
  */
 export const conversationOf = (message: MessageLike | null | undefined): string =>
   `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -86,7 +86,7 @@ export class RegistrationClient {
     return this.call("set-webhook", data, options);
   }
 
-  /** Removes the registration, whoever set it. Returns what is still registered: undefined on success. */
+  /** Removes the registration, even one that someone else set. Returns undefined, or what is still registered. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
     return this.call("delete-webhook", {}, options);
   }
@@ -135,7 +135,7 @@ const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
  * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
- * a key with HTTP 200 and another envelope status than `ok`, and a read has little else to refuse.
+ * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
  */
 export const mayMeanWrongKey = ({ code, operation, httpStatus }: ApiChatError): boolean =>
   code === "unauthorized" || isRefusedRead(operation, { code, httpStatus });
@@ -185,7 +185,7 @@ function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFa
   return [];
 }
 
-/** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
+/** Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service rejected it. */
 function readEnvelope(answer: unknown, redact: Redact): Outcome<Registration | undefined> {
   const envelope = registrationEnvelope.safeParse(answer);
   return envelope.success && envelope.data.status === "ok"

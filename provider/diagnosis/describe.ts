@@ -6,7 +6,7 @@ import { CAUSES } from "./causes.js";
 /** A name may have dozens of addresses; a transcript stays short. */
 const SHOWN_ADDRESSES = 4;
 
-/** What came of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
+/** The outcome of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
 function describeOutcome(step: HandshakeStep): string {
   const { rule, cause, connectError, httpStatus, contentType, location, title, firstBytes = "" } = step;
   if (connectError !== undefined) return connectError;
@@ -18,10 +18,10 @@ function describeOutcome(step: HandshakeStep): string {
   return `HTTP ${httpStatus}${type}${target}${page}${body}${rule === undefined ? ", passed" : ""}`;
 }
 
-/** What came of a step: "form: HTTP 404". */
+/** The outcome of a step: "form: HTTP 404". */
 const describeStep = (step: HandshakeStep): string => `${step.encoding}: ${describeOutcome(step)}`;
 
-/** The same with what it means: "form: getaddrinfo ENOTFOUND chat.example (the name does not resolve)". */
+/** The outcome of a step and what it means: "form: getaddrinfo ENOTFOUND chat.example (the name does not resolve)". */
 export function explainStep(step: HandshakeStep): string {
   const finding = step.cause === undefined ? undefined : CAUSES[step.cause].finding;
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
@@ -66,13 +66,13 @@ export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript
 const QUOTED_BYTES = 200;
 const ELLIPSIS = "…";
 
-/** Quotes the start of an answer's body in at most 200 bytes: redacted and on one line. */
+/** Quotes the start of a response's body in at most 200 bytes: redacted and on one line. */
 export function quoteBody({ body, isComplete }: Answer, secrets: readonly string[]): string {
   const line = quoteAnswer(body.toString("utf8"), createRedactor(secrets), Infinity);
   return cut(isComplete ? line : untilLastMask(line));
 }
 
-/** Quotes another text of an answer in at most 200 bytes. */
+/** Quotes any other text of a response in at most 200 bytes. */
 export const quoteText = (text: string, secrets: readonly string[]): string =>
   cut(quote(text, secrets, Infinity));
 
@@ -96,14 +96,14 @@ export function titleOf(page: string): string | undefined {
   return title === "" ? undefined : title;
 }
 
-/** What takes longer may be too slow for the service, whose own limit the specification does not name. In milliseconds. */
+/** A slower response may be too slow for the service, whose limit the specification does not name. In milliseconds. */
 export const SLOW_MS = 5_000;
 
 /**
- * What may go wrong although the endpoint answers. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`: the
- * other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: an answer
- * took long. `not_200`: an answer is right, with another 2xx than 200.
- * `private_address`: only a service on the same network reaches it. `token_not_checked`: a wrong token passes too.
+ * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`:
+ * the other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: a
+ * response took long. `not_200`: the body is right, but the status is a 2xx other than 200. `private_address`: only a
+ * service on the same network can reach it. `token_not_checked`: a wrong token also passes.
  */
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
@@ -114,8 +114,8 @@ export interface HandshakeWarning {
 }
 
 /**
- * Everything worth a warning. `slowMs` is from when on an answer is slow, in milliseconds; `privateAddresses` are those
- * that cannot be reached from outside.
+ * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
+ * reached from outside.
  */
 export function findWarnings({
   steps,

@@ -30,11 +30,11 @@ export interface DiagnoseOptions {
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
-  /** From when on an answer is slow, in milliseconds. Default 5,000. */
+  /** A response that takes this long or longer is slow, in milliseconds. Default 5,000. */
   slowMs?: number;
   /** Sends a second handshake with a wrong token after one that passed, and warns if that passes too. Default false. */
   probeToken?: boolean;
-  /** Sends a handshake with a signature after a 401 or 403 without a reason, to tell what it asks for. Default false. */
+  /** Sends a signed handshake after a 401 or 403 without a reason, to find out what it requires. Default false. */
   probeSignature?: boolean;
   /** Ends the diagnosis at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -112,7 +112,7 @@ async function send(request: HandshakeRequest): Promise<Sent> {
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = MAX_ANSWER_MS, signal } = options;
-  // Every step redacts the challenges of all steps: an endpoint with a cache may answer with another step's challenge.
+  // Every step redacts the challenges of all steps: an endpoint with a cache may return a different step's challenge.
   const secrets = [token, ...secretsOfUrl(url)];
   return ENCODINGS.map((encoding) => {
     const challenge = createChallenge();
@@ -176,9 +176,9 @@ async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean>
   return rule === undefined;
 }
 
-/** Sends a handshake again, signed as a delivery is (section 5). Whether it passes so. */
+/** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
-  // Loaded here: most diagnoses need no signature.
+  // Loaded here, because most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
   const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
@@ -211,7 +211,7 @@ export function isPublicAddress(address: string): boolean {
   return !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** The addresses of a URL's host; none if its name does not resolve, which the handshake itself reports. */
+/** The addresses of a URL's host; empty if its name does not resolve, which the handshake itself reports. */
 async function resolveHost(url: string): Promise<string[]> {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return [host];

@@ -101,8 +101,8 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
 }
 
 /**
- * Resolves the defaults and returns everything that is wrong at once. Starts and writes nothing. Values that a preview does
- * not know pass.
+ * Resolves the defaults and returns all problems at once. Starts and writes nothing. Accepts values that a preview does
+ * not know.
  */
 export async function check(
   olds: Partial<ProcessInputs> | undefined,

@@ -31,7 +31,7 @@ const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file
 /** The user's folder for all responders. */
 export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
-  // The specification of these folders has relative ones ignored.
+  // The XDG specification says to ignore a relative path.
   return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
 }
 
@@ -66,7 +66,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   }
   const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackOf(instanceKey));
   const owner = readOwner(dataDir);
-  // Nothing of deliveries alone would be overwritten.
+  // A folder that has only deliveries loses nothing.
   const isNew = files.every((file) => isOfSpool(file));
   if (!isNew && !stacks.includes(stackOf(owner ?? ""))) {
     const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackOf(owner)}`;
@@ -92,10 +92,10 @@ export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<vo
 const readOwner = (dataDir: string): string | undefined =>
   readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
-/** The stack of an instance key, as every backend knows it. */
+/** The stack part of an instance key. */
 const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
-/** The resource that owns a folder now, unless it is the state's own: another resource has taken over its process. */
+/** The resource that owns a folder now, if another resource has taken over the state's process. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
   return owner === instanceKey ? undefined : owner;
@@ -127,7 +127,7 @@ export function configuredPort(dataDir: string): number | undefined {
   try {
     return fileShape.shape.port.parse((JSON.parse(readConfig(dataDir) ?? "") as Partial<FileConfig>).port);
   } catch {
-    // There is none, or it was edited by hand and is about to be written anew.
+    // There is none, or it was edited by hand and is about to be replaced.
     return undefined;
   }
 }
@@ -140,7 +140,7 @@ export function configuredPort(dataDir: string): number | undefined {
 export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
   if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and is unchanged`;
-  // undefined: they cannot be counted.
+  // undefined if they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
   const removed = files.filter((file) => count === 0 || !isKept(file));

@@ -20,7 +20,7 @@ import { keysOf, type ProcessInputs } from "./inputs.js";
 
 /** How long things may take, in milliseconds. */
 export const LIMITS = {
-  /** From a start until the process answers. */
+  /** From a start until the process responds. */
   startMs: 20_000,
   /** A graceful stop. A kill after that loses nothing that was acknowledged. */
   stopMs: 20_000,
@@ -69,8 +69,8 @@ export const processError = (
 ): ApiChatError => new ApiChatError(code, summary, { operation: "responder", ...more });
 
 /**
- * The responder that runs on a folder, whoever started it; undefined if none does. Throws `timeout` if it is there but
- * does not answer.
+ * Returns the responder that runs on a folder, even if someone else started it. Throws `timeout` if it accepts the
+ * connection but does not respond.
  */
 export async function findRunning(
   dataDir: string,
@@ -82,7 +82,7 @@ export async function findRunning(
     return status && { instance, status };
   } catch (error) {
     if (!isSilence(error)) throw error;
-    // The announcement of a killed one is still there, and another program has its port now.
+    // The announcement of a killed responder is still there, and a different program has its port now.
     if (!(await isResponder(instance.pid))) return undefined;
     throw error.with({ hints: [{ id: "end_process", pid: instance.pid }] });
   }
@@ -142,7 +142,7 @@ async function waitUntilReady(child: ChildProcess, options: Required<StartOption
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
   const deadline = Date.now() + LIMITS.startMs;
   while (Date.now() < deadline) {
-    // Another announcement is that of a process before it.
+    // A different announcement belongs to an earlier process.
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
     if (running) return running.status;
@@ -234,7 +234,7 @@ async function waitUntilGone(isRunning: () => Promise<boolean>, limitMs: number)
   return true;
 }
 
-/** Whether a process may be a responder, whoever started it. */
+/** Whether a process may be a responder, even one that someone else started. */
 const isResponder = async (pid: number): Promise<boolean> => (await commandLineOf(pid)).includes("responder");
 
 const run = promisify(execFile);
