@@ -62,26 +62,19 @@ export type MessageOfKind =
 
 /** A message of section 4.2, not checked yet: its caller may have no types. */
 function messageOfKind(options: MessageOfKind): unknown {
-  if (options.kind === "text") {
-    return { content: options.text, ...common(options), event: "message_created" };
-  }
-  if (options.kind === "button") {
-    const { title, payload } = options;
-    const event = "message_postback";
-    return { content: title, ...common(options), event, submitted_values: [{ title, payload }] };
-  }
-  const { kind: file_type, url: data_url } = options;
-  const event = "message_created";
-  return { content: "", ...common(options), event, attachments: [{ file_type, data_url }] };
-}
-
-function common({ sender, conversationId }: MessageAddress) {
-  const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = sender ?? {};
-  return {
+  const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
+  const common = {
     message_type: "incoming",
     sender: { id, name, email, phone_number, type: "contact" },
-    conversation_id: conversationId,
+    conversation_id: options.conversationId,
+    event: "message_created",
   };
+  if (options.kind === "text") return { ...common, content: options.text };
+  if (options.kind === "button") {
+    const { title, payload } = options;
+    return { ...common, event: "message_postback", content: title, submitted_values: [{ title, payload }] };
+  }
+  return { ...common, content: "", attachments: [{ file_type: options.kind, data_url: options.url }] };
 }
 
 const OPTION_OF_FIELD = new Map([

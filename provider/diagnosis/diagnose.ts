@@ -11,10 +11,8 @@ import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES, weightOf } from "./causes.js";
-import { describeAddresses, explainStep } from "./describe.js";
-import { createChallenge, numberOf } from "./handshake.js";
-import { type HandshakeRequest, performHandshake } from "./handshake.js";
-import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
+import { describeAddresses, explainStep, findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
+import { createChallenge, type HandshakeRequest, numberOf, performHandshake } from "./handshake.js";
 
 /** How long one handshake may take at most, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
@@ -89,13 +87,9 @@ interface Sent {
   step: HandshakeStep;
 }
 
-/** In the order in which they are tried. */
+/** In the order in which they are tried: the first two at once, each other one if all before it fail. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
-/**
- * Sends form and JSON at once, a multipart form if both fail, and the query only if that fails too: a key in a URL ends up in
- * the endpoint's access log.
- */
 async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   const requests = createRequests(options);
   const sent = await Promise.all(requests.slice(0, 2).map(send));

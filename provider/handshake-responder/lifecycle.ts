@@ -19,9 +19,9 @@ import { otherNameOf, rememberedPort, rememberPort } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
 import {
-  endLostProcess,
   findRunning,
   isAlive,
+  killProcess,
   processError,
   startProcess,
   stopProcess,
@@ -122,10 +122,13 @@ async function updateProcess(
   return { outs: toState(inputs, status) };
 }
 
-/** Stops our process if its folder no longer announces it. Returns whether there was one. */
+/**
+ * Kills our process if its folder no longer announces it, because the folder was removed: nothing else leads to its control
+ * interface. Returns whether there was one.
+ */
 async function endIfLost(state: ProcessState): Promise<boolean> {
   const announced = await readInstance(state.dataDir);
-  return announced?.instance !== state.instance && endLostProcess(state);
+  return announced?.instance !== state.instance && killProcess(state);
 }
 
 /** Ends our process and removes its files. A process on another machine keeps running, with a warning. */

@@ -177,20 +177,18 @@ async function readPrinted({ dataDir, workspaces }: StartOptions): Promise<strin
  */
 export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
   const { pid, instance } = announced;
-  const isOurs = (): Promise<boolean> => isAlive(announced);
-  const isTracked = await isOurs();
+  const isTracked = await isAlive(announced);
   // A responder that was started by hand has no instance ID; it removes its announcement when it exits.
   const isRunning = async (): Promise<boolean> =>
-    isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
+    isTracked ? isAlive(announced) : (await readInstance(dataDir))?.instance === instance;
   const stops = await requestStop(announced).catch(async (error: unknown) => {
     if (!isSilence(error)) throw error;
     return (await isResponder(pid)) ? undefined : false;
   });
   if (stops === false && !isTracked) return;
   if (await waitUntilGone(isRunning, stops ? LIMITS.stopMs : 0)) return;
-  if (isTracked) kill(pid);
-  if (await waitUntilGone(isRunning, LIMITS.killMs)) return;
-  throw notEnded(pid);
+  if (!isTracked) throw notEnded(pid);
+  await killProcess(announced);
 }
 
 const notEnded = (pid: number): ApiChatError =>
@@ -205,23 +203,16 @@ type Start = Pick<Instance, "pid" | "instance">;
 export const isAlive = async ({ pid, instance }: Start): Promise<boolean> =>
   (await commandLineOf(pid)).includes(instance);
 
-/**
- * Ends a process that its folder no longer announces, because the folder was removed: nothing else leads to its control
- * interface. Returns whether there was one.
- */
-export async function endLostProcess(start: Start): Promise<boolean> {
+/** Kills the process of a start. Returns whether there was one. */
+export async function killProcess(start: Start): Promise<boolean> {
   if (!(await isAlive(start))) return false;
-  kill(start.pid);
-  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
-  throw notEnded(start.pid);
-}
-
-function kill(pid: number): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(start.pid, "SIGKILL");
   } catch (error) {
     if (!hasErrorCode(error, "ESRCH")) throw error;
   }
+  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
+  throw notEnded(start.pid);
 }
 
 /** Waits until the process is gone. Returns false if it is not gone in time. */

@@ -6,7 +6,6 @@ import {
   UnavailableError,
 } from "./answers.js";
 import { type Delivery, parseMessage } from "./delivery.js";
-import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./request.js";
 import {
   findHandshake,
   type Handshake,
@@ -27,9 +26,13 @@ import {
   type Answer,
   BODY_LIMIT_BYTES,
   type BodyFailure,
+  findWaitUntil,
+  fromRequest,
   type IncomingRequest,
   pathOf,
   type RequestHead,
+  toResponse,
+  type WaitUntil,
 } from "./request.js";
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
 import { createRedactor } from "../lib/redact.js";
