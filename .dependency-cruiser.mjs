@@ -12,7 +12,8 @@ const storeys = [
   ["diagnosis"],
   ["client"],
   ["responder"],
-  ["lib", "errors"],
+  ["lib"],
+  ["errors"],
   ["schema"],
 ];
 

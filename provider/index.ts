@@ -10,7 +10,6 @@ export {
   type FieldProblem,
   type HandshakeCause,
   type HandshakeEncoding,
-  type HandshakeRecord,
   type HandshakeRule,
   type HandshakeStep,
   type HandshakeTranscript,

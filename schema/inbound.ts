@@ -22,14 +22,14 @@ export const sender = z.strictObject({
 /** The contact that a message comes from (section 2.3). Strict: no other field is sent. */
 export interface Sender extends z.infer<typeof sender> {}
 
-/** What every inbound message holds (sections 2.3 and 4.2). */
+/** The fields of every inbound message (sections 2.3 and 4.2). */
 const common = {
   /** Always `incoming`. */
   message_type: z.literal("incoming"),
   /** The contact that the message comes from. */
   sender: named<Sender>(sender),
   /**
-   * The conversation, in the external system's own numbers. Ids beyond the safe integers are refused.
+   * The conversation, in the external system's own numbers. IDs beyond the safe integers are rejected.
    * @TJS-type integer
    * @minimum -9007199254740991
    * @maximum 9007199254740991
@@ -43,7 +43,7 @@ export const inboundTextMessage = z.strictObject({
   /** `message_created`. */
   event: z.literal("message_created"),
   /**
-   * The text. Not empty: attachment messages have an empty one; whether a text may is not in the specification.
+   * The text; must not be empty. Attachment messages have an empty one; the specification does not say whether a text may.
    * @minLength 1
    */
   content: z.string().min(1),
@@ -111,7 +111,7 @@ export const inboundMessage = z.union([inboundTextMessage, inboundButtonMessage,
 /** Every message that may be posted to `bot_url` (section 4.2). Strict: no other field is sent. */
 export type InboundMessage = InboundTextMessage | InboundButtonMessage | InboundMediaMessage;
 
-/** The zod schema of each kind of message (section 4.2): a problem of one names its field, as that of their union does not. */
+/** The zod schema of each kind of message (section 4.2). Its problems name a field; those of the union do not. */
 export const inboundShapes: Readonly<Record<InboundKind, z.ZodType<InboundMessage>>> = {
   text: inboundTextMessage,
   button: inboundButtonMessage,

@@ -13,8 +13,8 @@ export const INBOUND_KINDS = ["text", "button", ...MEDIA_KINDS] as const;
 export type InboundKind = (typeof INBOUND_KINDS)[number];
 
 /**
- * Tells which of the six operations a message means, from `event` and the kind of its attachment alone: the rest of it may be
- * wrong. Undefined if they name none.
+ * Returns the kind of a message from `event` and its attachment alone; the rest of it may be wrong. Undefined for any other
+ * value.
  */
 export function inboundKindOf(message: unknown): InboundKind | undefined {
   if (typeof message !== "object" || message === null) return undefined;
@@ -35,20 +35,20 @@ function attachedKindOf(attachments: unknown): InboundKind | undefined {
 export type OutboundKind =
   "text" | "image" | "audio" | "video" | "file" | "button_template" | "generic_template";
 
-/** What the `content_type` of a text says. */
+/** The values of `content_type` that make a text a template. */
 const TEMPLATE_KINDS: readonly unknown[] = ["button_template", "generic_template"] satisfies OutboundKind[];
 
-/** Tells the kind of a parsed delivery from `type` and `content_type` alone; what is not in the specification is "unknown". */
+/** Returns the kind of a parsed delivery from `type` and `content_type` alone; "unknown" if the specification lacks it. */
 export function outboundKindOf(message: unknown): OutboundKind | "unknown" {
   if (typeof message !== "object" || message === null) return "unknown";
   const { type, content_type: contentType } = message as { type?: unknown; content_type?: unknown };
   if (type !== "text") return MEDIA_KINDS.find((kind) => kind === type) ?? "unknown";
-  // A template is a text too; null and "" say as little as nothing.
+  // A template is also a text; null and "" count as missing.
   if (contentType === undefined || contentType === null || contentType === "") return "text";
   return TEMPLATE_KINDS.includes(contentType) ? (contentType as OutboundKind) : "unknown";
 }
 
-/** More digits than any integer type has. A bigint of a million takes a second to be written. */
+/** More digits than any integer type has. Formatting a bigint of a million digits takes a second. */
 const MAX_DIGITS = 100;
 
 /**

@@ -2,13 +2,13 @@ import * as z from "zod";
 import { MEDIA_KINDS } from "./message-kind.js";
 import { named, receivedConversationId, receivedUrl, receivedUrlOrEmpty } from "./parts.js";
 
-/** What every delivery holds (section 2.4). */
+/** The fields of every delivery (section 2.4). */
 const common = {
   /** The contact that the reply addresses: the `sender.id` of the inbound messages. */
   sender_id: z.string(),
   /**
-   * The conversation: a number, or a bigint when a number would lose digits. That it is the `conversation_id` of the
-   * contact's messages is likely, and not in the specification.
+   * The conversation: a number, or a bigint if a number would lose digits. It is probably the `conversation_id` of the
+   * contact's messages; the specification does not say.
    * @TJS-type integer
    */
   conv_id: receivedConversationId,
@@ -25,7 +25,7 @@ export const outboundText = z.object({
   type: z.literal("text"),
   /** The text of the reply. */
   text: z.string(),
-  /** Missing or null: a text with a `content_type` is a template, or of a kind that is not in the specification. */
+  /** Missing or null. A text with a `content_type` is a template, or of a kind that is not in the specification. */
   content_type: z.null().optional(),
 });
 
@@ -49,7 +49,7 @@ export interface OutboundMedia extends z.infer<typeof outboundMedia> {}
 
 /** zod schema of {@link Button}. */
 export const button = z.object({
-  /** `postback` is the only value shown; others are let through. */
+  /** `postback` is the only value shown; others are accepted. */
   type: z.string(),
   /** What the button says: `content` and `submitted_values[0].title` of the message that a press sends. */
   title: z.string(),
@@ -87,7 +87,7 @@ export const outboundButtonTemplate = z.object({
 /** A text with buttons (section 2.4). */
 export interface OutboundButtonTemplate extends z.infer<typeof outboundButtonTemplate> {}
 
-/** What a press on a card does; its structure is not in the specification (section 2.4). */
+/** The action of a press on a card; its structure is not in the specification (section 2.4). */
 export interface DefaultAction {
   [key: string]: unknown;
 }
@@ -119,7 +119,7 @@ export interface GenericTemplateItem extends z.infer<typeof genericTemplateItem>
 
 /** zod schema of {@link GenericTemplateAttributes}. */
 export const genericTemplateAttributes = z.object({
-  /** `horizontal` is the only value shown; others are let through. */
+  /** `horizontal` is the only value shown; others are accepted. */
   ratio: z.string(),
   /** One entry per card; how many there can be is not in the specification. */
   items: z.array(named<GenericTemplateItem>(genericTemplateItem)),

@@ -26,21 +26,21 @@ export type KnownOutbound =
   | { kind: "generic_template"; message: OutboundGenericTemplate };
 
 /**
- * A delivery with its kind, and `raw`, the whole body as parsed JSON: all that there is of a kind that is not in the
- * specification.
+ * A delivery with its kind, and `raw`, the whole body as parsed JSON. A kind that is not in the specification has `raw`
+ * only.
  */
 export type ParsedOutbound = (KnownOutbound | { kind: "unknown" }) & { raw: unknown };
 
-/** One field of a delivery that is wrong: where it stands (empty for the body as a whole), and what is expected. */
+/** One wrong field of a delivery: its path, empty for the whole body, and what is expected. */
 export interface OutboundIssue {
   path: string;
   reason: string;
 }
 
-/** A delivery that is not JSON, or whose fields are wrong for its kind. No value of the delivery is in the message. */
+/** A delivery that is not JSON, or whose fields are wrong for its kind. The message contains no values of the delivery. */
 export class OutboundFormatError extends Error {
   override readonly name = "OutboundFormatError";
-  /** Every field that is wrong, not only the first. */
+  /** All wrong fields, not only the first. */
   readonly issues: readonly OutboundIssue[];
 
   constructor(issues: readonly OutboundIssue[]) {
@@ -54,47 +54,43 @@ export class OutboundFormatError extends Error {
 const discriminators = z.object({ type: z.string(), content_type: z.string().nullish() });
 
 /**
- * Reads the body of a delivery (section 6.2) and says which kind it is (section 2.4). A `type` or, on a text, a
- * `content_type` that is not in the specification gives `unknown`. What a service may write otherwise than the specification
- * and means the same is converted: null and missing texts, lists and links, numbers as text, `[]` for no object, 0 for false,
- * URLs without scheme. Fields that are not in the specification are dropped; `raw` has everything as it came. A `conv_id`
- * beyond the safe integers comes as a bigint, with all its digits.
+ * Parses the body of a delivery (section 6.2) and determines its kind (section 2.4): `unknown` if its `type`, or the
+ * `content_type` of a text, is not in the specification. Variants that mean the same are converted: null and missing texts,
+ * lists and links, numbers as text, `[]` for no object, 0 for false, URLs without scheme. Fields that are not in the
+ * specification are dropped; `raw` has everything as received. A `conv_id` beyond the safe integers becomes a bigint, with
+ * all its digits.
  * Check the signature first, on the same bytes. Throws an {@link OutboundFormatError} that names each wrong field.
  */
 export function parseOutbound(body: string | Uint8Array): ParsedOutbound {
   return parseAs(RECEIVED, body);
 }
 
-/** As {@link parseOutbound}, for what is to be sent: only the form of the specification is taken. */
+/** Like {@link parseOutbound}, but accepts only the form of the specification, for messages to send. */
 export function parseSentOutbound(body: string): ParsedOutbound {
   return parseAs(SENT, body);
 }
-
-type Shapes = Record<OutboundKind, z.ZodType<OutboundMessage>>;
 
 function parseAs(shapes: Shapes, body: string | Uint8Array): ParsedOutbound {
   const raw = parseJson(body);
   const kind = outboundKindOf(parseShape(discriminators, raw));
   if (kind === "unknown") return { kind, raw };
-  return { kind, message: parseShape(shapes[kind], raw), raw } as ParsedOutbound;
+  const shape = kind in shapes ? shapes[kind as keyof Shapes] : shapes.media;
+  return { kind, message: parseShape(shape, raw), raw } as ParsedOutbound;
 }
+
+/** The schema of each kind; the four kinds of media share one. */
+type Shapes = Record<Exclude<OutboundKind, MediaKind> | "media", z.ZodType<OutboundMessage>>;
 
 const SENT: Shapes = {
   text: outboundText,
-  image: outboundMedia,
-  audio: outboundMedia,
-  video: outboundMedia,
-  file: outboundMedia,
+  media: outboundMedia,
   button_template: outboundButtonTemplate,
   generic_template: outboundGenericTemplate,
 };
 
 const RECEIVED: Shapes = {
   text: receivedText,
-  image: receivedMedia,
-  audio: receivedMedia,
-  video: receivedMedia,
-  file: receivedMedia,
+  media: receivedMedia,
   button_template: receivedButtonTemplate,
   generic_template: receivedGenericTemplate,
 };
@@ -104,14 +100,14 @@ function parseJson(body: string | Uint8Array): unknown {
     const text = typeof body === "string" ? body : new TextDecoder("utf-8", { fatal: true }).decode(body);
     return JSON.parse(text, reviveIds);
   } catch {
-    // The cause is left out: its message quotes the contact's text.
+    // Without the cause, because its message quotes the contact's text.
     throw new OutboundFormatError([
       { path: "", reason: "the body is not JSON in UTF-8; pass the raw body of the request" },
     ]);
   }
 }
 
-/** Texts by the specification, which somebody may hold as numbers. */
+/** Texts in the specification that a service may write as numbers. */
 const TEXT_IDS = new Set(["sender_id", "payload"]);
 
 /** No id loses its digits. */

@@ -1,16 +1,16 @@
 import * as z from "zod";
 
 /**
- * Gives a shape inside another one the name of its type; it does nothing at run time. Without it the nested type is
- * anonymous in editors, and in the JSON Schema it is written out wherever it is used.
+ * Names the type of a nested shape; does nothing at run time. Without it, the nested type is anonymous in editors, and the
+ * JSON Schema repeats it wherever it is used.
  */
 export function named<Type>(shape: z.ZodType<Type>): z.ZodType<Type> {
   return shape;
 }
 
 /**
- * A conversation id to be sent (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. One beyond is refused: a JavaScript
- * number cannot hold its digits, so another conversation would be addressed.
+ * A conversation ID to send (section 2.3): an integer from -(2^53 - 1) to 2^53 - 1. A JavaScript number cannot hold the digits
+ * of a larger one, so it would address a different conversation.
  */
 export const sentConversationId = z.int({
   error: ({ input }) =>
@@ -20,8 +20,8 @@ export const sentConversationId = z.int({
 });
 
 /**
- * A conversation id as received (section 2.4): a number, or a bigint when a number would lose digits. `String(id)` gives
- * the digits of both. JSON.stringify refuses a bigint, so convert the id before you serialize a message.
+ * A conversation ID as received (section 2.4): a number, or a bigint if a number would lose digits. `String(id)` returns the
+ * digits of both. JSON.stringify throws on a bigint, so convert the ID before you serialize a message.
  */
 export type ReceivedConversationId = number | bigint;
 
@@ -30,7 +30,7 @@ const receivedError: z.core.$ZodErrorMap = ({ input }) =>
     ? "its digits are lost: read the JSON text with parseOutbound, and write the id without fraction or exponent"
     : "expected an integer";
 
-/** Accepts what `reviveConversationId` leaves: a number that already lost its digits is refused. */
+/** Accepts the result of `reviveConversationId`; rejects a number that has already lost digits. */
 export const receivedConversationId: z.ZodType<ReceivedConversationId> = z.union(
   [z.int({ error: receivedError }), z.bigint()],
   { error: receivedError },
@@ -46,12 +46,12 @@ export const requestUrl = z
     "expected an absolute http or https URL without whitespace",
   );
 
-/** A URL as received. Only its start is looked at: a space in a file name is let through. */
+/** A URL as received. Only its start is checked, so a space in a file name is accepted. */
 export const receivedUrl = z
   .string()
   .regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]/, "expected an absolute http or https URL");
 
-/** As {@link receivedUrl}, or empty: what a card without an image or link holds is not in the specification. */
+/** Like {@link receivedUrl}, or empty: the specification does not show a card without image or link. */
 export const receivedUrlOrEmpty = z
   .string()
   .regex(

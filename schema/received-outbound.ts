@@ -18,11 +18,11 @@ import {
 // The shapes of outbound.ts as a service may write them; one in PHP easily mixes up null, "", [], 0 and false. Each is converted
 // to the shape in outbound.ts and then validated as there.
 
-/** Of a field that must be there. */
+/** For a required field. */
 const converted = <Taken, Given>(shape: z.ZodType<Given>, convert: (taken: Taken) => unknown) =>
   z.custom<Taken>().transform(convert).pipe(shape);
 
-/** Of a field that may be missing or null. */
+/** For a field that may be missing or null. */
 const convertedIfAny = <Taken, Given>(
   shape: z.ZodType<Given>,
   convert: (taken: Taken | null | undefined) => unknown,
@@ -43,7 +43,7 @@ function toList(taken: unknown): unknown {
 const toAbsolute = (taken: unknown): unknown =>
   typeof taken === "string" && taken.startsWith("//") ? `https:${taken}` : taken;
 
-/** More digits than any id has would take BigInt long. */
+/** BigInt would take long for more digits than any ID has. */
 const toConversationId = (taken: unknown): unknown => {
   if (typeof taken !== "string" || !/^-?\d{1,40}$/.test(taken)) return taken;
   return Number.isSafeInteger(Number(taken)) ? Number(taken) : BigInt(taken);
@@ -63,10 +63,10 @@ const looseAttributes = <Attributes, Taken>(shape: z.ZodType<Attributes, Taken>)
   convertedIfAny<Taken | [] | "", Attributes>(shape, (taken) => (isNothing(taken) ? {} : taken));
 
 const common = {
-  /** The contact that the reply addresses. A number is taken too. */
+  /** The contact that the reply addresses. A number is also accepted. */
   sender_id: requiredText,
   /**
-   * The conversation. Its digits as text are taken too.
+   * The conversation. Digits as text are also accepted.
    * @TJS-type ["integer", "string"]
    * @pattern ^-?\d{1,40}$
    */
@@ -78,7 +78,7 @@ const common = {
   message_type: convertedIfAny<"outgoing" | "", "outgoing">(z.literal("outgoing"), (taken) =>
     isBlank(taken) ? "outgoing" : taken,
   ),
-  /** `false` in all kinds that are delivered. As PHP writes it too: 0, 1, their digits, empty; null and missing mean false. */
+  /** `false` in all kinds that are delivered. Also as PHP writes it: 0, 1, their digits, empty; null and missing mean false. */
   private: convertedIfAny<WrittenBoolean, boolean>(z.boolean(), (taken) => BOOLEANS.get(taken) ?? taken),
 };
 
@@ -86,7 +86,7 @@ export const receivedText = z.object({
   ...common,
   /** `text`. */
   type: z.literal("text"),
-  /** The text of the reply. A number is taken too. */
+  /** The text of the reply. A number is also accepted. */
   text: requiredText,
   /** Missing, null or empty: with another `content_type` it is a template, or of a kind that is not in the specification. */
   content_type: convertedIfAny<"", null | undefined>(outboundText.shape.content_type, (taken) =>
@@ -192,7 +192,7 @@ interface ReceivedItemsWithGaps {
 }
 
 const receivedGenericTemplateAttributes = z.object({
-  /** `horizontal` is the only value shown; others are let through. */
+  /** `horizontal` is the only value shown; others are accepted. */
   ratio: looseText,
   /** One entry per card; missing, null and empty mean none. A list with gaps may come as an object. */
   items: looseList<GenericTemplateItem, ReceivedGenericTemplateItem, ReceivedItemsWithGaps>(
@@ -221,8 +221,8 @@ export const receivedGenericTemplate = z.object({
 interface ReceivedGenericTemplate extends z.input<typeof receivedGenericTemplate> {}
 
 /**
- * Every delivery of a known kind (section 2.4) as parseOutbound takes it, also where it is written otherwise than the
- * specification shows. Unknown fields are dropped.
+ * Every delivery of a known kind (section 2.4) as parseOutbound accepts it, including variants that the specification does
+ * not show. Unknown fields are dropped.
  */
 export type ReceivedOutbound =
   ReceivedText | ReceivedMedia | ReceivedButtonTemplate | ReceivedGenericTemplate;

@@ -4,25 +4,24 @@ import { named, requestUrl } from "./parts.js";
 /** The three operations of the registration interface: the value of the query parameter `action` (section 4.1). */
 export type RegistrationAction = "get-webhook" | "set-webhook" | "delete-webhook";
 
-/** zod schema of {@link GetWebhookRequest}. */
-export const getWebhookRequest = z.strictObject({
+/** What every request contains (section 4.1). */
+const common = {
   /**
    * The API key, issued once per external system (section 5). Secret.
    * @minLength 1
    */
   ChaveApi: z.string().min(1),
-});
+};
+
+/** zod schema of {@link GetWebhookRequest}. */
+export const getWebhookRequest = z.strictObject(common);
 
 /** The body of get-webhook (section 4.1). Strict: no other field is sent. */
 export interface GetWebhookRequest extends z.infer<typeof getWebhookRequest> {}
 
 /** zod schema of {@link SetWebhookRequest}. */
 export const setWebhookRequest = z.strictObject({
-  /**
-   * The API key, issued once per external system (section 5). Secret.
-   * @minLength 1
-   */
-  ChaveApi: z.string().min(1),
+  ...common,
   /**
    * Absolute http or https URL that answers the handshake (section 6.1) and receives deliveries (section 6.2).
    * @pattern ^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#]\S*$
@@ -39,13 +38,7 @@ export const setWebhookRequest = z.strictObject({
 export interface SetWebhookRequest extends z.infer<typeof setWebhookRequest> {}
 
 /** zod schema of {@link DeleteWebhookRequest}. */
-export const deleteWebhookRequest = z.strictObject({
-  /**
-   * The API key, issued once per external system (section 5). Secret.
-   * @minLength 1
-   */
-  ChaveApi: z.string().min(1),
-});
+export const deleteWebhookRequest = z.strictObject(common);
 
 /** The body of delete-webhook (section 4.1). Strict: no other field is sent. */
 export interface DeleteWebhookRequest extends z.infer<typeof deleteWebhookRequest> {}
@@ -55,11 +48,11 @@ export type RegistrationRequest = GetWebhookRequest | SetWebhookRequest | Delete
 
 /** zod schema of {@link WebhookConfiguration}. */
 export const webhookConfiguration = z.object({
-  /** The registered address; empty when nothing is registered. Any string: it is what the service shows. */
+  /** The registered address; empty when nothing is registered. Any string that the service shows. */
   webhook_url: z.string(),
-  /** The shared secret, or whatever the service shows of it (it may be masked). Secret. */
+  /** The shared secret as the service shows it; may be masked. Secret. */
   webhook_verification_key: z.string(),
-  /** `verified` after a handshake that succeeded. Other values are not in the specification and are let through. */
+  /** `verified` after a handshake that succeeded. Other values are not in the specification and are accepted. */
   webhook_status: z.string(),
   /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
   bot_url: z.string(),
@@ -72,17 +65,17 @@ export interface WebhookConfiguration extends z.infer<typeof webhookConfiguratio
 export const answeredConfiguration = z.object({
   /** The registered address; empty, null or missing when nothing is registered. */
   webhook_url: z.string().nullish(),
-  /** The shared secret, or whatever the service shows of it (it may be masked). Secret. */
+  /** The shared secret as the service shows it; may be masked. Secret. */
   webhook_verification_key: z.string().nullish(),
-  /** `verified` after a handshake that succeeded. Other values are not in the specification and are let through. */
+  /** `verified` after a handshake that succeeded. Other values are not in the specification and are accepted. */
   webhook_status: z.string().nullish(),
   /** Where the external system posts its messages: `{bot_base_url}/api/apichat/<unique_code_to_bot>`. */
   bot_url: z.string().nullish(),
 });
 
 /**
- * `data` as an answer may hold it. The specification does not show the answer for a workspace that never had a
- * webhook, so each field may also be null or missing. Unknown fields are dropped.
+ * The `data` of a response. The specification does not show the response for a workspace that never had a webhook, so each
+ * field may also be null or missing. Unknown fields are dropped.
  */
 export interface AnsweredConfiguration extends z.infer<typeof answeredConfiguration> {}
 
@@ -91,8 +84,8 @@ const answeredData = z
   .optional();
 
 /**
- * zod schema of {@link RegistrationEnvelope}. Hand its `data` to {@link readRegistration}. The shape of a refusal is not
- * in the specification: to look at `status` alone, use `registrationEnvelope.pick({ status: true })`.
+ * zod schema of {@link RegistrationEnvelope}. Pass its `data` to {@link readRegistration}. The specification does not show
+ * an error's shape: to check `status` alone, use `registrationEnvelope.pick({ status: true })`.
  */
 export const registrationEnvelope = z.object({
   /** `ok` on success. Other values are not in the specification. */
@@ -102,16 +95,15 @@ export const registrationEnvelope = z.object({
 });
 
 /**
- * The answer of the three operations (section 2.2). Unknown fields are dropped. `data` is also accepted in each shape
- * that may mean "nothing registered": missing, null, `[]`, an object with empty fields.
+ * The response of the three operations (section 2.2). Unknown fields are dropped. `data` may have any shape that means
+ * "nothing registered": missing, null, `[]`, an object with empty fields.
  */
 export interface RegistrationEnvelope extends z.infer<typeof registrationEnvelope> {}
 
 /**
- * Reads the `data` of an answer: the registration, or `undefined` when nothing is registered. Nothing is registered
- * when `data` is missing, null, `[]` or `{}`, or when its `webhook_url` is missing, null or empty. Beside a
- * `webhook_url`, another field that is missing or null reads as an empty string. Throws a ZodError if the shape is
- * another one (sections 2.1 and 2.2).
+ * Returns the registration in the `data` of a response. Returns undefined if nothing is registered: `data` is missing, null,
+ * `[]` or `{}`, or its `webhook_url` is missing, null or empty. With a `webhook_url`, any other field that is missing or null
+ * becomes an empty string. Throws a ZodError for any other shape (sections 2.1 and 2.2).
  */
 export function readRegistration(data: unknown): WebhookConfiguration | undefined {
   const answered = answeredData.parse(data);

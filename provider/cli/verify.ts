@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { styleText } from "node:util";
-import type { HandshakeDiagnosis, HandshakeRecord } from "../diagnosis/index.js";
+import type { HandshakeDiagnosis, HandshakeTranscript } from "../diagnosis/index.js";
 import { describeAddresses, rowsOf, SLOW_MS } from "../diagnosis/describe.js";
 import { problemOfUrl } from "../lib/checks.js";
 import { formatUrl } from "../lib/url.js";
@@ -101,7 +101,7 @@ function formatVerdict(diagnosis: HandshakeDiagnosis): string {
     : formatLabel("failed", "red", `${url}: ${diagnosis.reason}`);
 }
 
-function formatFacts({ addresses, steps }: HandshakeRecord): string[] {
+function formatFacts({ addresses, steps }: HandshakeTranscript): string[] {
   const rows = rowsOf(steps).map((row) => ({ ...row, times: `${row.times.join(", ")} ms` }));
   const timesWidth = Math.max(...rows.map(({ times }) => times.length));
   const facts = [

@@ -1,11 +1,12 @@
-import { errors, type Dispatcher } from "undici";
+import { errors } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type ApiChatOperation, type Hint } from "../errors/index.js";
-import { NEVER, sleep } from "../lib/abort.js";
+import { anySignal, NEVER, sleep } from "../lib/abort.js";
 import { quoteBody, type Redact } from "../lib/redact.js";
 import { connectionCode, post, PostError, type Answer } from "../lib/post.js";
-import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter, shortestBackOffMs, type Retry } from "../lib/retry.js";
-import { printTarget } from "../lib/url.js";
+import { backOffMs, MIN_ATTEMPT_MS, parseRetryAfter, shortestBackOffMs } from "../lib/retry.js";
+import { formatUrl, printTarget } from "../lib/url.js";
 import { USER_AGENT } from "../lib/version.js";
+import { DEFAULT_REQUEST_SECONDS, type ClientOptions } from "./options.js";
 
 /** The largest response that is read, in bytes. */
 export const ANSWER_LIMIT_BYTES = 1024 * 1024;
@@ -24,14 +25,14 @@ export interface AttemptFailure {
   code: ApiChatErrorCode;
   text: string;
   retry: boolean;
-  /** How long the service asked to wait. */
+  /** How long `Retry-After` says to wait. */
   retryAfterMs?: number | undefined;
   /** When retrying ends, by `performance.now()`. Each attempt then has the call's whole time limit. */
   retryUntil?: number | undefined;
   httpStatus?: number;
   /** Nothing was written to the connection. */
   unsent?: boolean;
-  /** The service may have done what was asked although its response does not say so. */
+  /** The request may have taken effect although the response does not say so. */
   mayHaveBeenAccepted?: boolean;
   /** The code of a failed connection, such as ECONNREFUSED. */
   connection?: string;
@@ -42,34 +43,29 @@ export interface AttemptFailure {
 export type Outcome<Result> = { result: Result } | { failure: AttemptFailure };
 
 /** One call of the service, with all its attempts. */
-export interface Call<Result> {
-  operation: ApiChatOperation;
+export interface Call<Result, Operation extends ApiChatOperation = ApiChatOperation> {
+  operation: Operation;
   url: URL;
-  /** The address as its error shows it. */
-  at: () => string;
-  /** The option that holds the address, for the error of a redirect. */
-  addressOption: "baseUrl" | "botUrl";
+  /** The client's option that holds the address. Errors show it, with query values hidden. */
+  address: string;
   /** Sent as JSON. */
   message: object;
   /** Sent in addition to the JSON headers. */
   headers: Readonly<Record<string, string>>;
   /** Removes from a response what no error may show. */
   redact: Redact;
-  /** The time for all attempts and the pauses between them, in milliseconds. A pause of the origin does not count. */
-  limitMs: number;
+  /** The client's. The time limit is for all attempts and the pauses between them; a pause of the origin does not count. */
+  options: ClientOptions<Operation>;
   /** Ends the call at once; it rejects with the signal's reason. */
-  signal: AbortSignal;
-  /** Default: the pool of this process. */
-  dispatcher: Dispatcher | undefined;
+  signal: AbortSignal | undefined;
   /** A 2xx status is a response even if its body is cut off or too long; `text` is empty then. */
   statusSuffices?: boolean;
   /** Reads a 2xx response. */
   read: (response: { status: number; text: string }) => Outcome<Result>;
-  /** Whether a failed attempt is retried. Default: as the failure says. */
-  judge?: (failure: AttemptFailure) => AttemptFailure;
+  /** Decides whether a failed attempt is retried. */
+  judge: (failure: AttemptFailure) => AttemptFailure;
   /** Called before each retry. If it resolves to a result, the call ends with it instead of retrying. */
   beforeRepeat?: (() => Promise<{ result: Result } | undefined>) | undefined;
-  onRetry: ((retry: Retry) => void) | undefined;
   /** What to do next, unless the failure itself says so. */
   hintsFor: (failure: AttemptFailure) => Hint[];
 }
@@ -78,8 +74,12 @@ export interface Call<Result> {
  * Posts JSON, and retries failures that may be temporary, within the time limit. Returns the result and the number of
  * attempts. Rejects with an ApiChatError or the signal's reason.
  */
-export async function call<Result>(request: Call<Result>): Promise<{ result: Result; attempts: number }> {
-  const { url, limitMs, signal, judge = (failure) => failure, beforeRepeat, onRetry } = request;
+export async function call<Result, Operation extends ApiChatOperation>(
+  request: Call<Result, Operation>,
+): Promise<{ result: Result; attempts: number }> {
+  const { operation, url, options, judge, beforeRepeat } = request;
+  const limitMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
+  const signal = anySignal(request.signal, options.signal);
   let endMs = performance.now() + limitMs;
   /** For work whose time does not count. */
   const uncounted = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -91,11 +91,11 @@ export async function call<Result>(request: Call<Result>): Promise<{ result: Res
   let mayHaveBeenAccepted = false;
   for (let attempts = 1; ; attempts += 1) {
     await uncounted(() => waitForOrigin(url.origin, signal));
-    const outcome = await attempt(request, Math.max(0, endMs - performance.now()));
+    const outcome = await attempt(request, Math.max(0, endMs - performance.now()), signal);
     if ("result" in outcome) return { result: outcome.result, attempts };
     const failure = judge(outcome.failure);
     mayHaveBeenAccepted ||= failure.mayHaveBeenAccepted === true;
-    const error = toError(failure, { attempts, mayHaveBeenAccepted }, request);
+    const error = toError(failure, { attempts, mayHaveBeenAccepted, limitMs }, request);
     const { retry, retryAfterMs = 0, retryUntil = endMs, httpStatus } = failure;
     // Capped at the call's time limit, so that no Retry-After can block the process forever.
     if (httpStatus === 429)
@@ -103,7 +103,7 @@ export async function call<Result>(request: Call<Result>): Promise<{ result: Res
     // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
     const delayMs = Math.max(retryAfterMs, backOffMs(attempts));
     if (!retry || performance.now() + delayMs + MIN_ATTEMPT_MS > retryUntil) throw error;
-    onRetry?.({ attempt: attempts, delayMs, error });
+    options.onRetry?.({ attempt: attempts, delayMs, error, operation });
     await sleep(delayMs, signal);
     if (failure.retryUntil !== undefined) endMs = performance.now() + limitMs;
     try {
@@ -124,8 +124,12 @@ const OUR_HEADERS = {
 };
 
 /** Posts once. Rejects with the signal's reason only. */
-async function attempt<Result>(request: Call<Result>, timeoutMs: number): Promise<Outcome<Result>> {
-  const { url, message, headers, signal, dispatcher, statusSuffices = false, read } = request;
+async function attempt<Result, Operation extends ApiChatOperation>(
+  request: Call<Result, Operation>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Outcome<Result>> {
+  const { url, message, headers, options, statusSuffices = false, read } = request;
   try {
     const answer = await post(url, {
       headers: { ...OUR_HEADERS, ...headers },
@@ -133,7 +137,7 @@ async function attempt<Result>(request: Call<Result>, timeoutMs: number): Promis
       limitBytes: ANSWER_LIMIT_BYTES,
       timeoutMs,
       signal,
-      dispatcher,
+      dispatcher: options.dispatcher,
     });
     const { status, body, isComplete } = answer;
     if (isSuccess(status) && (isComplete || statusSuffices))
@@ -151,7 +155,7 @@ async function attempt<Result>(request: Call<Result>, timeoutMs: number): Promis
 /** The specification names no status: any 2xx is a success. */
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-type Asked = Pick<Call<unknown>, "operation" | "url" | "addressOption" | "redact">;
+type Asked = Pick<Call<unknown>, "operation" | "url" | "redact">;
 
 const mayBeTakenAt = (status: number | undefined, { operation }: Asked): boolean =>
   operation !== "message" || !NOT_TAKEN_STATUS.has(status ?? 0);
@@ -206,7 +210,9 @@ function refused({ status: httpStatus, headers, body }: Answer, asked: Asked): A
   if (httpStatus >= 300 && httpStatus < 400) {
     const target = headers.location === undefined ? "nowhere" : printTarget(headers.location, asked.url.href);
     const text = `HTTP ${httpStatus} redirects to ${asked.redact(target)}, which is not followed, because that would forward the API key`;
-    const hints: Hint[] = [{ id: "set_final_address", address: asked.addressOption }];
+    const hints: Hint[] = [
+      { id: "set_final_address", address: asked.operation === "message" ? "botUrl" : "baseUrl" },
+    ];
     return { code: "protocol", text, httpStatus, retry: false, hints };
   }
   const retry = RETRIED_STATUS.has(httpStatus);
@@ -223,17 +229,21 @@ function refused({ status: httpStatus, headers, body }: Answer, asked: Asked): A
 
 function toError(
   failure: AttemptFailure,
-  { attempts, mayHaveBeenAccepted }: { attempts: number; mayHaveBeenAccepted: boolean },
-  { operation, at, limitMs, hintsFor }: Call<unknown>,
+  {
+    attempts,
+    mayHaveBeenAccepted,
+    limitMs,
+  }: { attempts: number; mayHaveBeenAccepted: boolean; limitMs: number },
+  { operation, address, hintsFor }: Pick<Call<unknown>, "operation" | "address" | "hintsFor">,
 ): ApiChatError {
   const { code, text, httpStatus, connection, cause } = failure;
-  const where = `${operation} ${operation === "message" ? "to" : "at"} ${at()}`;
+  const at = formatUrl(address);
   const times = attempts > 1 ? ` (after ${attempts} attempts)` : "";
   const what = code === "timeout" ? `no response within ${limitMs / 1000} s` : `${text}${times}`;
-  return new ApiChatError(code, `${where}: ${what}`, {
+  return new ApiChatError(code, `${operation} ${operation === "message" ? "to" : "at"} ${at}: ${what}`, {
     operation,
     attempts,
-    facts: { at: at(), ...(connection === undefined ? {} : { connection }) },
+    facts: { at, ...(connection === undefined ? {} : { connection }) },
     hints: [...(failure.hints ?? []), ...hintsFor(failure)],
     httpStatus,
     ...(mayHaveBeenAccepted ? { mayHaveBeenAccepted } : {}),

@@ -8,16 +8,8 @@ export {
   type SetWebhookOptions,
 } from "./registration-client.js";
 export { DEFAULT_REQUEST_SECONDS, type ApiKeyAs, type FlowApiKeyAs } from "./options.js";
-export { MessageClient, type MessageClientOptions } from "./message-client.js";
-export type {
-  BatchOptions,
-  BatchResult,
-  FailedMessage,
-  MessageSource,
-  SentMessage,
-  SkippedMessage,
-} from "./message-batch.js";
-export type { MessageRetry } from "./message-client.js";
+export { MessageClient, type MessageClientOptions, type MessageRetry } from "./message-client.js";
+export type { BatchOptions, BatchResult, MessageSource } from "./message-batch.js";
 export type {
   BatchMessage,
   MessageAddress,

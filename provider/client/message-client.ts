@@ -1,9 +1,6 @@
-import type { Dispatcher } from "undici";
 import type { InboundMessage } from "../../schema/inbound.js";
 import { anySignal } from "../lib/abort.js";
-import type { Retry } from "../lib/retry.js";
-import { problemsOf } from "../lib/validate.js";
-import { formatUrl, secretsOfUrl } from "../lib/url.js";
+import { secretsOfUrl } from "../lib/url.js";
 import { type AttemptFailure, call } from "./call.js";
 import { type BatchOptions, type BatchResult, type MessageSource, sendInOrder } from "./message-batch.js";
 import {
@@ -18,32 +15,24 @@ import {
   type SendTextOptions,
 } from "./messages.js";
 import {
-  DEFAULT_REQUEST_SECONDS,
+  type ClientOptions,
   type FlowApiKeyAs,
-  invalidOptions,
   messageOptions,
   presentFlowKey,
+  requireOptions,
 } from "./options.js";
 import type { Hint } from "../errors/index.js";
 import { createRedactor, MASK, quoteBody, type Redact } from "../lib/redact.js";
 
-export interface MessageClientOptions {
+export interface MessageClientOptions extends ClientOptions<"message"> {
   /** Where the messages of one workspace go: the `botUrl` of its registration (section 2.1). */
   botUrl: string;
   /** The API key of the flow, with the permission "Gerenciar Fluxo" (section 5). It never appears in an error. */
   flowApiKey: string;
   /** How the flow API key is sent. Default `bearer`: a guess. */
   flowApiKeyAs?: FlowApiKeyAs;
-  /** The time limit of one message with its retries, in seconds. Default 30. */
-  requestSeconds?: number;
   /** Which failed attempts are retried. Default `unsent`: those after which the message counts as not accepted. */
   retry?: MessageRetry;
-  /** Ends every call of this client. */
-  signal?: AbortSignal;
-  /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
-  dispatcher?: Dispatcher;
-  /** Called for each failed attempt that will be retried. */
-  onRetry?: (retry: Retry & { operation: "message" }) => void;
 }
 
 /**
@@ -56,53 +45,48 @@ export interface MessageClientOptions {
 export class MessageClient {
   readonly #options: MessageClientOptions;
   readonly #url: URL;
-  readonly #requestMs: number;
-  readonly #presented: ReturnType<typeof presentFlowKey>;
-  /** What no error shows, whatever the message. */
-  readonly #keys: readonly string[];
 
   constructor(options: MessageClientOptions) {
-    requireOptions(options);
+    const { flowApiKey: key } = options;
+    const noKey: Hint = { id: "check_flow_api_key" };
+    requireOptions("MessageClient", { schema: messageOptions, given: options, key, noKey });
     this.#options = options;
     this.#url = new URL(options.botUrl);
-    this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
-    this.#presented = presentFlowKey(options.flowApiKey, options.flowApiKeyAs ?? "bearer");
-    this.#keys = [options.flowApiKey, ...secretsOfUrl(options.botUrl)];
   }
 
   /** Sends a text. */
   async sendText(options: SendTextOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "text" }, options.signal);
+    return this.#sendKind({ ...options, kind: "text" });
   }
 
   /** Sends the press of a button, as a delivery offered it. */
   async sendButton(options: SendButtonOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "button" }, options.signal);
+    return this.#sendKind({ ...options, kind: "button" });
   }
 
   /** Sends an image, by its URL. */
   async sendImage(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "image" }, options.signal);
+    return this.#sendKind({ ...options, kind: "image" });
   }
 
   /** Sends an audio, by its URL. */
   async sendAudio(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "audio" }, options.signal);
+    return this.#sendKind({ ...options, kind: "audio" });
   }
 
   /** Sends a video, by its URL. */
   async sendVideo(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "video" }, options.signal);
+    return this.#sendKind({ ...options, kind: "video" });
   }
 
   /** Sends a file, by its URL. */
   async sendFile(options: SendMediaOptions & SendOptions): Promise<MessageReceipt> {
-    return this.#sendKind({ ...options, kind: "file" }, options.signal);
+    return this.#sendKind({ ...options, kind: "file" });
   }
 
   /** Sends a message in wire format, exactly as given. */
   async send(message: InboundMessage, { signal }: SendOptions = {}): Promise<MessageReceipt> {
-    return this.#send(checkMessage(message), anySignal(signal, this.#options.signal));
+    return this.#send(checkMessage(message), signal);
   }
 
   /**
@@ -123,41 +107,39 @@ export class MessageClient {
   ): Promise<BatchResult<Message>[]> {
     const signal = anySignal(options.signal, this.#options.signal);
     const send = async (message: Message): Promise<MessageReceipt> =>
-      this.#send(checkBatchMessage(message), signal);
+      this.#send(checkBatchMessage(message), options.signal);
     return sendInOrder(messages, send, { ...options, signal });
   }
 
-  #sendKind(message: MessageOfKind, signal: AbortSignal | undefined): Promise<MessageReceipt> {
-    return this.#send(checkBatchMessage(message), anySignal(signal, this.#options.signal));
+  #sendKind(message: MessageOfKind & SendOptions): Promise<MessageReceipt> {
+    return this.#send(checkBatchMessage(message), message.signal);
   }
 
-  async #send(message: InboundMessage, signal: AbortSignal): Promise<MessageReceipt> {
-    const { retry = "unsent", onRetry, botUrl, dispatcher } = this.#options;
-    const { headers, fields } = this.#presented;
+  async #send(message: InboundMessage, signal: AbortSignal | undefined): Promise<MessageReceipt> {
+    const { botUrl, flowApiKey, flowApiKeyAs = "bearer", retry = "unsent" } = this.#options;
+    const { headers, fields } = presentFlowKey(flowApiKey, flowApiKeyAs);
     // Made at its first use: most messages do not fail.
-    let redact: Redact | undefined;
-    const redactAbout: Redact = (text) => (redact ??= redactorOf(message, this.#keys))(text);
-    const { result, attempts } = await call<{ httpStatus: number; body: unknown }>({
+    let made: Redact | undefined;
+    const redact: Redact = (text) =>
+      (made ??= redactorOf(message, [flowApiKey, ...secretsOfUrl(botUrl)]))(text);
+    const { result, attempts } = await call<Omit<MessageReceipt, "attempts">, "message">({
       operation: "message",
       url: this.#url,
-      at: () => formatUrl(botUrl),
-      addressOption: "botUrl",
+      address: botUrl,
       message: { ...message, ...fields },
       headers,
-      redact: redactAbout,
-      limitMs: this.#requestMs,
+      redact,
+      options: this.#options,
       signal,
-      dispatcher,
       // The status says that the message was accepted: an error would lead its caller to send it again.
       statusSuffices: true,
       read: ({ status, text }) => {
         const body = readBody(text);
         return isRejection(body)
-          ? { failure: rejected({ status, text }, redactAbout) }
+          ? { failure: rejected({ status, text }, redact) }
           : { result: { httpStatus: status, body } };
       },
       judge: (failure) => judgeMessage(failure, retry),
-      onRetry: (again) => onRetry?.({ ...again, operation: "message" }),
       hintsFor: hintsForMessage,
     });
     return { ...result, attempts };
@@ -187,13 +169,6 @@ const rejected = ({ status, text }: { status: number; text: string }, redact: Re
   retry: false,
 });
 
-/** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions(options: MessageClientOptions): void {
-  const problems = problemsOf(messageOptions, options);
-  const hints: Hint[] = options.flowApiKey ? [] : [{ id: "check_flow_api_key" }];
-  if (problems.length > 0) throw invalidOptions("MessageClient", problems, "check", hints);
-}
-
 /**
  * Which failed attempts are retried. `unsent`: those without a connection, and those with HTTP 429 or 503, which are
  * assumed to mean that the service has not accepted the message: the specification does not say (section 7). `any`:
@@ -222,12 +197,12 @@ function hintsForMessage({ code, httpStatus, unsent, mayHaveBeenAccepted }: Atte
 /** Shorter texts are redacted only as whole words: as substrings, they would mask unrelated words. */
 const TELLING_CHARACTERS = 8;
 
-/** A longer text is known by its beginning: a pattern of all of it takes too long. */
+/** Of a longer text only this much is searched for. */
 const HEAD_CHARACTERS = 100;
 
 /**
- * Takes the keys, what a message says and who sent it out of what the service says about it. What follows the beginning of
- * a long text is dropped.
+ * Removes the keys, the contents and the sender of a message from a response to it. Everything after the beginning of a
+ * long text is dropped.
  */
 function redactorOf(message: InboundMessage, keys: readonly string[]): Redact {
   const texts = textsOf(message);

@@ -62,26 +62,19 @@ export type MessageOfKind =
 
 /** A message of section 4.2, not checked yet: its caller may have no types. */
 function messageOfKind(options: MessageOfKind): unknown {
-  if (options.kind === "text") {
-    return { content: options.text, ...common(options), event: "message_created" };
-  }
-  if (options.kind === "button") {
-    const { title, payload } = options;
-    const event = "message_postback";
-    return { content: title, ...common(options), event, submitted_values: [{ title, payload }] };
-  }
-  const { kind: file_type, url: data_url } = options;
-  const event = "message_created";
-  return { content: "", ...common(options), event, attachments: [{ file_type, data_url }] };
-}
-
-function common({ sender, conversationId }: MessageAddress) {
-  const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = sender ?? {};
-  return {
+  const { id, name, email = "", phone_number = "" }: Partial<MessageAddress["sender"]> = options.sender ?? {};
+  const common = {
     message_type: "incoming",
     sender: { id, name, email, phone_number, type: "contact" },
-    conversation_id: conversationId,
+    conversation_id: options.conversationId,
+    event: "message_created",
   };
+  if (options.kind === "text") return { ...common, content: options.text };
+  if (options.kind === "button") {
+    const { title, payload } = options;
+    return { ...common, event: "message_postback", content: title, submitted_values: [{ title, payload }] };
+  }
+  return { ...common, content: "", attachments: [{ file_type: options.kind, data_url: options.url }] };
 }
 
 const OPTION_OF_FIELD = new Map([
@@ -156,7 +149,7 @@ const refuse = (field: string, text: string): Error =>
 
 /**
  * The key of a message's conversation (section 2.3), in either shape. Also works for a value that is not a message,
- * which then fails its check.
+ * which then fails validation.
  */
 export const conversationOf = (message: MessageLike | null | undefined): string =>
   `${String(message?.conversation_id ?? message?.conversationId)} ${String(message?.sender?.id)}`;

@@ -1,9 +1,24 @@
+import type { Dispatcher } from "undici";
 import * as z from "zod";
 import { ApiChatError, type ApiChatOperation, type FieldProblem, type Hint } from "../errors/index.js";
 import { MAX_TIMER_MS } from "../lib/abort.js";
+import type { Retry } from "../lib/retry.js";
+import { problemsOf } from "../lib/validate.js";
 
 /** The time that one operation may take, in seconds, with all its retries. */
 export const DEFAULT_REQUEST_SECONDS = 30;
+
+/** The options of both clients. */
+export interface ClientOptions<Operation extends ApiChatOperation> {
+  /** The time limit of one operation with its retries, in seconds. Default 30. */
+  requestSeconds?: number;
+  /** Ends every operation of this client. */
+  signal?: AbortSignal;
+  /** undici's dispatcher. Default: the pool of this process, which uses the environment's proxies. */
+  dispatcher?: Dispatcher;
+  /** Called for each failed attempt that will be retried. */
+  onRetry?: (retry: Retry & { operation: Operation }) => void;
+}
 
 /** `invalid_config`, for problems that show no value. */
 export const invalidOptions = (
@@ -13,6 +28,18 @@ export const invalidOptions = (
   hints: readonly Hint[] = [],
 ): ApiChatError =>
   new ApiChatError("invalid_config", what, { operation, hints, problems: problems.map(toPlain) });
+
+/**
+ * Throws `invalid_config` naming the options of a client that are wrong, without their values. `noKey` is the hint if
+ * the key is missing.
+ */
+export function requireOptions(
+  client: string,
+  { schema, given, key, noKey }: { schema: z.ZodType; given: object; key: string | undefined; noKey: Hint },
+): void {
+  const problems = problemsOf(schema, given);
+  if (problems.length > 0) throw invalidOptions(client, problems, "check", key ? [] : [noKey]);
+}
 
 /** A problem of a schema has more than its field and its text. */
 const toPlain = ({ field, text }: FieldProblem): FieldProblem => ({ field, text });

@@ -1,27 +1,23 @@
-import type { Dispatcher } from "undici";
-import type * as z from "zod";
 import {
-  deleteWebhookRequest,
-  getWebhookRequest,
   readRegistration,
   registrationEnvelope,
   setWebhookRequest,
   type RegistrationAction,
+  type SetWebhookRequest,
   type WebhookConfiguration,
 } from "../../schema/registration.js";
 import type { ApiChatError, ApiChatOperation, Hint } from "../errors/index.js";
 import { lazyRedactor, quoteBody, type Redact } from "../lib/redact.js";
-import { appendQuery, isLoopback, formatUrl, secretsOfUrl } from "../lib/url.js";
-import { parse, problemsOf } from "../lib/validate.js";
-import { anySignal } from "../lib/abort.js";
-import type { Retry } from "../lib/retry.js";
+import { appendQuery, isLoopback, secretsOfUrl } from "../lib/url.js";
+import { parse } from "../lib/validate.js";
 import { call, parseJson, type AttemptFailure, type Outcome } from "./call.js";
 import {
   bearerHeaders,
-  DEFAULT_REQUEST_SECONDS,
   invalidOptions,
   registrationOptions,
+  requireOptions,
   type ApiKeyAs,
+  type ClientOptions,
 } from "./options.js";
 
 /** The webhook configuration of one workspace, as the service shows it (section 2.1). */
@@ -34,21 +30,13 @@ export interface Registration {
   botUrl: string;
 }
 
-export interface RegistrationClientOptions {
+export interface RegistrationClientOptions extends ClientOptions<RegistrationAction> {
   /** Address of the registration interface; a query of its own is kept. */
   baseUrl: string;
   /** Sent as `ChaveApi` (section 5). It never appears in an error. */
   apiKey: string;
   /** How the API key is presented. Default `body`, in exactly the fields of section 4.1. */
   apiKeyAs?: ApiKeyAs;
-  /** The time limit of one operation with its retries, in seconds. Default 30. */
-  requestSeconds?: number;
-  /** Ends every operation of this client. */
-  signal?: AbortSignal;
-  /** undici's dispatcher; default is a pool of this process that honours the environment's proxies. */
-  dispatcher?: Dispatcher;
-  /** Told of each failed attempt that will be repeated. */
-  onRetry?: (retry: Retry & { operation: RegistrationAction }) => void;
 }
 
 export interface CallOptions {
@@ -58,12 +46,8 @@ export interface CallOptions {
   beforeRepeat?: () => Promise<boolean>;
 }
 
-/** The body of a request (section 4.1). */
-export interface RegistrationBody {
-  ChaveApi: string;
-  webhook_url?: string;
-  webhook_verification_key?: string;
-}
+/** The fields of a request besides the API key (section 4.1): only set-webhook has some. */
+export type RegistrationFields = Partial<Omit<SetWebhookRequest, "ChaveApi">>;
 
 export interface SetWebhookOptions extends CallOptions {
   webhookUrl: string;
@@ -81,76 +65,56 @@ export interface SetWebhookOptions extends CallOptions {
  */
 export class RegistrationClient {
   readonly #options: RegistrationClientOptions;
-  readonly #requestMs: number;
-  /** The address of each action, once it was called. */
-  readonly #urls = new Map<RegistrationAction, URL>();
-  readonly #secretsOfBaseUrl: readonly string[];
-  readonly #headers: Record<string, string>;
 
   constructor(options: RegistrationClientOptions) {
-    requireOptions(options);
+    const { apiKey: key } = options;
+    const noKey: Hint = { id: "give_api_key" };
+    requireOptions("RegistrationClient", { schema: registrationOptions, given: options, key, noKey });
     this.#options = options;
-    this.#secretsOfBaseUrl = secretsOfUrl(options.baseUrl);
-    this.#headers = options.apiKeyAs === "body-and-bearer" ? bearerHeaders(options.apiKey) : {};
-    this.#requestMs = (options.requestSeconds ?? DEFAULT_REQUEST_SECONDS) * 1000;
   }
 
   /** Reads the registration; undefined if nothing is registered. */
   async getWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    const body = this.#build("get-webhook", getWebhookRequest, { ChaveApi: this.#options.apiKey });
-    return this.call("get-webhook", body, options);
+    return this.call("get-webhook", {}, options);
   }
 
   /** Registers a webhook. The service calls `webhookUrl` before it answers (section 6.1). */
   async setWebhook(options: SetWebhookOptions): Promise<Registration | undefined> {
-    const body = this.#build("set-webhook", setWebhookRequest, {
-      ChaveApi: this.#options.apiKey,
-      webhook_url: options.webhookUrl,
-      webhook_verification_key: options.webhookVerificationKey,
-    });
-    return this.call("set-webhook", body, options);
+    const { webhookUrl: webhook_url, webhookVerificationKey: webhook_verification_key } = options;
+    const { data, problems } = parse(SET_FIELDS, { webhook_url, webhook_verification_key });
+    if (problems !== undefined) throw invalidOptions("set-webhook", problems, "set-webhook");
+    return this.call("set-webhook", data, options);
   }
 
-  /** Removes the registration, whoever set it. Returns what is still registered: undefined on success. */
+  /** Removes the registration, even one that someone else set. Returns undefined, or what is still registered. */
   async deleteWebhook(options: CallOptions = {}): Promise<Registration | undefined> {
-    const body = this.#build("delete-webhook", deleteWebhookRequest, { ChaveApi: this.#options.apiKey });
-    return this.call("delete-webhook", body, options);
-  }
-
-  /**
-   * Builds and validates a request body. Throws `invalid_config` with the names of invalid fields, never their values.
-   */
-  #build<T>(operation: RegistrationAction, schema: z.ZodType<T>, fields: T): T {
-    const { data, problems } = parse(schema, fields);
-    if (problems === undefined) return data;
-    throw invalidOptions(operation, problems, operation);
+    return this.call("delete-webhook", {}, options);
   }
 
   /** One call with its retries. */
   protected async call(
     operation: RegistrationAction,
-    body: RegistrationBody,
+    fields: RegistrationFields,
     { signal, beforeRepeat, retryRejectedUntil }: CallOptions & Partial<SetWebhookOptions>,
   ): Promise<Registration | undefined> {
-    const { baseUrl, dispatcher, onRetry } = this.#options;
-    const url = this.#urlOf(operation);
+    const { baseUrl, apiKey, apiKeyAs } = this.#options;
+    const url = new URL(appendQuery(baseUrl, `action=${operation}`));
+    const { webhook_url = "", webhook_verification_key = "" } = fields;
     const redact = lazyRedactor(() => [
-      body.ChaveApi,
-      body.webhook_verification_key ?? "",
-      ...this.#secretsOfBaseUrl,
-      ...secretsOfUrl(body.webhook_url ?? ""),
+      apiKey,
+      webhook_verification_key,
+      ...secretsOfUrl(baseUrl),
+      ...secretsOfUrl(webhook_url),
     ]);
-    const { result } = await call<Registration | undefined>({
+    const { result } = await call<Registration | undefined, RegistrationAction>({
       operation,
       url,
-      at: () => formatUrl(baseUrl),
-      addressOption: "baseUrl",
-      message: body,
-      headers: this.#headers,
+      address: baseUrl,
+      message: { ChaveApi: apiKey, ...fields },
+      headers: apiKeyAs === "body-and-bearer" ? bearerHeaders(apiKey) : {},
       redact,
-      limitMs: this.#requestMs,
-      signal: anySignal(signal, this.#options.signal),
-      dispatcher,
+      options: this.#options,
+      signal,
       beforeRepeat:
         beforeRepeat && (async () => ((await beforeRepeat()) ? undefined : { result: undefined })),
       read: ({ status, text }) => {
@@ -158,7 +122,6 @@ export class RegistrationClient {
         return "failure" in parsed ? parsed : readEnvelope(parsed.result, redact);
       },
       judge: judgeOn(url, retryRejectedUntil),
-      onRetry: (retry) => onRetry?.({ ...retry, operation }),
       hintsFor: (failure) =>
         isAbsentHere(url, failure)
           ? [{ id: "start_emulator", address: "baseUrl" }]
@@ -166,27 +129,13 @@ export class RegistrationClient {
     });
     return result;
   }
-
-  #urlOf(operation: RegistrationAction): URL {
-    let url = this.#urls.get(operation);
-    if (!url) {
-      url = new URL(appendQuery(this.#options.baseUrl, `action=${operation}`));
-      this.#urls.set(operation, url);
-    }
-    return url;
-  }
 }
 
-/** Throws `invalid_config` naming the options that are wrong, and no value of a secret. */
-function requireOptions(options: RegistrationClientOptions): void {
-  const problems = problemsOf(registrationOptions, options);
-  const hints: Hint[] = options.apiKey ? [] : [{ id: "give_api_key" }];
-  if (problems.length > 0) throw invalidOptions("RegistrationClient", problems, "check", hints);
-}
+const SET_FIELDS = setWebhookRequest.omit({ ChaveApi: true });
 
 /**
  * Whether a failure may mean that the API key is wrong. The specification shows no errors (section 7): a service may refuse
- * a key with HTTP 200 and another envelope status than `ok`, and a read has little else to refuse.
+ * a key with HTTP 200 and an envelope status other than `ok`, and a read has little else to reject.
  */
 export const mayMeanWrongKey = ({ code, operation, httpStatus }: ApiChatError): boolean =>
   code === "unauthorized" || isRefusedRead(operation, { code, httpStatus });
@@ -236,7 +185,7 @@ function hintsFor(operation: RegistrationAction, { code, httpStatus }: AttemptFa
   return [];
 }
 
-/** Takes the registration out of an envelope (section 2.2). A `status` other than `ok` is the service's refusal. */
+/** Reads the registration from an envelope (section 2.2). A `status` other than `ok` means that the service rejected it. */
 function readEnvelope(answer: unknown, redact: Redact): Outcome<Registration | undefined> {
   const envelope = registrationEnvelope.safeParse(answer);
   return envelope.success && envelope.data.status === "ok"

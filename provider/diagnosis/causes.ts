@@ -2,7 +2,7 @@ import type { HandshakeCause, HandshakeRule } from "../errors/index.js";
 
 interface CauseFacts {
   rule: HandshakeRule;
-  /** What was seen, in words. Absent where the status or the address says it all. */
+  /** What was seen, in words. Absent if the status or the address is enough. */
   finding?: string;
   /** One line on how to fix it. */
   hint: string;
@@ -16,8 +16,8 @@ const SAME_KEY = "give the endpoint the same verification key";
 
 /**
  * All texts about each cause, in one place. Ordered from the least to the most informative about the endpoint: if
- * several encodings fail, the one that comes last here is reported. A refusal tells more than a 200 with any body,
- * which is what many endpoints answer to an encoding that they do not understand.
+ * several encodings fail, the one that comes last here is reported. A rejection is more informative than a 200 with any
+ * body, which many endpoints return for an encoding that they do not understand.
  */
 export const CAUSES: Record<HandshakeCause, CauseFacts> = {
   private_address: {

@@ -1,4 +1,4 @@
-import type { HandshakeEncoding, HandshakeRecord, HandshakeStep } from "../errors/index.js";
+import type { HandshakeEncoding, HandshakeStep, HandshakeTranscript } from "../errors/index.js";
 import type { Answer } from "../lib/post.js";
 import { createRedactor, MASK, quote, quoteBody as quoteAnswer } from "../lib/redact.js";
 import { CAUSES } from "./causes.js";
@@ -6,7 +6,7 @@ import { CAUSES } from "./causes.js";
 /** A name may have dozens of addresses; a transcript stays short. */
 const SHOWN_ADDRESSES = 4;
 
-/** What came of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
+/** The outcome of a step, without its encoding: "HTTP 302 to https://chat.example/login". */
 function describeOutcome(step: HandshakeStep): string {
   const { rule, cause, connectError, httpStatus, contentType, location, title, firstBytes = "" } = step;
   if (connectError !== undefined) return connectError;
@@ -18,10 +18,10 @@ function describeOutcome(step: HandshakeStep): string {
   return `HTTP ${httpStatus}${type}${target}${page}${body}${rule === undefined ? ", passed" : ""}`;
 }
 
-/** What came of a step: "form: HTTP 404". */
+/** The outcome of a step: "form: HTTP 404". */
 const describeStep = (step: HandshakeStep): string => `${step.encoding}: ${describeOutcome(step)}`;
 
-/** The same with what it means: "form: getaddrinfo ENOTFOUND chat.example (the name does not resolve)". */
+/** The outcome of a step and what it means: "form: getaddrinfo ENOTFOUND chat.example (the name does not resolve)". */
 export function explainStep(step: HandshakeStep): string {
   const finding = step.cause === undefined ? undefined : CAUSES[step.cause].finding;
   return finding === undefined ? describeStep(step) : `${describeStep(step)} (${finding})`;
@@ -53,7 +53,7 @@ export function describeAddresses(addresses: readonly string[]): string {
 }
 
 /** What was seen, in at most six lines. */
-export function describeRecord({ addresses, steps, rounds }: HandshakeRecord): string[] {
+export function describeRecord({ addresses, steps, rounds }: HandshakeTranscript): string[] {
   return [
     `address: ${describeAddresses(addresses)}`,
     ...rowsOf(steps).map(
@@ -66,13 +66,13 @@ export function describeRecord({ addresses, steps, rounds }: HandshakeRecord): s
 const QUOTED_BYTES = 200;
 const ELLIPSIS = "…";
 
-/** Quotes the start of an answer's body in at most 200 bytes: redacted and on one line. */
+/** Quotes the start of a response's body in at most 200 bytes: redacted and on one line. */
 export function quoteBody({ body, isComplete }: Answer, secrets: readonly string[]): string {
   const line = quoteAnswer(body.toString("utf8"), createRedactor(secrets), Infinity);
   return cut(isComplete ? line : untilLastMask(line));
 }
 
-/** Quotes another text of an answer in at most 200 bytes. */
+/** Quotes any other text of a response in at most 200 bytes. */
 export const quoteText = (text: string, secrets: readonly string[]): string =>
   cut(quote(text, secrets, Infinity));
 
@@ -96,14 +96,14 @@ export function titleOf(page: string): string | undefined {
   return title === "" ? undefined : title;
 }
 
-/** What takes longer may be too slow for the service, whose own limit the specification does not name. In milliseconds. */
+/** A slower response may be too slow for the service, whose limit the specification does not name. In milliseconds. */
 export const SLOW_MS = 5_000;
 
 /**
- * What may go wrong although the endpoint answers. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`: the
- * other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: an answer
- * took long. `not_200`: an answer is right, with another 2xx than 200.
- * `private_address`: only a service on the same network reaches it. `token_not_checked`: a wrong token passes too.
+ * What may go wrong although the handshake passes. `only_as_form`, `only_as_json`, `only_as_multipart`, `only_as_query`:
+ * the other encodings that were tried fail, and the specification does not say which one the service uses. `slow`: a
+ * response took long. `not_200`: the body is right, but the status is a 2xx other than 200. `private_address`: only a
+ * service on the same network can reach it. `token_not_checked`: a wrong token also passes.
  */
 export type HandshakeWarningCode =
   `only_as_${HandshakeEncoding}` | "not_200" | "slow" | "private_address" | "token_not_checked";
@@ -113,58 +113,55 @@ export interface HandshakeWarning {
   text: string;
 }
 
-export interface WarningFacts {
+/**
+ * Returns all warnings. A response that takes `slowMs` milliseconds or longer is slow; `privateAddresses` cannot be
+ * reached from outside.
+ */
+export function findWarnings({
+  steps,
+  slowMs,
+  privateAddresses,
+  isTokenIgnored,
+}: {
   steps: readonly HandshakeStep[];
-  /** From when on an answer is slow, in milliseconds. */
   slowMs: number;
-  /** Addresses that cannot be reached from outside. */
   privateAddresses: readonly string[];
   isTokenIgnored: boolean;
-}
-
-/** Everything worth a warning. */
-export function findWarnings(facts: WarningFacts): HandshakeWarning[] {
-  return [
-    ...warnOfEncodings(facts.steps),
-    ...warnOfStatus(facts.steps),
-    ...warnOfSlowness(facts),
-    ...warnOfAddresses(facts.privateAddresses),
-    ...warnOfToken(facts.isTokenIgnored),
-  ];
-}
-
-function warnOfEncodings(steps: readonly HandshakeStep[]): HandshakeWarning[] {
-  const passed = steps.find(({ rule }) => rule === undefined);
+}): HandshakeWarning[] {
+  const warnings: HandshakeWarning[] = [];
+  const warn = (code: HandshakeWarningCode, text: string): void => void warnings.push({ code, text });
+  const passed = steps.filter(({ rule }) => rule === undefined);
   const failed = steps.filter(({ rule }) => rule !== undefined);
-  if (passed === undefined || failed.length === 0) return [];
-  const text = `the handshake passes, but not as ${failed.map(describeStep).join("; not as ")}`;
-  return [{ code: `only_as_${passed.encoding}`, text }];
-}
-
-function warnOfStatus(steps: readonly HandshakeStep[]): HandshakeWarning[] {
-  const others = steps.filter(({ rule, httpStatus }) => rule === undefined && httpStatus !== 200);
-  if (others.length === 0) return [];
-  const statuses = [...new Set(others.map(({ httpStatus }) => `HTTP ${httpStatus}`))].join(", ");
-  const text = `the endpoint answers with the challenge, but with ${statuses}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`;
-  return [{ code: "not_200", text }];
-}
-
-function warnOfSlowness({ steps, slowMs }: WarningFacts): HandshakeWarning[] {
+  if (passed[0] && failed.length > 0) {
+    const others = failed.map(describeStep).join("; not as ");
+    warn(`only_as_${passed[0].encoding}`, `the handshake passes, but not as ${others}`);
+  }
+  const statuses = new Set(passed.map(({ httpStatus }) => httpStatus).filter((status) => status !== 200));
+  if (statuses.size > 0) {
+    const shown = [...statuses].map((status) => `HTTP ${status}`).join(", ");
+    warn(
+      "not_200",
+      `the endpoint answers with the challenge, but with ${shown}; the specification only says that the challenge is the body, and the service may want 200: answer with 200`,
+    );
+  }
   const slowest = Math.max(...steps.filter(({ httpStatus }) => httpStatus !== undefined).map(({ ms }) => ms));
-  if (slowest < slowMs) return [];
-  const text = `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`;
-  return [{ code: "slow", text }];
-}
-
-function warnOfAddresses(addresses: readonly string[]): HandshakeWarning[] {
-  if (addresses.length === 0) return [];
-  const text = `${addresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`;
-  return [{ code: "private_address", text }];
-}
-
-function warnOfToken(isTokenIgnored: boolean): HandshakeWarning[] {
-  if (!isTokenIgnored) return [];
-  const text =
-    "the endpoint answers a wrong token too, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ";
-  return [{ code: "token_not_checked", text }];
+  if (slowest >= slowMs) {
+    warn(
+      "slow",
+      `the endpoint takes ${(slowest / 1000).toFixed(1)} s to answer the handshake, and the service may not wait this long; answer it before any other work`,
+    );
+  }
+  if (privateAddresses.length > 0) {
+    warn(
+      "private_address",
+      `${privateAddresses.join(", ")} is a loopback or private address, which only a service on the same network can reach`,
+    );
+  }
+  if (isTokenIgnored) {
+    warn(
+      "token_not_checked",
+      "the endpoint also accepts a wrong token, so anyone could register it; compare hub_verify_token with the verification key, and answer 401 if they differ",
+    );
+  }
+  return warnings;
 }

@@ -4,7 +4,6 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import type {
   HandshakeCause,
   HandshakeEncoding,
-  HandshakeRecord,
   HandshakeStep,
   HandshakeTranscript,
 } from "../errors/index.js";
@@ -12,10 +11,8 @@ import { NEVER, orAborted } from "../lib/abort.js";
 import { encodeHandshake } from "../lib/handshake-encoding.js";
 import { formatUrl, secretsOfUrl } from "../lib/url.js";
 import { CAUSES, weightOf } from "./causes.js";
-import { describeAddresses, explainStep } from "./describe.js";
-import { createChallenge, numberOf } from "./handshake.js";
-import { type HandshakeRequest, performHandshake } from "./handshake.js";
-import { findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
+import { describeAddresses, explainStep, findWarnings, type HandshakeWarning, SLOW_MS } from "./describe.js";
+import { createChallenge, type HandshakeRequest, numberOf, performHandshake } from "./handshake.js";
 
 /** How long one handshake may take at most, in milliseconds. */
 export const MAX_ANSWER_MS = 10_000;
@@ -31,11 +28,11 @@ export interface DiagnoseOptions {
   serviceUrl?: string;
   /** How long each handshake may take, in milliseconds. Default 10,000. */
   limitMs?: number;
-  /** From when on an answer is slow, in milliseconds. Default 5,000. */
+  /** A response that takes this long or longer is slow, in milliseconds. Default 5,000. */
   slowMs?: number;
   /** Sends a second handshake with a wrong token after one that passed, and warns if that passes too. Default false. */
   probeToken?: boolean;
-  /** Sends a handshake with a signature after a 401 or 403 without a reason, to tell what it asks for. Default false. */
+  /** Sends a signed handshake after a 401 or 403 without a reason, to find out what it requires. Default false. */
   probeSignature?: boolean;
   /** Ends the diagnosis at once: it rejects with the signal's reason. */
   signal?: AbortSignal;
@@ -45,7 +42,7 @@ export interface PassedHandshake {
   passed: true;
   /** What may still go wrong. */
   warnings: HandshakeWarning[];
-  transcript: HandshakeRecord;
+  transcript: HandshakeTranscript;
 }
 
 export interface FailedHandshake {
@@ -90,13 +87,9 @@ interface Sent {
   step: HandshakeStep;
 }
 
-/** In the order in which they are tried. */
+/** In the order in which they are tried: the first two at once, each other one if all before it fail. */
 const ENCODINGS: readonly HandshakeEncoding[] = ["form", "json", "multipart", "query"];
 
-/**
- * Sends form and JSON at once, a multipart form if both fail, and the query only if that fails too: a key in a URL ends up in
- * the endpoint's access log.
- */
 async function sendInEveryEncoding(options: DiagnoseOptions): Promise<Sent[]> {
   const requests = createRequests(options);
   const sent = await Promise.all(requests.slice(0, 2).map(send));
@@ -113,7 +106,7 @@ async function send(request: HandshakeRequest): Promise<Sent> {
 
 function createRequests(options: DiagnoseOptions): HandshakeRequest[] {
   const { url, verificationKey: token, limitMs = MAX_ANSWER_MS, signal } = options;
-  // Every step redacts the challenges of all steps: an endpoint with a cache may answer with another step's challenge.
+  // Every step redacts the challenges of all steps: an endpoint with a cache may return a different step's challenge.
   const secrets = [token, ...secretsOfUrl(url)];
   return ENCODINGS.map((encoding) => {
     const challenge = createChallenge();
@@ -135,7 +128,7 @@ async function judge(
     privateAddresses: isPrivate && serviceUrl === undefined ? addresses : [],
     isTokenIgnored: probeToken && passed !== undefined && (await isWrongTokenAnswered(passed.request)),
   });
-  const record: HandshakeRecord = { url: formatUrl(url), addresses, rounds: 1, steps };
+  const record: HandshakeTranscript = { url: formatUrl(url), addresses, rounds: 1, steps };
   if (passed !== undefined) return { passed: true, warnings, transcript: record };
   const telling = await findTelling(sent, options);
   return fail(record, { cause: telling.cause, reason: explainStep(telling), warnings });
@@ -158,7 +151,7 @@ async function findTelling(
 const weigh = ({ step }: Sent): number => (step.cause === undefined ? -1 : weightOf(step.cause));
 
 function fail(
-  record: HandshakeRecord,
+  record: HandshakeTranscript,
   { cause, reason, warnings }: Pick<FailedHandshake, "cause" | "reason" | "warnings">,
 ): FailedHandshake {
   const { rule, hint } = CAUSES[cause];
@@ -177,9 +170,9 @@ async function isWrongTokenAnswered(request: HandshakeRequest): Promise<boolean>
   return rule === undefined;
 }
 
-/** Sends a handshake again, signed as a delivery is (section 5). Whether it passes so. */
+/** Sends a handshake again, signed like a delivery (section 5). Returns whether it then passes. */
 async function passesWhenSigned(request: HandshakeRequest): Promise<boolean> {
-  // Loaded here: most diagnoses need no signature.
+  // Loaded here, because most diagnoses need no signature.
   const { signBody, SIGNATURE_HEADER } = await import("../responder/signature.js");
   const signature = await signBody(request.token, encodeHandshake(request.url, request).body);
   const { rule } = await performHandshake({ ...request, headers: { [SIGNATURE_HEADER]: signature } });
@@ -212,7 +205,7 @@ export function isPublicAddress(address: string): boolean {
   return !notPublic.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** The addresses of a URL's host; none if its name does not resolve, which the handshake itself reports. */
+/** The addresses of a URL's host; empty if its name does not resolve, which the handshake itself reports. */
 async function resolveHost(url: string): Promise<string[]> {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) !== 0) return [host];

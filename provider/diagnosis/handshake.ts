@@ -9,7 +9,7 @@ import { PREFLIGHT_USER_AGENT } from "../lib/version.js";
 import { CAUSES } from "./causes.js";
 import { quoteBody, quoteText, titleOf } from "./describe.js";
 
-/** How much of an answer's body is read: a challenge is shorter, and a quotation too. */
+/** How much of a response's body is read: challenges and quotations are shorter. */
 const READ_BYTES = 4096;
 
 /** One handshake to perform. */
@@ -49,7 +49,7 @@ async function attempt(request: HandshakeRequest): Promise<Outcome> {
   try {
     const answer = await post(new URL(url), { headers, body, limitBytes: READ_BYTES, timeoutMs, signal });
     const cause = causeOfAnswer(answer, challenge);
-    // A transcript shows what failed.
+    // A transcript has details of failures only.
     if (cause === undefined) return { httpStatus: answer.status };
     return { ...failure(cause), ...describeAnswer(answer, cause, request) };
   } catch (error) {
@@ -78,7 +78,7 @@ function describeAnswer(answer: Answer, cause: HandshakeCause, { url, secrets }:
 }
 
 function describeTimeout({ phase }: PostError, { limitMs }: HandshakeRequest): Outcome {
-  const { cause, words } = causeOfTimeout(phase);
+  const { cause, words } = TIMED_OUT[phase];
   return { ...failure(cause), connectError: `${words} within ${Math.round(limitMs / 100) / 10} s` };
 }
 
@@ -87,13 +87,13 @@ function describeError({ cause: error }: PostError, { secrets }: HandshakeReques
   return { ...failure(causeOfConnectionError(error)), connectError };
 }
 
-/** Whether waiting may help: the endpoint, its certificate or its key may be on their way. */
+/** Whether waiting may help: the endpoint, its certificate or its key may not be in place yet. */
 export function mayBecomeReady({ rule, httpStatus = 0 }: HandshakeStep): boolean {
   if (rule === "unreachable" || rule === "tls" || rule === "no_answer") return true;
   return httpStatus === 401 || httpStatus === 403 || httpStatus === 404 || httpStatus >= 500;
 }
 
-/** Whether waiting is over: the handshake passed, or the answer is wrong for good. */
+/** Whether waiting is pointless: the handshake passed, or the response will not change. */
 export const isFinal = ({ rule }: HandshakeStep): boolean =>
   rule === undefined || rule === "wrong_challenge" || rule === "redirect";
 
@@ -128,7 +128,7 @@ const STATUS_CAUSES = new Map<number, HandshakeCause>([
   [405, "method_not_allowed"],
 ]);
 
-/** With these an endpoint refuses the handshake itself, and often says why. */
+/** Statuses with which an endpoint rejects the handshake itself, often with a reason. */
 const REFUSING_STATUSES = new Set([400, 401, 403, 422]);
 const SPEAKS_OF_SIGNATURE = /signature|\bhmac\b/i;
 const SPEAKS_OF_TOKEN = /token|verification[ _-]?key/i;
@@ -154,7 +154,7 @@ function causeOfStatus({ status, headers, body }: Answer): HandshakeCause {
 
 function causeOfBody({ headers, body }: Answer, challenge: string): HandshakeCause {
   const text = body.toString("utf8");
-  // Also takes a byte order mark away.
+  // This also removes a byte order mark.
   const core = text.trim();
   if (text === "") return "empty_body";
   if (core === challenge) return "challenge_padded";
@@ -222,7 +222,7 @@ function causeOfConnectionError(error: unknown): HandshakeCause {
   return error instanceof errors.HTTPParserError ? "not_http" : "connection_failed";
 }
 
-/** OpenSSL's codes for bytes that are no TLS, such as a plain HTTP answer. */
+/** OpenSSL's codes for bytes that are not TLS, such as a plain HTTP response. */
 const NOT_TLS = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
 /** OpenSSL's own line, whose fifth field is its reason: "403D…:error:0A000410:SSL routines:ssl3_read_bytes:reason:file.c:77:". */
@@ -231,7 +231,7 @@ const OPENSSL_LINE = /^[\da-f]+:error:[\da-f]+:[^:]*:[^:]*:([^:]+):.*$/is;
 /** Advice for users of Node.js. It does not apply here: the endpoint must be fixed, not this process. */
 const RUNTIME_ADVICE = /; if [^;]*try running Node\.js with .*$/is;
 
-/** What an error of the connection says, with its code, and without what only its library's developers need. */
+/** The message of a connection error with its code, without details for the library's developers. */
 function describeConnectionError(error: unknown): string {
   const code = connectionCode(error);
   if (NOT_TLS.test(code)) return `it does not speak TLS on this port (${code})`;
@@ -240,11 +240,9 @@ function describeConnectionError(error: unknown): string {
   return words.includes(code) ? words : `${code} ${words}`;
 }
 
+/** The cause of a timeout, by how far the exchange had come. */
 const TIMED_OUT: Record<PostPhase, { cause: HandshakeCause; words: string }> = {
   connecting: { cause: "connect_timeout", words: "no connection" },
   sent: { cause: "silent", words: "no answer" },
   answering: { cause: "answer_unfinished", words: "no end of the answer" },
 };
-
-/** The cause of a missing response, from how far the exchange had come when it timed out. */
-const causeOfTimeout = (phase: PostPhase): { cause: HandshakeCause; words: string } => TIMED_OUT[phase];

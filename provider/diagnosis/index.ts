@@ -2,7 +2,6 @@ import "../lib/require-node.js";
 export type {
   HandshakeCause,
   HandshakeEncoding,
-  HandshakeRecord,
   HandshakeRule,
   HandshakeStep,
   HandshakeTranscript,

@@ -7,7 +7,7 @@ import type { FaultList } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
 import type { HttpMessage, ReceivedResponse, Outgoing } from "./service/outgoing.js";
-import type { HandshakeEncoding } from "./switches.js";
+import type { HandshakeEncoding } from "../errors/index.js";
 
 /*
  * A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets.

@@ -63,6 +63,4 @@ export type SwitchSettings = z.output<typeof schema>;
 /** A reading of the open point of this name. */
 export type Reading<Name extends keyof SwitchSettings> = SwitchSettings[Name];
 
-export type HandshakeEncoding = Reading<"handshake">["encoding"];
-export type FailedHandshake = Reading<"failedHandshake">;
 export type BeforeFirstSet = Reading<"beforeFirstSet">;

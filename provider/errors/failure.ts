@@ -1,9 +1,7 @@
-import type { HandshakeEncoding } from "../lib/handshake-encoding.js";
-
 /**
- * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service refused the API key.
- * `conflict`: another registration or another bot is there. `handshake_failed`: the webhook URL did not answer the
- * handshake (section 6.1). `rejected`: the service refused the request. `unavailable`: it could not be reached, or
+ * The closed set of failures. `invalid_config`: an input is wrong. `unauthorized`: the service rejected the API key.
+ * `conflict`: a different registration or bot is there. `handshake_failed`: the webhook URL did not answer the
+ * handshake (section 6.1). `rejected`: the service rejected the request. `unavailable`: it could not be reached, or
  * reported a temporary failure. `timeout`: the time limit of the operation has passed. `protocol`: the response does
  * not follow the specification.
  */
@@ -44,10 +42,10 @@ export type Hint =
   | { id: "allow_replace" } // it is not known what is registered; `onExisting: "replace"` proceeds anyway
   | { id: "remove_other"; baseUrl: string; webhookUrl: string } // another webhook is registered: how to remove it. Query values are hidden
   | { id: "refresh_first" } // our webhook was changed by hand
-  | { id: "other_workspace" } // the address and the API key reach another workspace than before
+  | { id: "other_workspace" } // the address and the API key reach a different workspace from before
   | { id: "set_api_key_or_forget" } // the same, for the deletion of a webhook
   | { id: "separate_workspaces" } // two resources of one program reach one workspace
-  | { id: "name_workspace" } // the command line names another workspace than its bot URL
+  | { id: "name_workspace" } // the workspace on the command line differs from its bot URL's
   | { id: "delete_again" } // the service shows a webhook after delete-webhook
   | { id: "fix_endpoint" } // how to fix the endpoint: the hint of the transcript
   | { id: "free_port"; port: number } // another program uses the port of a responder
@@ -131,7 +129,7 @@ export type HandshakeCause =
   | "tls_wrong_host"
   | "tls_expired"
   | "tls_failed"
-  // No whole answer.
+  // No complete response.
   | "closed_early"
   | "not_http"
   | "silent"
@@ -146,7 +144,7 @@ export type HandshakeCause =
   | "other_status"
   | "token_refused"
   | "signature_demanded"
-  // Another body than the challenge.
+  // A body other than the challenge.
   | "empty_body"
   | "html_page"
   | "body_echoed"
@@ -157,6 +155,9 @@ export type HandshakeCause =
   | "challenge_in_json"
   | "challenge_in_quotes"
   | "challenge_padded";
+
+/** How the three parameters of a handshake may travel: section 6.1 does not say. */
+export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** One handshake, sent in one encoding, and its outcome. It contains no secrets. */
 export interface HandshakeStep {
@@ -174,12 +175,12 @@ export interface HandshakeStep {
   location?: string;
   /** The title of an HTML page, in place of its first bytes. */
   title?: string;
-  /** The start of a wrong answer's body, at most 200 bytes. */
+  /** The start of a wrong response's body, at most 200 bytes. */
   firstBytes?: string;
 }
 
-/** What was seen of a handshake, whether it passed or not. No secret is in it. */
-export interface HandshakeRecord {
+/** What was seen of a handshake. It contains no secrets. */
+export interface HandshakeTranscript {
   /** Origin and path; query values are hidden. */
   url: string;
   /** The addresses to which the host name resolved. */
@@ -188,12 +189,10 @@ export interface HandshakeRecord {
   rounds: number;
   /** The steps of the last round. */
   steps: HandshakeStep[];
-}
-
-/** What was seen of a failed handshake. */
-export interface HandshakeTranscript extends HandshakeRecord {
-  rule: HandshakeRule;
-  cause: HandshakeCause;
-  /** One line on how to fix it. */
-  hint: string;
+  /** The broken rule; absent if the handshake passed. */
+  rule?: HandshakeRule;
+  /** Why it failed; absent if the handshake passed. */
+  cause?: HandshakeCause;
+  /** One line on how to fix it; absent if the handshake passed. */
+  hint?: string;
 }

@@ -2,8 +2,14 @@ import type { ApiChatErrorCode, ApiChatOperation, Failure } from "./failure.js";
 import { renderFailure } from "./render.js";
 
 export type * from "./failure.js";
-export type { HandshakeEncoding } from "../lib/handshake-encoding.js";
-export { fieldName, removalCommand, renderFailure, renderProblem, type Audience } from "./render.js";
+export {
+  fieldName,
+  removalCommand,
+  renderFailure,
+  renderProblem,
+  toPlainText,
+  type Audience,
+} from "./render.js";
 
 /** All of a {@link Failure} but its code and summary; only the operation is required. */
 export type ApiChatErrorDetails = { [Key in keyof FailureDetails]?: FailureDetails[Key] | undefined } & {
@@ -25,14 +31,14 @@ export class ApiChatError extends Error {
   readonly #failure: Failure;
 
   constructor(code: ApiChatErrorCode, summary: string, { cause, ...details }: ApiChatErrorDetails) {
-    // What is not given is absent, so that a printed error shows only what it has.
+    // Undefined fields are left out, so that a printed error shows only what it has.
     const given = Object.entries(details).filter(([, value]) => value !== undefined);
     const failure: Failure = {
       facts: {},
       hints: [],
       attempts: 0,
       ...Object.fromEntries(given),
-      // Last: the details may be those of another failure.
+      // Last, because the details may come from a different failure.
       code,
       operation: details.operation,
       summary,

@@ -1,5 +1,3 @@
-import { toPlainText } from "../lib/plain-text.js";
-import { formatUrl } from "../lib/url.js";
 import type { Failure, FieldProblem, Hint } from "./failure.js";
 
 /**
@@ -128,7 +126,7 @@ const FIELDS: Partial<Record<Audience, Readonly<Record<string, string>>>> = {
 
 /**
  * The text of a failure: what is wrong, then what to do next, each a sentence; then the details, a line each. Without a
- * summary each problem is a line. What the service or an endpoint says cannot break a line.
+ * summary each problem is a line. Text from the service or an endpoint cannot break a line.
  */
 export function renderFailure(failure: Failure, audience: Audience = "program"): string {
   const { subject, summary, problems = [], hints, details = [] } = failure;
@@ -152,18 +150,29 @@ export const fieldName = (field: string, audience: Audience): string =>
   findFor(audience, (one) => FIELDS[one]?.[field]) ?? field;
 
 function renderHint(hint: Hint, context: { audience: Audience; failure: Failure }): string {
-  // The row of an id takes the hint of that id; the type of a union of rows cannot say so.
+  // The row of an id accepts the hint of that id, which the type of a union of rows cannot express.
   const row = HINTS[hint.id] as Words<Hint> | Row<Hint>;
   const isOneForAll = typeof row === "string" || typeof row === "function";
   const words = isOneForAll ? row : findFor(context.audience, (one) => row[one]);
   return typeof words === "function" ? words(hint, context) : (words ?? "");
 }
 
-/** What is there for an audience, or for the next wider one that has something. */
+/** Returns what is defined for an audience, or for the next wider audience. */
 function findFor<T>(audience: Audience, find: (audience: Audience) => T | undefined): T | undefined {
   const next = NEXT_AUDIENCE[audience];
   return find(audience) ?? (next && findFor(next, find));
 }
+
+/** Characters that could control a terminal, end a line or change the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+
+const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/**
+ * Escapes characters that could control a terminal or end a line, as in `\u001b`. Every untrusted text is passed through
+ * this before it is printed.
+ */
+export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
 
 const joinSentences = (sentences: readonly string[]): string =>
   sentences
@@ -174,9 +183,9 @@ const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text
 
 /**
  * The command to paste to remove someone else's webhook. It removes this URL only, so a webhook registered in the
- * meantime stays. Query values are hidden, which the command understands.
+ * meantime stays. It accepts URLs whose query values are hidden.
  */
 export const removalCommand = ({ baseUrl, webhookUrl }: { baseUrl: string; webhookUrl: string }): string =>
-  `npx apichat webhook delete --base-url ${shellQuote(formatUrl(baseUrl))} --webhook-url ${shellQuote(formatUrl(webhookUrl))}`;
+  `npx apichat webhook delete --base-url ${shellQuote(baseUrl)} --webhook-url ${shellQuote(webhookUrl)}`;
 
 const shellQuote = (url: string): string => `'${url.replaceAll("'", "%27")}'`;

@@ -1,4 +1,5 @@
 import { removalCommand, type Failure as ErrorData } from "../errors/index.js";
+import { formatUrl } from "../lib/url.js";
 import type { WatchOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
 import type { Drift, Failure, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
@@ -112,7 +113,7 @@ function findDrift(stacks: readonly PlacedStack[], { stack, webhooks }: StackRep
     const removal =
       baseUrl === undefined || url === undefined
         ? {}
-        : { removal: removalCommand({ baseUrl, webhookUrl: url }) };
+        : { removal: removalCommand({ baseUrl: formatUrl(baseUrl), webhookUrl: formatUrl(url) }) };
     return [{ workspace, stack, kind, properties, ...removal }];
   });
 }

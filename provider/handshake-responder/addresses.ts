@@ -1,6 +1,6 @@
 import { defaultPath, toWirePath } from "../lib/url.js";
 
-/** Addresses that mean every interface. They cannot be called, so URLs name this machine instead. */
+/** Addresses that mean every interface. They cannot be called, so URLs use the loopback address instead. */
 const EVERY_INTERFACE = new Map([
   ["0.0.0.0", "127.0.0.1"],
   ["::", "::1"],
@@ -27,7 +27,7 @@ export const joinUrl = (base: string, path: string): string => base.replace(/\/+
 /** The port to listen on: the program's, or else the previous one. */
 export const choosePort = (given: number | undefined, former: number): number => given || former;
 
-/** The project, stack and name of a resource as path segments, whatever characters they contain. */
+/** The project, stack and name of a resource as path segments; special characters are escaped. */
 export const instanceKeyOf = (parts: readonly [project: string, stack: string, name: string]): string =>
   parts
     .map((part) => encodeURIComponent(part).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E")))

@@ -1,4 +1,4 @@
-import { isAbsolute, join, normalize } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
 import {
@@ -101,21 +101,21 @@ function requirePublicUrl(inputs: { publicUrl?: unknown }, context: z.Refinement
 }
 
 /**
- * Resolves the defaults and returns everything that is wrong at once. Starts and writes nothing. Values that a preview does
- * not know pass.
+ * Resolves the defaults and returns all problems at once. Starts and writes nothing. Accepts values that a preview does
+ * not know.
  */
 export async function check(
   olds: Partial<ProcessInputs> | undefined,
   news: RawInputs,
 ): Promise<CheckResult<ProcessInputs>> {
   const { organization, derivedFrom, rotations, ...given } = withoutNulls(news);
-  const { dataDir: folder } = given;
   const instanceKey = await markStack(String(given["instanceKey"]), organization);
+  const folder = given["dataDir"] ?? chooseDataDir(olds ?? {}, instanceKey);
   const inputs = {
     ...given,
     instanceKey,
     host: given["host"] ?? DEFAULT_HOST,
-    dataDir: folder === undefined ? chooseDataDir(olds ?? {}, instanceKey) : normalizeDataDir(folder),
+    dataDir: typeof folder === "string" && isAbsolute(folder) ? resolve(folder) : folder,
   };
   const problems = problemsOf(SHAPE, { ...inputs, derivedFrom, rotations });
   if (problems.length > 0)
@@ -136,11 +136,6 @@ const isMap = (value: unknown): value is Values =>
 function chooseDataDir({ dataDir: former }: Partial<ProcessInputs>, instanceKey: string): string {
   const parent = stateFolder();
   return former !== undefined && isWithin(former, parent) ? former : join(parent, instanceKey);
-}
-
-function normalizeDataDir(given: unknown): unknown {
-  if (typeof given !== "string" || !isAbsolute(given)) return given;
-  return normalize(given).replace(/(?<=.)\/+$/, "");
 }
 
 type Derivation = Pick<Values, "derivedFrom" | "rotations">;

@@ -3,7 +3,6 @@ import { existsSync, realpathSync } from "node:fs";
 import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
 import {
   hasErrorCode,
@@ -17,7 +16,7 @@ import { fileShape, type FileConfig } from "../server/config-shape.js";
 import { countKept } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
-/** Contains the instance key of the resource that owns the folder; an earlier version wrote only its stack. */
+/** Contains the instance key of the resource that owns the folder. */
 const OWNER_FILE = "owner.txt";
 
 /** The files that the process and this resource write to the folder. */
@@ -32,7 +31,7 @@ const isKept = (file: string): boolean => file === OWNER_FILE || (isOfSpool(file
 /** The user's folder for all responders. */
 export function stateFolder(): string {
   const given = process.env["XDG_STATE_HOME"] ?? "";
-  // The specification of these folders has relative ones ignored.
+  // The XDG specification says to ignore a relative path.
   return join(isAbsolute(given) ? given : join(homedir(), ".local", "state"), "pulumi-apichat");
 }
 
@@ -67,7 +66,7 @@ export async function prepareDataDir(inputs: ProcessInputs, former?: ProcessStat
   }
   const stacks = [inputs, ...(former ? [former] : [])].map(({ instanceKey }) => stackOf(instanceKey));
   const owner = readOwner(dataDir);
-  // Nothing of deliveries alone would be overwritten.
+  // A folder that has only deliveries loses nothing.
   const isNew = files.every((file) => isOfSpool(file));
   if (!isNew && !stacks.includes(stackOf(owner ?? ""))) {
     const whose = owner === undefined ? "a responder that names no stack" : `the stack ${stackOf(owner)}`;
@@ -93,27 +92,13 @@ export const takeDataDir = ({ dataDir, instanceKey }: ProcessInputs): Promise<vo
 const readOwner = (dataDir: string): string | undefined =>
   readFileIfExists(join(dataDir, OWNER_FILE))?.trim();
 
-/** The stack of an instance key, as every backend knows it. */
+/** The stack part of an instance key. */
 const stackOf = (instanceKey: string): string => instanceKey.split("/").slice(0, 2).join("/");
 
-/** The resource that owns a folder now, unless it is the state's own: another resource has taken over its process. */
+/** The resource that owns a folder now, if another resource has taken over the state's process. */
 export function otherOwnerOf({ dataDir, instanceKey }: ProcessState): string | undefined {
   const owner = readOwner(dataDir);
-  return owner === instanceKey || owner === stackOf(instanceKey) ? undefined : owner;
-}
-
-/** The resources of a stack that have a default folder, whether or not the program still declares them. */
-export async function siblingsOf({
-  instanceKey,
-}: Pick<ProcessInputs, "instanceKey">): Promise<{ name: string; dataDir: string }[]> {
-  const folder = join(stateFolder(), stackOf(instanceKey));
-  const folders = await readdir(folder).catch(() => []);
-  return folders.map((part) => {
-    const dataDir = join(folder, part);
-    // A resource that was renamed with an alias has kept its folder.
-    const name = readOwner(dataDir)?.split("/")[2] ?? part;
-    return { name: unescape(name), dataDir };
-  });
+  return owner === instanceKey ? undefined : owner;
 }
 
 /** The file that the process reads; it contains the keys. */
@@ -142,7 +127,7 @@ export function configuredPort(dataDir: string): number | undefined {
   try {
     return fileShape.shape.port.parse((JSON.parse(readConfig(dataDir) ?? "") as Partial<FileConfig>).port);
   } catch {
-    // There is none, or it was edited by hand and is about to be written anew.
+    // There is none, or it was edited by hand and is about to be replaced.
     return undefined;
   }
 }
@@ -152,12 +137,10 @@ export function configuredPort(dataDir: string): number | undefined {
  * acknowledged but not forwarded, along with the record of their owner. Returns a warning if deliveries are kept, or if
  * the folder belongs to another responder and was left unchanged.
  */
-export async function cleanUpDataDir(state: ProcessState): Promise<string | undefined> {
-  const { dataDir } = state;
+export async function cleanUpDataDir(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
-  if (readOwner(dataDir) === undefined || otherOwnerOf(state) !== undefined)
-    return `${dataDir} belongs to another responder and is unchanged`;
-  // undefined: they cannot be counted.
+  if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and is unchanged`;
+  // undefined if they cannot be counted.
   const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
   const removed = files.filter((file) => count === 0 || !isKept(file));

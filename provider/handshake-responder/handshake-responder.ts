@@ -95,15 +95,18 @@ export class HandshakeResponder<Name extends string = string> extends pulumi.Com
       parent: this,
       aliases: opts.aliases?.map(toFormerName) ?? [],
     });
-    const { origin, base, port } = addressOf(child, args);
-    const paths = pulumi.output(mapValues(args.workspaces, ({ path }) => path));
+    const { host, publicUrl, workspaces } = args;
+    // The program's port, or else the one in the ID, which the preview of an update knows. With the process as a dependency,
+    // so that a webhook is updated only once the process has applied its change.
+    const port = pulumi.all([args.port, child.urn]).apply(([given]) => given || child.id.apply(portOfId));
+    const origin = pulumi.all([host, port]).apply(([known = DEFAULT_HOST, at]) => originOf(known, at));
+    const base = pulumi.all([publicUrl, child.urn]).apply(([given]) => given ?? origin);
+    const paths = pulumi.output(mapValues(workspaces, ({ path }) => path));
     const outputs = {
       urls: pulumi
         .all([base, paths])
         .apply(([root, known]) =>
-          mapValues(args.workspaces, (_, workspace) =>
-            webhookUrlOf(root, workspace, known[workspace] ?? undefined),
-          ),
+          mapValues(workspaces, (_, one) => webhookUrlOf(root, one, known[one] ?? undefined)),
         ),
       port,
       pid: child.pid,
@@ -159,27 +162,6 @@ function organizationName(): string {
   } catch {
     return "";
   }
-}
-
-interface Addresses {
-  /** Where the process listens. */
-  origin: pulumi.Output<string>;
-  /** The base of the URLs to register, to which each path is appended. */
-  base: pulumi.Output<string>;
-  port: pulumi.Output<number>;
-}
-
-/** The program's value, or else the one in the ID, which the preview of an update knows. */
-function addressOf(
-  child: ResponderProcess,
-  { host, port: givenPort, publicUrl }: HandshakeResponderArgs,
-): Addresses {
-  // With the process as a dependency, so that a webhook is updated only once the process has applied its change.
-  const given = pulumi.all([host, givenPort, publicUrl, child.urn]);
-  const port = given.apply(([, known]) => (known ? pulumi.output(known) : child.id.apply(portOfId)));
-  const origin = given.apply(([named = DEFAULT_HOST]) => port.apply((known) => originOf(named, known)));
-  const base = given.apply(([, , known]) => (known === undefined ? origin : pulumi.output(known)));
-  return { origin, base, port };
 }
 
 const PROVIDER_SOURCE = providerSource("ResponderProcess");

@@ -38,7 +38,7 @@ export interface ProcessState extends ProcessInputs {
   instance: string;
   /** The machine on which it runs, see origin.ts. */
   machine: string;
-  /** A refresh found the process alive and its folder gone: update starts it again. */
+  /** A refresh found the process alive but its folder gone; update starts it again. */
   isLost?: true;
   stateVersion: 1;
 }

@@ -1,8 +1,8 @@
 import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
 import { printLine, printWarning, report } from "../lib/provider-process.js";
-import { readInstance, requestReload, type ServerStatus } from "../server/control-client.js";
-import { authorityOf, choosePort, originOf, portOfId } from "./addresses.js";
+import { readInstance, requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
+import { authorityOf, choosePort, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
   configuredPort,
@@ -12,7 +12,6 @@ import {
   otherOwnerOf,
   prepareDataDir,
   readConfig,
-  siblingsOf,
   takeDataDir,
   writeConfig,
 } from "./data-folder.js";
@@ -20,13 +19,13 @@ import { otherNameOf, rememberedPort, rememberPort } from "./declared.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 import { thisMachine } from "./origin.js";
 import {
-  endLostProcess,
   findRunning,
   isAlive,
+  killProcess,
   processError,
   startProcess,
   stopProcess,
-  type Running,
+  type StartOptions,
 } from "./process.js";
 
 const GONE: Record<string, never> = {};
@@ -56,46 +55,22 @@ export const ResponderProcess = {
 };
 
 /**
- * Starts the process, or adopts the one that runs on the folder already: an earlier run was ended between two steps. It
- * listens where the program says, else where it did before, else on any free port.
+ * Starts the process, or adopts the one that already runs on the folder, because an earlier run ended between two steps.
+ * Listens on the program's port, or else on the former one, or else on any free port.
  */
 async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs: ProcessState }> {
   const { name, dataDir } = inputs;
-  // The state of a process that a refresh found gone, or that this run stopped.
+  // Of a process that a refresh found gone, or that this run stopped.
   const former = configuredPort(dataDir) || rememberedPort(dataDir) || 0;
-  const { status, wasRunning } = await applyInputs(
-    inputs,
-    (running) => inputs.port || running || former,
-  ).catch(async (error: unknown) => {
-    throw (await findAddressConflict(inputs)) ?? error;
-  });
+  const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
   if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
 }
 
 /**
- * The error of a create whose address is used by a responder of this stack, most likely the same resource under its
- * former name.
- */
-async function findAddressConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
-  const { host, port = 0 } = inputs;
-  const siblings = await siblingsOf(inputs);
-  for (const { name, dataDir } of siblings.filter((sibling) => sibling.dataDir !== inputs.dataDir)) {
-    const other = await readInstance(dataDir);
-    const isThere = other !== undefined && originOf(other.host, other.port) === originOf(host, port);
-    if (!isThere || !(await isAlive(other))) continue;
-    const text =
-      `${port} is taken by the responder "${name}" of this stack; ` +
-      `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
-    return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
-  }
-  return undefined;
-}
-
-/**
- * Inspects whether our process answers. Ended, or another one in its place: undefined, and the next `up` starts it again.
- * If it runs and its folder is gone, the state says so, and the next `up` ends it and starts another one.
- * On another machine nothing can be seen, so the state stays as it is, with a warning.
+ * Returns the state of the process if it answers. Returns undefined if it has ended or another one has its place; the
+ * next `up` then starts it again. If it runs but its folder is gone, the state says so, and the next `up` replaces it.
+ * A process on another machine cannot be inspected, so its state stays as it is, with a warning.
  */
 async function readProcess(state: ProcessState): Promise<ProcessState | undefined> {
   if (state.machine !== thisMachine()) {
@@ -120,9 +95,8 @@ async function readProcess(state: ProcessState): Promise<ProcessState | undefine
 }
 
 /**
- * Applies the program's settings to the process: a new host or port needs a restart, anything else is applied without
- * one and without a refused request. A process that has ended is started again on the same port. A changed folder is a
- * move: deliveries that were not forwarded stay in the old one, with a warning.
+ * Applies the program's settings to the process. A process that has ended is started again on the same port. If the
+ * folder changes, deliveries that were not forwarded stay in the old one, with a warning.
  */
 async function updateProcess(
   id: string,
@@ -130,41 +104,36 @@ async function updateProcess(
   inputs: ProcessInputs,
 ): Promise<{ outs: ProcessState }> {
   const { name } = inputs;
+  const isHere = state.machine === thisMachine();
+  const wasLost = isHere && (await endIfLost(state));
   const port = choosePort(inputs.port, portOfId(id));
-  if (state.machine !== thisMachine()) {
-    const { status } = await applyInputs(inputs, () => port, state);
-    const left = `the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`;
+  const { status, wasRunning } = await applyInputs(inputs, () => port, state);
+  if (!isHere) {
     printWarning(
       name,
-      `the responder was running on another machine and was now started on this one; ${left}`,
+      `the responder was running on another machine and was now started on this one; the old process keeps running until it is stopped there (pid ${state.pid}, ${state.dataDir})`,
     );
-    return { outs: toState(inputs, status) };
+  } else if (state.dataDir !== inputs.dataDir) {
+    if (otherNameOf(state.dataDir, name) === undefined) await endProcess({ ...state, name });
+  } else if (!wasRunning) {
+    const what = wasLost ? "the responder had lost its folder" : "the responder had ended";
+    printLine(name, `${what}; started again, pid ${status.pid}`);
   }
-  const wasLost = await endIfLost(state);
-  if (state.dataDir !== inputs.dataDir) {
-    const { status, isFree } = await moveProcess(state, inputs, port);
-    if (isFree && otherNameOf(state.dataDir, name) === undefined) await leave({ ...state, name });
-    return { outs: toState(inputs, status) };
-  }
-  const { status, wasRunning } = await applyInputs(inputs, () => port, state);
-  const what = wasLost ? "the responder had lost its folder" : "the responder had ended";
-  if (!wasRunning) printLine(name, `${what}; started again, pid ${status.pid}`);
   return { outs: toState(inputs, status) };
 }
 
-/** Stops our process if its folder no longer announces it. Returns whether there was one. */
+/**
+ * Kills our process if its folder no longer announces it, because the folder was removed: nothing else leads to its control
+ * interface. Returns whether there was one.
+ */
 async function endIfLost(state: ProcessState): Promise<boolean> {
   const announced = await readInstance(state.dataDir);
-  return announced?.instance !== state.instance && endLostProcess(state);
+  return announced?.instance !== state.instance && killProcess(state);
 }
 
-/**
- * Ends our process and removes its files. Ended already is done. A process that is not ours is left as it is, one on
- * another machine too, each with a warning. One that another resource has taken over stays. Deliveries that were not
- * forwarded stay on disk.
- */
+/** Ends our process and removes its files. A process on another machine keeps running, with a warning. */
 async function deleteProcess(state: ProcessState): Promise<void> {
-  const { name, dataDir, machine, pid, instance } = state;
+  const { name, dataDir, machine, pid, port } = state;
   if (machine !== thisMachine()) {
     return printWarning(
       name,
@@ -172,33 +141,35 @@ async function deleteProcess(state: ProcessState): Promise<void> {
     );
   }
   if (await endIfLost(state)) {
-    rememberPort(dataDir, state.port);
+    rememberPort(dataDir, port);
     printWarning(
       name,
       `the folder ${dataDir} was removed while the responder ran; what was not forwarded is lost`,
     );
   }
-  const other = otherOwnerOf(state);
-  if (other !== undefined) {
-    return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${other} now`);
+  await endProcess(state);
+}
+
+/**
+ * Ends our process on a folder, if it still runs, and removes its files; deliveries that were not forwarded stay. If the
+ * folder belongs to another resource now, or another responder runs there, both stay.
+ */
+async function endProcess(state: ProcessState): Promise<void> {
+  const { name, dataDir, instance } = state;
+  const owner = otherOwnerOf(state);
+  if (owner !== undefined) {
+    return printLine(name, `the responder stays: its folder ${dataDir} belongs to ${owner} now`);
   }
   const announced = await readInstance(dataDir);
   if (announced?.instance === instance) {
     rememberPort(dataDir, announced.port);
     await stopProcess(dataDir, announced);
-  } else {
-    const running = await findRunning(dataDir);
-    if (running !== undefined) {
-      const whose = `another responder runs on ${dataDir} now (pid ${running.status.pid})`;
-      return printWarning(name, `${whose}; it keeps running`);
-    }
   }
-  await leave(state);
-}
-
-async function leave(state: ProcessState): Promise<void> {
-  const warning = await cleanUpDataDir(state);
-  if (warning !== undefined) printWarning(state.name, warning);
+  const other = await findRunning(dataDir);
+  const warning = other
+    ? `another responder runs on ${dataDir} now (pid ${other.status.pid}); it keeps running`
+    : await cleanUpDataDir(dataDir);
+  if (warning !== undefined) printWarning(name, warning);
 }
 
 const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerStatus): ProcessState => ({
@@ -211,73 +182,55 @@ const toState = (inputs: ProcessInputs, { host, port, pid, instance }: ServerSta
   stateVersion: 1,
 });
 
-/** The process after its configuration was applied. */
-interface Applied {
-  status: ServerStatus;
-  /** Whether it ran before. */
-  wasRunning: boolean;
-}
-
 /**
- * Applies the inputs to the process of a folder: a running process is reloaded, or restarted if its host or port
- * changes; otherwise a new one is started. `toPort` receives the port of the running process. On failure, the previous
- * configuration is restored, and a process that was stopped is started again.
+ * Applies the inputs to the process of a folder. A running process is reloaded, without a refused request, or restarted
+ * if its host or port changes; without one, a new one is started. If the folder changes, our process on the former one
+ * ends first, because the new one needs its port. `toPort` receives the port of the running process. On failure, the
+ * previous configuration is restored, and what was stopped is started again.
  */
 async function applyInputs(
   inputs: ProcessInputs,
   toPort: (running: number | undefined) => number,
   former?: ProcessState,
-): Promise<Applied> {
+): Promise<{ status: ServerStatus; wasRunning: boolean }> {
   const { dataDir } = inputs;
   await prepareDataDir(inputs, former);
   const before = readConfig(dataDir);
   const running = await findRunning(dataDir);
   const port = toPort(running?.status.port);
   const stays = running?.status.host === inputs.host && running.status.port === port;
+  const stopped: Required<StartOptions>[] = [];
+  const stop = async ({ workspaces, ...folder }: ProcessInputs, announced: Instance): Promise<void> => {
+    stopped.push({ dataDir: folder.dataDir, workspaces, instance: announced.instance });
+    await stopProcess(folder.dataDir, announced);
+  };
   try {
-    if (running && !stays) await stopProcess(dataDir, running.instance);
-    const status = running && stays ? await reload(running, inputs, port) : await start(inputs, port);
+    const left = former && former.dataDir !== dataDir && (await findOurs(former));
+    if (left) await stop(former, left);
+    if (running && !stays) await stop(inputs, running.instance);
+    const status = stays ? await reload(running.instance, inputs, port) : await start(inputs, port);
     await takeDataDir(inputs);
     return { status, wasRunning: running !== undefined };
   } catch (error) {
     await writeConfig(dataDir, before);
-    throw running && !stays ? await startAgain(inputs, running.instance.instance, error) : error;
+    throw await startAgain(stopped, error);
   }
 }
 
-/**
- * Ends our process on its former folder and starts it on the new one: it needs the port. If that fails, the former one is
- * started again. `isFree`: nobody runs on the former folder now.
- */
-async function moveProcess(
-  state: ProcessState,
-  inputs: ProcessInputs,
-  port: number,
-): Promise<Applied & { isFree: boolean }> {
-  const { dataDir, instance } = state;
-  // What can be wrong with the new folder is found before anything ends.
-  await prepareDataDir(inputs);
-  const announced = await readInstance(dataDir);
-  const isOurs = announced?.instance === instance && otherOwnerOf(state) === undefined;
-  const isFree = isOurs || (await findRunning(dataDir)) === undefined;
-  if (isOurs) await stopProcess(dataDir, announced);
-  try {
-    return { ...(await applyInputs(inputs, () => port)), isFree };
-  } catch (error) {
-    throw isOurs ? await startAgain(state, instance, error) : error;
-  }
+/** Our process on a folder that still belongs to this resource. */
+async function findOurs(state: ProcessState): Promise<Instance | undefined> {
+  if (state.machine !== thisMachine() || otherOwnerOf(state) !== undefined) return undefined;
+  const announced = await readInstance(state.dataDir);
+  return announced?.instance === state.instance ? announced : undefined;
 }
 
-/** Starts the process that ran before a failure. Returns the failure to throw, which says so if that fails, too. */
-async function startAgain(
-  { dataDir, workspaces }: ProcessInputs,
-  instance: string,
-  failure: unknown,
-): Promise<unknown> {
+/** Starts again what was stopped before a failure. Returns the failure to throw, which says so if that fails too. */
+async function startAgain(stopped: readonly Required<StartOptions>[], failure: unknown): Promise<unknown> {
   try {
-    // A process that could not be stopped is still running.
-    if (await findRunning(dataDir)) return failure;
-    await startProcess({ dataDir, instance, workspaces });
+    for (const one of stopped) {
+      // A process that could not be stopped is still running.
+      if (!(await findRunning(one.dataDir))) await startProcess(one);
+    }
     return failure;
   } catch (error) {
     if (!(failure instanceof ApiChatError && error instanceof ApiChatError)) return failure;
@@ -288,25 +241,21 @@ async function startAgain(
 
 async function start(inputs: ProcessInputs, port: number): Promise<ServerStatus> {
   await writeConfig(inputs.dataDir, formatConfig(inputs, port));
-  const running = await startProcess(inputs);
-  try {
-    // Written with the port that it got, so that the next start takes the same one.
-    return port === 0 ? await reload(running, inputs, running.status.port) : running.status;
-  } catch (error) {
-    await stopProcess(running.dataDir, running.instance);
-    throw error;
-  }
+  const status = await startProcess(inputs);
+  // With the port that it got, so that the next start takes the same one.
+  if (port === 0) await writeConfig(inputs.dataDir, formatConfig(inputs, status.port));
+  return status;
 }
 
-async function reload(running: Running, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
+async function reload(instance: Instance, inputs: ProcessInputs, port: number): Promise<ServerStatus> {
   const config = formatConfig(inputs, port);
   await writeConfig(inputs.dataDir, config);
-  const status = await requestReload(running.instance);
+  const status = await requestReload(instance);
   if (status.configDigest === digestOf(config)) return status;
   const { pid } = status;
   throw processError(
     "protocol",
-    `the responder (pid ${pid}) runs with another configuration than that of ${inputs.dataDir}`,
+    `the responder (pid ${pid}) runs with a configuration that differs from the one in ${inputs.dataDir}`,
     { hints: [{ id: "end_process", pid }] },
   );
 }

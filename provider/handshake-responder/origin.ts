@@ -20,8 +20,8 @@ export async function markStack(instanceKey: string, organization: unknown): Pro
 const PROJECT_FILES = ["Pulumi.yaml", "Pulumi.yml", "Pulumi.json"];
 
 /**
- * The address of the backend that holds the stack. The engine does not give it, so it is looked up where the engine looks:
- * environment, project file, login. Empty if none of them names one.
+ * Returns the address of the stack's backend. The engine does not pass it on, so it is looked up where the engine looks:
+ * environment, project file, login. Empty if none of them has it.
  */
 async function currentBackend(): Promise<string> {
   const url =
@@ -55,7 +55,7 @@ async function backendOfLogin(): Promise<string> {
 
 const toText = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Returns undefined if none can be read. The engine has already read those that count. */
+/** Returns undefined if the file cannot be read. The engine has already read the ones that matter. */
 const read = (file: string): Promise<string | undefined> => readFile(file, "utf8").catch(() => undefined);
 
 /** Where systemd and D-Bus keep the machine ID; containers may lack it. */
@@ -72,7 +72,7 @@ function readMachineId(): string {
     try {
       return readFileSync(file, "utf8").trim();
     } catch {
-      // Not on this system: the host name alone tells it then.
+      // Not on this system, so the host name alone has to do.
     }
   }
   return "";

@@ -20,7 +20,7 @@ import { keysOf, type ProcessInputs } from "./inputs.js";
 
 /** How long things may take, in milliseconds. */
 export const LIMITS = {
-  /** From a start until the process answers. */
+  /** From a start until the process responds. */
   startMs: 20_000,
   /** A graceful stop. A kill after that loses nothing that was acknowledged. */
   stopMs: 20_000,
@@ -68,29 +68,21 @@ export const processError = (
   more: { cause?: unknown; hints?: Hint[] } = {},
 ): ApiChatError => new ApiChatError(code, summary, { operation: "responder", ...more });
 
-/** A process that answered a request with its folder's token. */
-export interface Running {
-  dataDir: string;
-  instance: Instance;
-  status: ServerStatus;
-}
-
 /**
- * The responder that runs on a folder, whoever started it; undefined if none does. Throws `timeout` for one that is there
- * and does not answer.
+ * Returns the responder that runs on a folder, even if someone else started it. Throws `timeout` if it accepts the
+ * connection but does not respond.
  */
-export async function findRunning(dataDir: string): Promise<Running | undefined> {
+export async function findRunning(
+  dataDir: string,
+): Promise<{ instance: Instance; status: ServerStatus } | undefined> {
   const instance = await readInstance(dataDir);
-  const status = instance && (await statusOf(instance));
-  return status && { dataDir, instance, status };
-}
-
-async function statusOf(instance: Instance): Promise<ServerStatus | undefined> {
+  if (instance === undefined) return undefined;
   try {
-    return await requestStatus(instance);
+    const status = await requestStatus(instance);
+    return status && { instance, status };
   } catch (error) {
     if (!isSilence(error)) throw error;
-    // The announcement of a killed one is still there, and another program has its port now.
+    // The announcement of a killed responder is still there, and a different program has its port now.
     if (!(await isResponder(instance.pid))) return undefined;
     throw error.with({ hints: [{ id: "end_process", pid: instance.pid }] });
   }
@@ -101,7 +93,7 @@ const isSilence = (error: unknown): error is ApiChatError =>
   error instanceof ApiChatError && error.code === "timeout";
 
 /** The keys of the workspaces are removed from what it prints. */
-interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
+export interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
   /** Identifies this start. Default: a new UUID. */
   instance?: string;
 }
@@ -111,11 +103,14 @@ interface StartOptions extends Pick<ProcessInputs, "dataDir" | "workspaces"> {
  * its own session and keeps nothing of the provider's open. Throws `unavailable` with its output if it exits first, or
  * `timeout` if it does not answer within 20 seconds; it is killed in that case.
  */
-export async function startProcess(options: StartOptions): Promise<Running> {
-  const { dataDir, instance = randomUUID() } = options;
+export async function startProcess({
+  dataDir,
+  workspaces,
+  instance = randomUUID(),
+}: StartOptions): Promise<ServerStatus> {
   const child = await spawnDetached(dataDir, instance);
   try {
-    return await waitUntilReady(child, { ...options, instance });
+    return await waitUntilReady(child, { dataDir, workspaces, instance });
   } catch (error) {
     child.kill("SIGKILL");
     throw error;
@@ -142,15 +137,15 @@ async function spawnDetached(dataDir: string, instance: string): Promise<ChildPr
   }
 }
 
-async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<Running> {
+async function waitUntilReady(child: ChildProcess, options: Required<StartOptions>): Promise<ServerStatus> {
   const { dataDir, instance } = options;
   const failure = new Promise<Error>((resolve) => child.once("error", resolve));
   const deadline = Date.now() + LIMITS.startMs;
   while (Date.now() < deadline) {
-    // Another announcement is that of a process before it.
+    // A different announcement belongs to an earlier process.
     const isAnnounced = (await readInstance(dataDir))?.instance === instance;
     const running = isAnnounced ? await findRunning(dataDir) : undefined;
-    if (running) return running;
+    if (running) return running.status;
     if (child.exitCode !== null || child.signalCode !== null) {
       const printed = await readPrinted(options);
       const how = `ended at its start with ${child.signalCode ?? `exit code ${child.exitCode}`}`;
@@ -182,17 +177,18 @@ async function readPrinted({ dataDir, workspaces }: StartOptions): Promise<strin
  */
 export async function stopProcess(dataDir: string, announced: Instance): Promise<void> {
   const { pid, instance } = announced;
-  const isOurs = (): Promise<boolean> => isAlive(announced);
-  const isTracked = await isOurs();
+  const isTracked = await isAlive(announced);
   // A responder that was started by hand has no instance ID; it removes its announcement when it exits.
   const isRunning = async (): Promise<boolean> =>
-    isTracked ? isOurs() : (await readInstance(dataDir))?.instance === instance;
-  const answer = await askToStop(announced);
-  if (answer === "gone" && !isTracked) return;
-  if (await waitUntilGone(isRunning, answer === "stops" ? LIMITS.stopMs : 0)) return;
-  if (isTracked) kill(pid);
-  if (await waitUntilGone(isRunning, LIMITS.killMs)) return;
-  throw notEnded(pid);
+    isTracked ? isAlive(announced) : (await readInstance(dataDir))?.instance === instance;
+  const stops = await requestStop(announced).catch(async (error: unknown) => {
+    if (!isSilence(error)) throw error;
+    return (await isResponder(pid)) ? undefined : false;
+  });
+  if (stops === false && !isTracked) return;
+  if (await waitUntilGone(isRunning, stops ? LIMITS.stopMs : 0)) return;
+  if (!isTracked) throw notEnded(pid);
+  await killProcess(announced);
 }
 
 const notEnded = (pid: number): ApiChatError =>
@@ -207,32 +203,16 @@ type Start = Pick<Instance, "pid" | "instance">;
 export const isAlive = async ({ pid, instance }: Start): Promise<boolean> =>
   (await commandLineOf(pid)).includes(instance);
 
-/**
- * Ends a process that its folder no longer announces, because the folder was removed: nothing else leads to its control
- * interface. Returns whether there was one.
- */
-export async function endLostProcess(start: Start): Promise<boolean> {
+/** Kills the process of a start. Returns whether there was one. */
+export async function killProcess(start: Start): Promise<boolean> {
   if (!(await isAlive(start))) return false;
-  kill(start.pid);
-  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
-  throw notEnded(start.pid);
-}
-
-function kill(pid: number): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(start.pid, "SIGKILL");
   } catch (error) {
     if (!hasErrorCode(error, "ESRCH")) throw error;
   }
-}
-
-async function askToStop(announced: Instance): Promise<"stops" | "gone" | "silent"> {
-  try {
-    return (await requestStop(announced)) ? "stops" : "gone";
-  } catch (error) {
-    if (!isSilence(error)) throw error;
-    return (await isResponder(announced.pid)) ? "silent" : "gone";
-  }
+  if (await waitUntilGone(() => isAlive(start), LIMITS.killMs)) return true;
+  throw notEnded(start.pid);
 }
 
 /** Waits until the process is gone. Returns false if it is not gone in time. */
@@ -245,7 +225,7 @@ async function waitUntilGone(isRunning: () => Promise<boolean>, limitMs: number)
   return true;
 }
 
-/** Whether a process may be a responder, whoever started it. */
+/** Whether a process may be a responder, even one that someone else started. */
 const isResponder = async (pid: number): Promise<boolean> => (await commandLineOf(pid)).includes("responder");
 
 const run = promisify(execFile);

@@ -1,7 +1,5 @@
+import type { HandshakeEncoding } from "../errors/index.js";
 import { appendQuery } from "./url.js";
-
-/** How the three parameters of a handshake may travel: section 6.1 does not say. */
-export type HandshakeEncoding = "form" | "json" | "multipart" | "query";
 
 /** A handshake as it is sent (section 6.1). */
 export interface EncodedHandshake {

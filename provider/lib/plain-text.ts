@@ -1,13 +1,6 @@
-/** What could drive a terminal, end a line or turn the direction of writing. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
+import { toPlainText } from "../errors/index.js";
 
-const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
-
-/**
- * Shows an untrusted text on one line of a terminal: writes whatever could drive it as `\u001b`. Every untrusted text goes
- * through this before it is printed, in a line, an error or a table.
- */
-export const toPlainText = (text: string): string => text.replace(UNPRINTABLE, escape);
+export { toPlainText };
 
 /** The same for a text of several lines, each of which is its own. */
 export const toPlainLines = (text: string): string => text.split("\n").map(toPlainText).join("\n");

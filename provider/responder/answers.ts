@@ -2,23 +2,23 @@ import type { Answer } from "./request.js";
 
 /** The errors of a responder: each code always comes with the same status. */
 const STATUS_BY_CODE = {
-  /** The three handshake parameters are there, but the challenge is not one that may be given back. */
+  /** The three handshake parameters are there, but the challenge must not be echoed. */
   invalid_challenge: 400,
   /** The delivery is signed, but it is not JSON. */
   invalid_json: 400,
-  /** The connection broke before the body was there. */
+  /** The connection broke before the body was complete. */
   body_incomplete: 400,
-  /** The handshake's token is none of the verification keys. */
+  /** The handshake's token is not one of the verification keys. */
   invalid_token: 401,
-  /** The signature is missing, badly written, or of another key. */
+  /** The signature is missing, malformed, or made with a different key. */
   invalid_signature: 401,
-  /** The request is for another path. */
+  /** The request is for a different path. */
   not_found: 404,
   method_not_allowed: 405,
   body_too_large: 413,
   /** The body is compressed. */
   unsupported_media_type: 415,
-  /** Something has read the body before the responder. */
+  /** Something else has read the body before the responder. */
   body_consumed: 500,
   /** The program's own function for the keys has failed. */
   keys_unavailable: 500,
@@ -28,7 +28,7 @@ const STATUS_BY_CODE = {
   unavailable: 503,
 } as const;
 
-/** The literal codes that an answer's `error.code` may hold. */
+/** The values of `error.code` in a response. */
 export type ResponderErrorCode = keyof typeof STATUS_BY_CODE;
 
 const NO_SNIFFING = { "x-content-type-options": "nosniff" };
@@ -46,7 +46,7 @@ export function answerError(
   };
 }
 
-/** Answers a handshake with its challenge, in a form that no browser takes for a page. */
+/** Answers a handshake with its challenge, in a form that browsers do not render. */
 export function answerChallenge(challenge: string): Answer {
   return {
     status: 200,
@@ -58,16 +58,16 @@ export function answerChallenge(challenge: string): Answer {
 /** Answers a delivery that was handled: 200 without a body. */
 export const answerHandled = (): Answer => ({ status: 200, headers: {}, body: "" });
 
-/** How long a sender is asked to wait by default, in seconds. */
+/** The default of `Retry-After`, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Thrown by `onDelivery` when a delivery cannot be taken now, because a queue or a disk is full: the answer is 503 with
- * `Retry-After`, and nothing is reported. The message is not shown to the sender.
+ * Thrown by `onDelivery` if a delivery cannot be accepted now, for example because a queue or a disk is full. The response
+ * is 503 with `Retry-After`, and nothing is reported. The message is not shown to the sender.
  */
 export class UnavailableError extends Error {
   override readonly name = "UnavailableError";
-  /** What `Retry-After` says, in seconds. Default 5. */
+  /** The value of `Retry-After`, in seconds. Default 5. */
   readonly retryAfterSeconds: number;
 
   constructor(
@@ -79,7 +79,7 @@ export class UnavailableError extends Error {
   }
 }
 
-/** Answers 503, and when to come again. */
+/** Answers 503 with `Retry-After`. */
 export function answerUnavailable({ retryAfterSeconds }: UnavailableError): Answer {
   const headers = { "retry-after": String(Math.max(0, Math.ceil(retryAfterSeconds))) };
   return answerError("unavailable", "the delivery is valid, but cannot be taken now", headers);

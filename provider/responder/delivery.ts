@@ -11,15 +11,15 @@ export type TaggedMessage = KnownOutbound | { kind: "unknown"; message: unknown 
 /** The kinds of section 2.4, and "unknown". */
 export type DeliveryKind = OutboundKind | "unknown";
 
-/** A delivery whose signature was verified (section 6.2). Its `kind` tells what its `message` is. */
+/** A delivery whose signature was verified (section 6.2). Its `kind` is the kind of its `message`. */
 export type Delivery = TaggedMessage & {
-  /** The body as it came and as it was signed. */
+  /** The body as received and signed. */
   rawBody: Uint8Array;
   /** The header `x-flow-ns`: the namespace of the bot's flow. */
   flowNs: string | undefined;
   /** The header `x-action`: `messages`, as far as the specification tells. */
   action: string | undefined;
-  /** Which of the verification keys has signed, counted from 0. */
+  /** The index of the verification key that signed it. */
   keyIndex: number;
 };
 
@@ -34,7 +34,7 @@ export function parseMessage(text: string): TaggedMessage | undefined {
       : JSON.parse(text);
     return { kind: outboundKindOf(message), message } as TaggedMessage;
   } catch {
-    // The only answer to it is 400; the position of the mistake would quote the body.
+    // The response is 400 either way; the position of the error would quote the body.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import type { FieldProblem } from "../errors/index.js";
 
-/** What a derived key depends on besides the seed: the seed is the secret, these make each key different. */
+/** What a derived key depends on in addition to the seed. The seed is the secret; these make each key different. */
 export interface DerivationOptions {
   /** The owner of the key, such as the workspace's name: text without control characters. */
   subject: string;
@@ -22,10 +22,10 @@ const MIN_SEED_BYTES = 32;
 const MIN_DISTINCT_CHARACTERS = 10;
 const DERIVED_BYTES = 32;
 
-/** The first line of the info string (RFC 5869, section 3.2). A change of the derivation needs another one. */
+/** The first line of the info string (RFC 5869, section 3.2). Changing the derivation requires a new one. */
 const PURPOSE = "pulumi-apichat verification key 1";
 
-/** How many subjects' keys are kept; past it those used longest ago are dropped. */
+/** The maximum number of cached subjects; beyond it, the least recently used are dropped. */
 const SUBJECTS_KEPT = 16_384;
 
 /**
@@ -53,15 +53,14 @@ export async function deriveVerificationKeys(
   if (known !== undefined) return [...keep(cacheKey, known)];
   const problems = problemsOfDerivation({ derivedFrom: seed, subject, rotations });
   if (problems.length > 0) {
-    // Here the seed has another name than among the arguments of a resource.
+    // The arguments of a resource call the seed `derivedFrom`.
     const named = problems.map(({ field, text }) => `${field === "derivedFrom" ? "seed" : field}: ${text}`);
     throw new TypeError(named.join("; "));
   }
   const pairs = [seed].flat().flatMap((secret) => rotations.map((rotation) => [secret, rotation] as const));
   const keys = await Promise.all(
     pairs.map(async ([secret, rotation]) => {
-      const info = [PURPOSE, subject, rotation].join("\n");
-      return toBase64Url(await hkdf({ secret: encoder.encode(secret), info: encoder.encode(info) }));
+      return toBase64Url(await hkdf(secret, [PURPOSE, subject, rotation].join("\n")));
     }),
   );
   return [...keep(cacheKey, keys)];
@@ -82,21 +81,11 @@ function keep(cacheKey: string, keys: readonly string[]): readonly string[] {
 
 const encoder = new TextEncoder();
 
-/** HKDF-SHA256 (RFC 5869), with the Web Crypto API that Node, Workers and Lambda share. */
-export async function hkdf({
-  secret,
-  info,
-  salt = new Uint8Array(),
-  bytes = DERIVED_BYTES,
-}: {
-  secret: Uint8Array<ArrayBuffer>;
-  info: Uint8Array<ArrayBuffer>;
-  salt?: Uint8Array<ArrayBuffer>;
-  bytes?: number;
-}): Promise<Uint8Array> {
-  const base = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
-  const algorithm = { name: "HKDF", hash: "SHA-256", salt, info };
-  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, base, bytes * 8));
+/** HKDF-SHA256 (RFC 5869) without salt, with the Web Crypto API that Node, Workers and Lambda share. */
+async function hkdf(secret: string, info: string): Promise<Uint8Array> {
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), "HKDF", false, ["deriveBits"]);
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(info) };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, DERIVED_BYTES * 8));
 }
 
 const toBase64Url = (bytes: Uint8Array): string =>
@@ -115,7 +104,7 @@ export interface DerivationInputs {
   rotations: unknown;
 }
 
-/** What is wrong with the inputs of a derivation; one that is left out is not checked. Nothing of a seed is in it. */
+/** Returns the problems of the given inputs of a derivation. They contain nothing of a seed. */
 export const problemsOfDerivation = (given: Partial<DerivationInputs>): FieldProblem[] =>
   Object.entries(given).flatMap(([field, value]) =>
     RULES[field as keyof DerivationInputs](value).map((text) => ({ field, text })),
@@ -138,7 +127,7 @@ function problemsOfSeeds(seeds: unknown): string[] {
 const problemsOfItems = (items: readonly unknown[], problemsOfItem: (item: unknown) => string[]): string[] =>
   items.flatMap((item, index) => problemsOfItem(item).map((problem) => `[${index}] ${problem}`));
 
-/** Base64 holds six bits a character, and hex four; a text that repeats few characters was not drawn at random. */
+/** Base64 has six bits per character, and hex four; a text of few different characters is not random. */
 function problemsOfSeed(seed: unknown): string[] {
   const hint = "make one with: openssl rand -base64 32";
   if (typeof seed !== "string")

@@ -3,7 +3,7 @@ import { parseRetryAfter } from "../lib/retry.js";
 /** The header with the unique ID of a forwarded delivery. Retries keep the same ID. */
 export const DELIVERY_ID_HEADER = "x-apichat-delivery-id";
 
-/** These belong to one connection and not to the message (RFC 9110, 7.6.1), or are made anew for the next one. */
+/** Headers of one connection (RFC 9110, 7.6.1), and those that are created anew for the next one. */
 const HEADERS_OF_ONE_HOP = new Set([
   "connection",
   "content-length",
@@ -42,21 +42,21 @@ const isConnection = (name: string): boolean => name.toLowerCase() === "connecti
 
 const optionsOf = (value: string): string[] => value.split(",").map((option) => option.trim().toLowerCase());
 
-/** What the answer to a forwarded delivery means. */
+/** What the response to a forwarded delivery means. */
 export type ForwardVerdict =
   | { kind: "done" }
-  /** The target says that this delivery is wrong, and would say so again. */
+  /** The target rejects this delivery for good. */
   | { kind: "refused" }
   /** Send it again after at least this many seconds; 0 if the target does not say. */
   | { kind: "retry"; retryAfterSeconds: number };
 
 /**
- * Statuses with which the target refuses the delivery itself. Any other failure may be fixed later, such as a
+ * Statuses with which the target rejects the delivery itself. Any other failure may be fixed later, such as a
  * deployment, a password or a route.
  */
 const REFUSALS = new Set([400, 413, 415, 422, 431]);
 
-/** Judges the answer of the target that a delivery was forwarded to, by its status and its header `Retry-After`. */
+/** Judges the response to a forwarded delivery by its status and its header `Retry-After`. */
 export function judgeForward(status: number, retryAfter?: string | null): ForwardVerdict {
   if (status >= 200 && status <= 299) return { kind: "done" };
   if (REFUSALS.has(status)) return { kind: "refused" };

@@ -10,18 +10,18 @@ export interface Handshake {
   url: string;
   /** Where the three parameters were. */
   encoding: "form" | "json" | "multipart" | "query";
-  /** Which of the verification keys the token was, counted from 0. */
+  /** The index of the verification key that the token equals. */
   keyIndex: number;
 }
 
-/** What a handshake asks. */
+/** The parameters of a handshake. */
 export interface HandshakeRequest {
   encoding: Handshake["encoding"];
   token: string;
   challenge: string;
 }
 
-/** At most 1 KiB of printable ASCII: more than any challenge needs, and too little to make the endpoint say anything. */
+/** At most 1 KiB of printable ASCII: enough for any challenge, and too little to abuse the endpoint as an echo. */
 const CHALLENGE_GRAMMAR = /^[\x20-\x7e]{1,1024}$/;
 
 /** More than a handshake needs. */
@@ -57,8 +57,8 @@ export const hasDottedNames = (url: string, shortText: string): boolean =>
   shortText.includes("hub.challenge") || queryOf(url).includes("hub.challenge");
 
 /**
- * Judges a handshake: the index of the key that its token is, or the refusal. 401 for a token that is none of the keys;
- * 400 for a challenge that is not echoed.
+ * Returns the index of the key that a handshake's token equals, or the error response: 401 if there is none, 400 for a
+ * challenge that is not echoed.
  */
 export async function judgeHandshake(
   { token, challenge }: HandshakeRequest,
@@ -74,7 +74,7 @@ export async function judgeHandshake(
   return keyIndex;
 }
 
-/** Takes the parameters of a handshake out of a target's query: one of them is a secret. */
+/** Removes the parameters of a handshake from a target's query, because one of them is a secret. */
 export function withoutHandshake(url: string): string {
   const start = url.indexOf("?");
   if (start < 0) return url;
@@ -98,7 +98,7 @@ const findInQuery = (query: string): HandshakeRequest | undefined =>
   query === "" ? undefined : toHandshake(readForm(query), "query");
 
 function readForm(text: string): ParameterReader {
-  // Pairs without "=" hold no parameter, and for many of them URLSearchParams takes quadratic time.
+  // Pairs without "=" contain no parameter, and with many of them URLSearchParams takes quadratic time.
   const pairs = text.split("&").filter((pair) => pair.includes("="));
   const parameters = new URLSearchParams(pairs.join("&"));
   return (name) => parameters.get(name);
@@ -109,7 +109,7 @@ function readJson(text: string): ParameterReader {
     const parameters = new Map(Object.entries<unknown>(JSON.parse(text)));
     return (name) => parameters.get(name);
   } catch {
-    // Not JSON after all: then it contains no parameters, and the signature decides.
+    // Not JSON, so it contains no parameters, and the signature decides.
     return () => undefined;
   }
 }

@@ -6,7 +6,7 @@ export function signHmac(key: KeyOrBody, body: KeyOrBody): string | Promise<stri
   return computeHmac(key, body);
 }
 
-/** Reused, because nothing runs between filling and comparing it: a new one costs a twentieth of a short body's time. */
+/** Reused, because nothing runs between filling and comparing it. A new one takes a twentieth of a short body's time. */
 const computedMac = Buffer.alloc(64);
 
 /**
@@ -22,8 +22,7 @@ export function findSigner(keys: KeyList, body: KeyOrBody, macHex: string): numb
 }
 
 function computeHmac(key: KeyOrBody, body: KeyOrBody): string {
-  // Measured: bytes given as they are take three times as long as a key object, and a digest as a Buffer a fifth longer
-  // than one as text.
+  // Measured: raw bytes take three times as long as a key object, and a Buffer digest a fifth longer than a text.
   const secret = typeof key === "string" ? key : createSecretKey(key);
   return createHmac("sha256", secret).update(body).digest("hex");
 }

@@ -1,6 +1,6 @@
 import type { KeyList, KeyOrBody } from "./keys.js";
 
-/** How many imported keys are kept; past it the one imported first is dropped. */
+/** The maximum number of cached keys; beyond it, the oldest is dropped. */
 const IMPORTED_KEYS_KEPT = 1024;
 
 const ALGORITHM = { name: "HMAC", hash: "SHA-256" };
@@ -30,7 +30,7 @@ export async function findSigner(keys: KeyList, body: KeyOrBody, macHex: string)
 
 /** Caches the key, not its promise: in Workers, a request must not await a promise that another request created. */
 async function importKey(key: KeyOrBody): Promise<ImportedKey> {
-  // By content, because bytes can be changed in place; the prefix keeps "49" and the byte 49 apart.
+  // By content, because bytes can be changed in place. The prefix distinguishes "49" from the byte 49.
   const name = typeof key === "string" ? `text ${key}` : `bytes ${key.join()}`;
   const known = importedKeys.get(name);
   if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import type { RequestHead } from "./request.js";
 
-/** A verification key, or a body: text stands for its UTF-8 bytes. */
+/** A verification key or a body. Text means its UTF-8 bytes. */
 export type KeyOrBody = string | Uint8Array;
 
 /** One verification key, or several during a rotation: the first one signs, all of them verify. */
@@ -15,7 +15,7 @@ export type VerificationKeySource = VerificationKeys | VerificationKeyFunction;
 /** How many keys a workspace may have: an unsigned body is hashed with each of them before it is rejected. */
 const MAX_KEYS = 32;
 
-/** What is wrong with this many keys of one workspace, derived ones included. */
+/** The problem of this many keys of one workspace, including derived ones. */
 export const problemOfKeyCount = (count: number): string | undefined =>
   count <= MAX_KEYS
     ? undefined
@@ -44,7 +44,7 @@ export function listKeys(verificationKeys: VerificationKeys): KeyList {
   throw new TypeError("verificationKeys: give a non-empty string or Uint8Array, or a list of at least one");
 }
 
-/** Throws a TypeError for a body that is not the raw one, such as an object that a framework has parsed. */
+/** Throws a TypeError for a body that is not raw, such as an object that a framework has parsed. */
 export function assertRawBody(body: unknown): asserts body is KeyOrBody {
   if (isKeyOrBody(body)) return;
   throw new TypeError("body: give the raw request body as a string or Uint8Array, not a parsed one");

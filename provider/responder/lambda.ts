@@ -11,8 +11,8 @@ interface EventBody {
 }
 
 /**
- * What is read of an event of an Application Load Balancer or of API Gateway in payload format 1.0: REST APIs, and HTTP
- * APIs that ask for it.
+ * An event of an Application Load Balancer, or of API Gateway in payload format 1.0: REST APIs, and HTTP APIs that are set
+ * to it.
  */
 export interface LambdaEventV1 extends EventBody {
   httpMethod: string;
@@ -24,7 +24,7 @@ export interface LambdaEventV1 extends EventBody {
   requestContext?: { elb?: object | undefined; path?: string | undefined } | undefined;
 }
 
-/** What is read of an event in payload format 2.0: function URLs, and HTTP APIs. */
+/** An event in payload format 2.0: function URLs and HTTP APIs. */
 export interface LambdaEventV2 extends EventBody {
   rawPath: string;
   rawQueryString: string;
@@ -36,12 +36,12 @@ export interface LambdaEventV2 extends EventBody {
 /** The HTTP events of AWS Lambda. The types of @types/aws-lambda are assignable to it. */
 export type LambdaHttpEvent = LambdaEventV1 | LambdaEventV2;
 
-/** An answer in the shape that belongs to the event. It is assignable to the result types of @types/aws-lambda. */
+/** A response in the shape that the event requires. It is assignable to the result types of @types/aws-lambda. */
 export interface LambdaHttpResult {
   statusCode: number;
   /** For load balancers, such as "200 OK". */
   statusDescription?: string;
-  /** Instead of `multiValueHeaders`, which is for load balancers that have them switched on. */
+  /** Absent for load balancers with multi-value headers, which get `multiValueHeaders`. */
   headers?: Record<string, string>;
   multiValueHeaders?: Record<string, string[]>;
   body: string;
@@ -52,8 +52,8 @@ export interface LambdaHttpResult {
 export type LambdaHandler = (event: LambdaHttpEvent) => Promise<LambdaHttpResult>;
 
 /**
- * Makes a handler for AWS Lambda out of a responder: for API Gateway (REST and HTTP APIs), function URLs and Application
- * Load Balancers, which it tells apart by the event. It only converts. Rejects with a TypeError for any other event.
+ * Converts a responder to a handler for AWS Lambda: for API Gateway (REST and HTTP APIs), function URLs and Application
+ * Load Balancers, which it recognises by the event. Rejects with a TypeError for any other event.
  *
  * The path is the one that the sender wrote, which is the webhook URL's: with the stage of API Gateway, if the URL has
  * one. (`path` of a REST API's event leaves it out.) A body that is not base64 is taken as UTF-8: let REST APIs pass
@@ -68,7 +68,7 @@ export function toLambdaHandler(responder: Pick<Responder, "answer">): LambdaHan
     const request = fromLambdaEvent(event);
     const pending: Promise<unknown>[] = [];
     const answer = await responder.answer(request, { waitUntil: (promise) => void pending.push(promise) });
-    // It grows while it is walked through: work may leave more work.
+    // The list may grow meanwhile: work may leave more work.
     for (const promise of pending) await promise;
     return toLambdaResult(answer, event);
   };

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Answer, BodyFailure, IncomingRequest } from "./request.js";
 import type { Responder } from "./responder.js";
 
-/** How long the rest of a body is read and thrown away after an early answer, so that the sender can read the answer. */
+/** How long the rest of a body is discarded after an early response, so that the sender can read the response. */
 const LINGER_MS = 2_000;
 
 /**
@@ -12,7 +12,7 @@ const LINGER_MS = 2_000;
  */
 const ending = new WeakSet<Socket>();
 
-/** What `http.createServer` takes, and Express as a handler. */
+/** A listener for `http.createServer`, or a handler for Express. */
 export type NodeListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
@@ -58,7 +58,7 @@ class NodeRequest implements IncomingRequest {
   constructor(req: FrameworkRequest) {
     this.req = req;
     this.method = req.method ?? "GET";
-    // Express cuts the path at which a router is mounted off `url`.
+    // Express removes the mount path of a router from `url`.
     this.url = req.originalUrl ?? req.url ?? "/";
   }
 
@@ -113,7 +113,7 @@ function readStream(req: IncomingMessage, limitBytes: number): Promise<Uint8Arra
       resolve("body_too_large");
     };
     const end = (): void => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-    // After the end it changes nothing any more.
+    // Has no effect after the end.
     const abort = (): void => resolve("body_incomplete");
     // Not "close", which is emitted after every request: a listener for it costs a tenth of a request.
     req.on("data", take).on("end", end).on("aborted", abort).on("error", abort);
@@ -126,22 +126,22 @@ function sendAnswer({ status, headers, body }: Answer, req: IncomingMessage, res
   if (req.complete || !hasBody(req)) {
     if (headers["connection"] === "close") ending.add(req.socket);
     res.writeHead(status, { ...headers, ...length });
-    // Even an empty one would be a second write.
+    // Even an empty body would be a second write.
     if (body === "") res.end();
     else res.end(body);
     return;
   }
-  // A sender that leaves while it is answered must not end the server.
+  // A sender that disconnects during the response must not end the server.
   res.on("error", () => res.destroy());
   res.writeHead(status, { ...headers, ...length, connection: "close" });
   ending.add(req.socket);
-  // The answer to HEAD has no body, and writing one would not send its head.
+  // The response to HEAD has no body, and writing one would not send its head.
   if (req.method === "HEAD") res.flushHeaders();
   else res.write(body, () => req.socket.end());
   discardRest(req, res);
 }
 
-/** Whether a body was announced; `complete` alone says so too late for a request that has none. */
+/** Whether the request has a body; for one without, `complete` is set too late. */
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
@@ -150,7 +150,7 @@ function discardRest(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => res.destroy(), LINGER_MS);
   res.once("close", () => clearTimeout(timer));
   req.once("end", () => res.end());
-  // Without a listener an error of a sender that has left would end the server.
+  // Without a listener, an error of a disconnected sender would end the server.
   req.once("error", () => res.destroy());
   req.resume();
 }

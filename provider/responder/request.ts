@@ -1,21 +1,21 @@
 /** How large a request body may be by default, in bytes: 1 MiB. The specification names no limit (section 8). */
 export const BODY_LIMIT_BYTES = 1024 * 1024;
 
-/** Why there is no raw body: it is over the limit, the connection broke, or something else has read it before. */
+/** Why there is no raw body: it is over the limit, the connection broke, or something else has already read it. */
 export type BodyFailure = "body_too_large" | "body_incomplete" | "body_consumed";
 
-/** What is known of a request before its body is read. */
+/** A request before its body is read. */
 export interface RequestHead {
   method: string;
   /** The request's target: an absolute URL, or path and query. */
   url: string;
   /** The value of a header, its name in lower case; the values of a repeated one are joined with ", ". */
   header(name: string): string | undefined;
-  /** Name and value of every header, repeated ones too, in the order and the case of the wire where the runtime tells them. */
+  /** Name and value of every header, including repeated ones, in the order and case of the wire if the runtime has them. */
   headers(): Iterable<readonly [name: string, value: string]>;
 }
 
-/** A request as adapters hand it over: no runtime's own object is in it. */
+/** A request as adapters pass it on, without objects of the runtime. */
 export interface IncomingRequest extends RequestHead {
   /** Reads the raw body, or says why there is none. Called at most once. */
   readBody(limitBytes: number): Uint8Array | BodyFailure | Promise<Uint8Array | BodyFailure>;
@@ -49,7 +49,7 @@ function withoutOrigin(url: string): string {
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-/** A function that a runtime keeps alive work with, after the answer. */
+/** Keeps work alive after the response. */
 export type WaitUntil = (promise: Promise<unknown>) => void;
 
 /** Converts the web's Request. */
@@ -92,12 +92,12 @@ async function readBody(request: Request, limitBytes: number): Promise<Uint8Arra
 
 /** The part of a stream's reader that is used: its full type differs between runtimes. */
 interface ChunkReader {
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  read(): Promise<{ done: boolean; value?: Uint8Array<ArrayBuffer> | undefined }>;
   cancel(): Promise<void>;
 }
 
 async function readStream(reader: ChunkReader, limitBytes: number): Promise<Uint8Array | BodyFailure> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   for (let chunk = await reader.read(); chunk.value !== undefined; chunk = await reader.read()) {
     length += chunk.value.byteLength;
@@ -107,17 +107,7 @@ async function readStream(reader: ChunkReader, limitBytes: number): Promise<Uint
     }
     chunks.push(chunk.value);
   }
-  return joinChunks(chunks, length);
-}
-
-function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = chunks;
   if (first !== undefined && chunks.length === 1) return first;
-  const whole = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.byteLength;
-  }
-  return whole;
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

@@ -6,7 +6,6 @@ import {
   UnavailableError,
 } from "./answers.js";
 import { type Delivery, parseMessage } from "./delivery.js";
-import { findWaitUntil, fromRequest, toResponse, type WaitUntil } from "./request.js";
 import {
   findHandshake,
   type Handshake,
@@ -27,9 +26,13 @@ import {
   type Answer,
   BODY_LIMIT_BYTES,
   type BodyFailure,
+  findWaitUntil,
+  fromRequest,
   type IncomingRequest,
   pathOf,
   type RequestHead,
+  toResponse,
+  type WaitUntil,
 } from "./request.js";
 import { findSigningKey, SIGNATURE_HEADER } from "./signature.js";
 import { createRedactor } from "../lib/redact.js";
@@ -45,7 +48,7 @@ export interface DeliveryContext {
   waitUntil: WaitUntil;
 }
 
-/** Takes a verified delivery. It is acknowledged when this returns; when it throws or rejects, the answer is 500. */
+/** Handles a verified delivery. It is acknowledged when this returns; if it throws or rejects, the response is 500. */
 export type DeliveryHandler = (delivery: Delivery, context: DeliveryContext) => void | Promise<void>;
 
 export interface ResponderOptions {
@@ -57,7 +60,7 @@ export interface ResponderOptions {
   onDelivery: DeliveryHandler;
   /** Called for each handshake that passes, before it is answered. If it throws, the response is 500. */
   onHandshake?: (handshake: Handshake) => void | Promise<void>;
-  /** How large a body may be, in bytes. Default: 1 MiB. */
+  /** The maximum size of a body, in bytes. Default: 1 MiB. */
   bodyLimitBytes?: number;
   /** The only path that is answered, such as "/webhooks/apichat"; others get 404. Default: every path. */
   path?: string;
@@ -68,7 +71,7 @@ export interface AnswerContext {
   waitUntil?: WaitUntil | undefined;
 }
 
-/** Answers one request; it never rejects. As a function it takes and gives the web's Request and Response. */
+/** Answers one request and never rejects. As a function, it maps the web's Request to its Response. */
 export interface Responder {
   /** `runtime` is what Workers, Bun and Deno pass in addition to the request. */
   (request: Request, ...runtime: unknown[]): Promise<Response>;
@@ -106,7 +109,7 @@ export function createResponder(options: ResponderOptions): Responder {
 
 interface Policy extends Pick<ResponderOptions, "path" | "onHandshake" | "onDelivery"> {
   bodyLimitBytes: number;
-  /** The keys, or whom to ask for them. */
+  /** The keys, or the function that returns them. */
   keys: KeyList | VerificationKeyFunction;
 }
 
@@ -210,7 +213,7 @@ async function answerBody(request: RequestHead, { body, keys, exchange }: Signed
 
   const signature = request.header(SIGNATURE_HEADER);
   const signer = findSigningKey({ verificationKeys: keys, body, signature });
-  // Node finds it at once, and then waits for nothing: that is a good part of what a request costs.
+  // Node finds it synchronously; not awaiting saves a good part of a request's time.
   const keyIndex = typeof signer === "number" ? signer : await signer;
   if (keyIndex < 0)
     return answerError("invalid_signature", describeBadSignature(request, { signature, shortText }));
@@ -272,15 +275,15 @@ function describeBadSignature(
   return "neither a handshake nor a signed delivery: X-Hub-Signature-256 is missing";
 }
 
-/** How deep the causes of an error are followed. */
+/** The maximum number of nested causes shown. */
 const CAUSES_SHOWN = 5;
 
 /**
- * Writes the error of one of the program's own functions to the console: stack and causes as text, with the verification
- * keys taken out. Other properties are left out, because the errors of HTTP clients hold whole requests in them.
+ * Writes an error of the program's own functions to the console: stack and causes as text, without the verification keys.
+ * Other properties are left out, because errors of HTTP clients contain whole requests.
  */
 function reportError(source: string, error: unknown, verificationKeys: readonly KeyOrBody[]): void {
-  const secrets = verificationKeys.map(toWellFormedText);
+  const secrets = verificationKeys.map((key) => (typeof key === "string" ? key : decoder.decode(key)));
   console.error(createRedactor(secrets)(`apichat responder: ${source} has failed: ${describeError(error)}`));
 }
 
@@ -291,19 +294,7 @@ function describeError(error: unknown): string {
     lines.push(current.stack ?? String(current));
     current = current.cause;
   }
-  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${typeof error} ${describeValue(error)}`;
-}
-
-function describeValue(value: unknown): string {
-  try {
-    return String(value);
-  } catch {
-    // Not everything that can be thrown can be written as text, and a report must not fail.
-    return "without a text";
-  }
-}
-
-/** Text without lone surrogates, which no URL encoder takes. */
-function toWellFormedText(key: KeyOrBody): string {
-  return new TextDecoder().decode(typeof key === "string" ? new TextEncoder().encode(key) : key);
+  // Of other values only strings are shown: not everything that can be thrown can be converted to one.
+  const thrown = typeof error === "string" ? error : typeof error;
+  return lines.length > 0 ? lines.join("\ncaused by: ") : `thrown: ${thrown}`;
 }

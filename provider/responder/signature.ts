@@ -5,7 +5,7 @@ import type { KeyList, VerificationKeys } from "./keys.js";
 /** The header that carries the signature of a delivery (section 6.2). */
 export const SIGNATURE_HEADER = "x-hub-signature-256";
 
-/** With {@link SIGNATURE_CHARACTERS}: counting by the expression itself takes twice as long. */
+/** The length is checked by {@link SIGNATURE_CHARACTERS}, because counting in the expression takes twice as long. */
 const SIGNATURE_GRAMMAR = /^sha256=[0-9a-f]+$/;
 const PREFIX_CHARACTERS = "sha256=".length;
 const SIGNATURE_CHARACTERS = PREFIX_CHARACTERS + 64;
@@ -15,7 +15,7 @@ export interface VerifySignatureOptions {
   verificationKeys: VerificationKeys;
   /** The raw request body, before anything has parsed it. */
   body: string | Uint8Array;
-  /** The value of the header `X-Hub-Signature-256`, whatever it is. */
+  /** The value of the header `X-Hub-Signature-256`; may be missing or malformed. */
   signature: unknown;
 }
 
@@ -35,7 +35,7 @@ export async function signBody(key: VerificationKeys, body: string | Uint8Array)
 /**
  * Tells whether one of the keys has signed the body (section 5), in constant time. A signature that is missing or not
  * exactly `sha256=` and 64 lower-case hex digits is `false`. Rejects with a TypeError for an empty key, for more than
- * 32 keys and for a body that is neither text nor bytes: those are mistakes of the program, not of the sender.
+ * 32 keys and for a body that is neither text nor bytes: those are errors of the program, not of the sender.
  *
  * @example
  * const signature = request.headers.get("x-hub-signature-256");
@@ -62,8 +62,8 @@ const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length === SIGNATURE_CHARACTERS && SIGNATURE_GRAMMAR.test(value);
 
 /**
- * Returns the index of the key that equals a token, or -1. Comparing HMACs takes the same time wherever the texts
- * differ and whatever their length; every key is tried.
+ * Returns the index of the key that equals a token, or -1. Comparing HMACs takes constant time, whatever the texts and
+ * their lengths; every key is tried.
  */
 export async function findEqualKey(keys: KeyList, token: string): Promise<number> {
   let found = -1;

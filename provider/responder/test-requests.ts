@@ -4,7 +4,7 @@ import type { DeliveryKind } from "./delivery.js";
 import type { Handshake } from "./handshake.js";
 import { signBody, SIGNATURE_HEADER } from "./signature.js";
 
-/** Where the requests for tests go, if nothing else is said. */
+/** The default URL of the requests for tests. */
 const URL_FOR_TESTS = "http://localhost/";
 
 export interface CreateDeliveryOptions {
@@ -12,9 +12,9 @@ export interface CreateDeliveryOptions {
   verificationKey: string | Uint8Array;
   /** The webhook URL. Default: http://localhost/ */
   url?: string;
-  /** What differs from the sample message of the kind. */
+  /** Fields that replace those of the kind's sample message. */
   message?: Record<string, unknown>;
-  /** The exact body, in place of a message. */
+  /** The exact body, instead of a message. */
   body?: string | Uint8Array;
   /** The header `x-flow-ns`. Default: "f0". */
   flowNs?: string;
@@ -70,7 +70,7 @@ const SAMPLES: Record<Exclude<DeliveryKind, "unknown">, OutboundMessage> = {
 };
 
 /**
- * Makes a signed delivery as the service sends it (section 6.2), for your own tests.
+ * Creates a signed delivery as the service sends it (section 6.2), for your own tests.
  *
  * @example
  * const response = await responder(await createDelivery("text", { verificationKey, message: { text: "Olá" } }));
@@ -93,7 +93,7 @@ export async function createDelivery(
 }
 
 /**
- * Makes a handshake as the service sends it (section 6.1), for your own tests. The right answer's body is the challenge.
+ * Creates a handshake as the service sends it (section 6.1), for your own tests. The right response's body is the challenge.
  *
  * @example
  * const response = await responder(createHandshake({ verificationKey, challenge: "c1" }));

@@ -1,18 +1,15 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { forgetDeclared } from "../../dist/provider/handshake-responder/declared.js";
 import { freePort } from "../support/http.js";
 import {
-  checked,
   create,
   createAtFixedPort,
   deliver,
   destroy,
   diff,
-  end,
   expectGone,
-  failureOf,
   pidsOf,
   read,
   run,
@@ -105,31 +102,4 @@ describe("a responder under a new name without an alias", () => {
     await destroy(renamed);
     expect(await pidsOf()).toEqual([]);
   });
-
-  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
-    const port = await freePort();
-    const created = await create({ port });
-    const error = await failureOf(createRenamed({ port }));
-    expect(error).toMatchObject({ code: "conflict", subject: "renamed", problems: [{ field: "port" }] });
-    expect(error.message).toContain(
-      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
-    );
-    expect(await read(created)).toEqual(created.outs);
-    // A file that a killed process left names nobody.
-    await end(created);
-    await expect(createRenamed({ port })).resolves.toMatchObject({ outs: { port } });
-  });
-});
-
-test("a folder that an earlier version marked with the stack alone is still the resource's", async () => {
-  const created = await createAtFixedPort();
-  const file = join(created.outs.dataDir, "owner.txt");
-  const { instanceKey } = await checked();
-  expect(await readFile(file, "utf8")).toBe(`${instanceKey}\n`);
-  await writeFile(file, `${instanceKey.split("/").slice(0, 2).join("/")}\n`);
-  const updated = await update(created, { publicUrl: "https://tunnel.example" });
-  expect(await readFile(file, "utf8")).toBe(`${instanceKey}\n`);
-  await writeFile(file, `${instanceKey.split("/").slice(0, 2).join("/")}\n`);
-  await destroy(updated);
-  await expectGone(created.outs.dataDir);
 });

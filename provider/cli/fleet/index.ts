@@ -40,7 +40,7 @@ export type {
 export type {
   Drift,
   DriftedProperty,
-  Failure,
+  Failure as FleetFailure,
   FleetAction,
   FleetReport,
   OtherChange,

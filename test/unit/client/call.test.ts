@@ -42,14 +42,6 @@ describe.concurrent("the time limit", () => {
     const error = await failureOf(createTestClient(url, { requestSeconds: 0.3 }).getWebhook());
     expect(error).toMatchObject({ code: "timeout", attempts: 1 });
   });
-
-  test("does not count the wait for a permit", async () => {
-    const { url } = await startServer((_, response) => setTimeout(() => answerOk(response), 600));
-    const client = createTestClient(url, { requestSeconds: 3 });
-    // Eight at once: the last of 48 waits for three seconds, and has its own three seconds then.
-    const answers = await Promise.all(Array.from({ length: 48 }, () => client.getWebhook()));
-    expect(answers.every((answer) => answer?.status === "verified")).toBe(true);
-  });
 });
 
 const reason = new Error("enough");

@@ -151,7 +151,6 @@ const frame = (url: string): string =>
 describe("a quoted body shows no value of a query, although no request holds it,", () => {
   const VALUE = "qv-Geheim.0123";
   const URL_SHOWN = `https://chat.example/hook?token=${VALUE}&next=1`;
-  const php = URL_SHOWN.replaceAll("/", "\\/");
   const unicode = URL_SHOWN.replaceAll("?", "\\u003f").replaceAll("=", "\\u003D");
   const all = URL_SHOWN.replace(/./g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const html = URL_SHOWN.replaceAll("?", "&#63;").replaceAll("=", "&#x3d;");
@@ -159,20 +158,13 @@ describe("a quoted body shows no value of a query, although no request holds it,
 
   test.each([
     ["cut off", 200, frame(URL_SHOWN)],
-    ["cut off within the value", 200, frame(URL_SHOWN).slice(0, frame("").length + 10)],
-    ["cut off, as PHP writes it", 200, frame(php)],
     ["cut off, with \\u003f", 200, frame(unicode)],
     ["with every character escaped", 200, frame(all)],
     ["refused, whole", 400, `${frame(URL_SHOWN)}}}`],
-    ["refused, whole, with \\u003f", 400, `${frame(unicode)}}}`],
     ["percent-encoded", 400, `url ${encodeURIComponent(URL_SHOWN)} is not reachable`],
-    ["percent-encoded twice", 400, `url ${encodeURIComponent(encodeURIComponent(URL_SHOWN))}`],
     ["in HTML", 502, `<a href='${html}'>retry</a>`],
-    ["in HTML, with &amp;", 502, `retry at ${URL_SHOWN.replaceAll("&", "&amp;")}`],
     ["as a form", 400, new URLSearchParams({ url: URL_SHOWN }).toString()],
     ["as text", 400, `cannot reach ${URL_SHOWN}`],
-    ["as a name", 400, JSON.stringify({ [URL_SHOWN]: 1 })],
-    ["in a list", 400, JSON.stringify({ errors: [{ detail: [`no: ${URL_SHOWN}`] }] })],
     ["in JSON within JSON", 400, `{"status":"error","got":${nested}}`],
     ["nested too deeply", 400, `${"[".repeat(20_000)}"${all}"${"]".repeat(20_000)}`],
   ])("%s", async (_, status, body) => {

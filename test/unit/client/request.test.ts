@@ -133,25 +133,6 @@ describe("an answer", () => {
   });
 });
 
-test("the three operations work against the emulator, with a query of the base URL's own", async () => {
-  const emulator = await startEmulator({
-    workspaces: [{ name: "acme", apiKey: API_KEY, baseUrlQuery: "tenant=a%20b" }],
-    handshake: { encoding: "json" },
-  });
-  onTestFinished(() => emulator.close());
-  const { url } = await startServer(({ body }, response) =>
-    response.end((JSON.parse(body) as { hub_challenge: string }).hub_challenge),
-  );
-  const acme = emulator.workspace("acme");
-  const client = createTestClient(acme.baseUrl);
-  expect(await client.getWebhook()).toBeUndefined();
-  const set = await client.setWebhook({ ...webhook, webhookUrl: url });
-  expect(set).toMatchObject({ webhookUrl: url, status: "verified", botUrl: acme.botUrl });
-  expect(await client.getWebhook()).toEqual(set);
-  expect(await client.deleteWebhook()).toBeUndefined();
-  expect(acme.registration).toBeUndefined();
-});
-
 describe("the user agent", () => {
   test("names the package and its version, in each client and in the handshake of the preflight", async () => {
     const { url, requests } = await startOk();

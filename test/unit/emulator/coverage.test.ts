@@ -21,7 +21,7 @@ function listFields(): string[] {
   const texts = names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")] as const);
   const files = parseJsonSchemas(new Map(texts));
   const paths = [...files.keys()].flatMap((file) =>
-    walkFields(files, `${file}#`).fields.map(({ path }) => `${file.replace(".schema.json", "")} ${path}`),
+    walkFields(files, `${file}#`).map(({ path }) => `${file.replace(".schema.json", "")} ${path}`),
   );
   const named = paths.map((path) => path.replaceAll(/\.0(?=\.|$)/g, "[]"));
   return [...new Set(named)].filter((path) => !path.endsWith("[]"));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { EmulatorOptions, HandshakeEncoding } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions } from "../../../provider/emulator/index.js";
+import type { HandshakeEncoding } from "../../../provider/errors/index.js";
 import type { Answer as Respond } from "../../support/http.js";
 import { expectMatchesWebhook } from "../../support/openapi.js";
 import { answerChallenge, set, startAcme, startEndpoint, type Received } from "./harness.js";

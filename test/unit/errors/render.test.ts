@@ -101,7 +101,7 @@ describe("the text", () => {
       { program: 'preflight: "warn"', command_line: "--preflight warn" },
     ],
     [
-      { id: "remove_other", baseUrl: AT, webhookUrl: "https://o.example/?t=secret" },
+      { id: "remove_other", baseUrl: AT, webhookUrl: "https://o.example/?t=***" },
       { program: `--base-url '${AT}' --webhook-url 'https://o.example/?t=***'; then run pulumi up again` },
     ],
   ])("of %j is in the words of its audience", (hint, words) => {

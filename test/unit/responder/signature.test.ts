@@ -7,32 +7,8 @@ type Signing = typeof signing;
 const KEY = "a key of the workspace acme";
 const BODY = '{"sender_id":"7","text":"caf\\u00e9 \\/ ok"}';
 
-const fill = (byte: number, length: number): Uint8Array => new Uint8Array(length).fill(byte);
-const countUp = (length: number): Uint8Array => Uint8Array.from({ length }, (_, index) => index + 1);
 const reference = (key: string | Uint8Array, body: string | Uint8Array): string =>
   `sha256=${createHmac("sha256", key).update(body).digest("hex")}`;
-
-/** RFC 4231, test cases 1 to 4, 6 and 7; case 5 is of a truncated digest. */
-const RFC_4231: [key: string | Uint8Array, body: string | Uint8Array, mac: string][] = [
-  [fill(0x0b, 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"],
-  [
-    "Jefe",
-    "what do ya want for nothing?",
-    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
-  ],
-  [fill(0xaa, 20), fill(0xdd, 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"],
-  [countUp(25), fill(0xcd, 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"],
-  [
-    fill(0xaa, 131),
-    "Test Using Larger Than Block-Size Key - Hash Key First",
-    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
-  ],
-  [
-    fill(0xaa, 131),
-    "This is a test using a larger than block-size key and a larger than block-size data. The key needs to be hashed before being used by the HMAC algorithm.",
-    "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
-  ],
-];
 
 const BODIES = {
   "an empty body": "",
@@ -85,11 +61,6 @@ describe.each(Object.entries(RUNTIMES))("signatures with %s", (_runtime, loadHma
     signBody = loaded.signBody;
     verify = (verificationKeys, signature, body = BODY) =>
       loaded.verifySignature({ verificationKeys, body, signature });
-  });
-
-  it.each(RFC_4231)("reproduce RFC 4231 (%#)", async (key, body, mac) => {
-    expect(await signBody(key, body)).toBe(`sha256=${mac}`);
-    expect(await verify(key, `sha256=${mac}`, body)).toBe(true);
   });
 
   it.each(Object.entries(BODIES))("are made and verified of %s", async (_name, body) => {

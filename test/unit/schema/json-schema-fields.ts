@@ -1,31 +1,17 @@
-/** What the walk looks at in a JSON Schema. */
-export interface JsonSchema {
+/** What the walk reads of a JSON Schema. */
+interface JsonSchema {
   $ref?: string;
   anyOf?: JsonSchema[];
   items?: JsonSchema | JsonSchema[];
   properties?: Record<string, JsonSchema>;
-  required?: string[];
-  additionalProperties?: boolean | JsonSchema;
   definitions?: Record<string, JsonSchema>;
   description?: string;
-  minLength?: number;
-  const?: unknown;
 }
 
 /** One field of a shape as its JSON Schema describes it. A path counts an array's entries as `0`. */
 interface Field {
   path: string;
   schema: JsonSchema;
-  required: boolean;
-}
-
-/** What a walk over one shape finds. */
-export interface Walk {
-  fields: Field[];
-  /** The paths of the objects that allow no other field. */
-  closed: string[];
-  /** The references that were followed, the shape's own first. */
-  refs: string[];
 }
 
 /** Parses the texts of generated files. */
@@ -39,33 +25,27 @@ export function parseJsonSchemas(texts: ReadonlyMap<string, string>): Map<string
 }
 
 /** Lists every field that the JSON Schema at a reference describes, through `$ref`, `anyOf` and arrays. */
-export function walkFields(files: ReadonlyMap<string, JsonSchema>, ref: string): Walk {
-  const walk: Walk = { fields: [], closed: [], refs: [ref] };
+export function walkFields(files: ReadonlyMap<string, JsonSchema>, ref: string): Field[] {
+  const fields: Field[] = [];
   const [file = ""] = ref.split("#");
   const root = files.get(file);
   if (root === undefined) throw new Error(`no generated file ${file}`);
 
   const visit = (schema: JsonSchema, path: string): void => {
-    if (schema.$ref !== undefined) {
-      walk.refs.push(`${file}${schema.$ref}`);
-      visit(findDefinition(root, schema.$ref), path);
-    }
+    if (schema.$ref !== undefined) visit(findDefinition(root, schema.$ref), path);
     for (const branch of schema.anyOf ?? []) visit(branch, path);
     const [entry] = [schema.items ?? []].flat();
-    if (entry !== undefined) visitField({ path: `${path}.0`, schema: entry, required: false });
-    if (schema.additionalProperties === false) walk.closed.push(path);
-    for (const [key, child] of Object.entries(schema.properties ?? {})) {
-      const required = schema.required?.includes(key) ?? false;
-      visitField({ path: path === "" ? key : `${path}.${key}`, schema: child, required });
-    }
+    if (entry !== undefined) visitField({ path: `${path}.0`, schema: entry });
+    for (const [key, child] of Object.entries(schema.properties ?? {}))
+      visitField({ path: path === "" ? key : `${path}.${key}`, schema: child });
   };
   const visitField = (field: Field): void => {
-    walk.fields.push(field);
+    fields.push(field);
     visit(field.schema, field.path);
   };
 
   visit(findDefinition(root, ref.slice(file.length)), "");
-  return walk;
+  return fields;
 }
 
 /** The schema at `#` or `#/definitions/<name>`. */

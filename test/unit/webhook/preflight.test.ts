@@ -228,7 +228,7 @@ describe("the message", () => {
     expect(first).toBe(
       `the handshake with ${url}/hook failed: form: HTTP 200, body "{"hub_challenge":"[redacted]"}" ` +
         "(the challenge is inside JSON); set-webhook was not called. " +
-        transcript?.hint.replace(/^./, (letter) => letter.toUpperCase()),
+        transcript?.hint?.replace(/^./, (letter) => letter.toUpperCase()),
     );
     expect(more.map((line) => line.trim().split(":")[0])).toEqual([
       "address",
