@@ -30,7 +30,7 @@ export function deadLettersCommand(): Command {
   return listCommand("dead-letters", "list what could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP)
     .action((options: ListOptions) =>
-      list(options, "dead letters", (spool, page) => spool.deadLetters.list(page)),
+      list(options, "dead letters", (spool, page) => spool.listDeadLetters(page)),
     );
 }
 
@@ -243,8 +243,8 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
   if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace goes with --all");
   await withSpool(options, async (spool, dataDir) => {
-    const unknown = spool.deadLetters.findUnknown(ids);
-    const replayed = await spool.deadLetters.replay(all ? { all, workspace } : { ids });
+    const unknown = spool.findUnknown(ids);
+    const replayed = await spool.replay(all ? { workspace } : { ids });
     await report(options, dataDir, { replayed });
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");

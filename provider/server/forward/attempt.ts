@@ -2,16 +2,16 @@ import type { Dispatcher } from "undici";
 import { sleep } from "../../lib/abort.js";
 import { backOffMs, type BackOffRange } from "../../lib/retry.js";
 import { type Log, messageOf } from "../log.js";
-import type { ForwardableDelivery, ForwardQueue } from "../spool/forward-queue.js";
 import { type AnswerHead, post, type PostError } from "../../lib/post.js";
 import { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "../../responder/forwarding.js";
 import type { AcceptedDelivery } from "../spool/database.js";
+import type { Spool, TakenDelivery } from "../spool/spool.js";
 
 /** The pause after an error of the spool, in milliseconds. */
 export const SPOOL_PAUSE_MS = 1_000;
 
 export interface AttemptOptions extends ForwardRequestOptions {
-  queue: ForwardQueue;
+  spool: Spool;
   log: Log;
   backOff: BackOffRange;
   /** How long a delivery is tried. */
@@ -23,11 +23,11 @@ export interface AttemptOptions extends ForwardRequestOptions {
  * fired; an unrecorded delivery is forwarded again after the next start. Never rejects.
  */
 export async function attemptForward(
-  delivery: ForwardableDelivery,
+  delivery: TakenDelivery,
   options: AttemptOptions,
 ): Promise<ForwardOutcome> {
   const outcome = await forwardRequest(delivery, options);
-  // Its deletion may fail while the disk is full. Until then it counts as in progress: it is not sent a second time.
+  // Its deletion may fail while the disk is full. Until then it stays taken: it is not sent a second time.
   for (;;) {
     try {
       await note(outcome, delivery, options);
@@ -47,30 +47,26 @@ export function logSpoolFailure(log: Log, error: unknown): void {
 
 async function note(
   outcome: ForwardOutcome,
-  delivery: ForwardableDelivery,
-  { queue, log, backOff, maxAgeMs }: AttemptOptions,
+  delivery: TakenDelivery,
+  { spool, log, backOff, maxAgeMs }: AttemptOptions,
 ): Promise<void> {
-  if (outcome.kind === "abandoned") return;
-  if (outcome.kind === "delivered") {
-    await queue.complete(delivery);
-    return;
-  }
+  if (outcome.kind === "abandoned") return spool.release(delivery);
+  if (outcome.kind === "delivered") return spool.complete(delivery);
   const { failure } = outcome;
   const { workspace, id } = delivery;
   const attempts = delivery.attempts + 1;
+  const fields = { workspace, id, failure, attempts };
   const kind = `${workspace} ${failure}`;
-  const nowMs = queue.nowMs();
-  const untilMs = delivery.ageFromMs + maxAgeMs;
-  if (outcome.kind === "refused" || nowMs >= untilMs) {
-    await queue.bury(delivery, failure);
-    log.limited("error", "dead letter", kind, { workspace, id, failure, attempts });
-    return;
+  if (outcome.kind === "failed") {
+    // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+    const pauseMs = Math.max(outcome.retryAfterMs, backOffMs(attempts, backOff));
+    if (await spool.reschedule(delivery, { failure, pauseMs, maxAgeMs })) {
+      log.limited("warn", "not forwarded", kind, fields);
+      return;
+    }
   }
-  // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
-  const pauseMs = Math.max(outcome.retryAfterMs, backOffMs(attempts, backOff));
-  // The last attempt is made when the time is up.
-  await queue.reschedule(delivery, { failure, dueMs: Math.min(nowMs + pauseMs, untilMs) });
-  log.limited("warn", "not forwarded", kind, { workspace, id, failure, attempts });
+  await spool.bury(delivery, failure);
+  log.limited("error", "dead letter", kind, fields);
 }
 
 /**

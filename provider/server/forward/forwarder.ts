@@ -3,20 +3,19 @@ import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { createDispatcher } from "../../lib/post.js";
 import type { BackOffRange } from "../../lib/retry.js";
 import type { Log } from "../log.js";
-import type { Head } from "../spool/forward-queue.js";
-import type { Spool } from "../spool/spool.js";
+import type { Spool, TakenDelivery } from "../spool/spool.js";
 import { attemptForward, logSpoolFailure, SPOOL_PAUSE_MS } from "./attempt.js";
 
 export interface ForwarderOptions {
   spool: Spool;
   log: Log;
-  /** For one attempt. Default 30 seconds. */
+  /** Of one attempt. Default 30 seconds. */
   attemptTimeoutMs?: number;
   /** Between the attempts of one delivery. Default 1 second to 5 minutes. */
   backOff?: BackOffRange;
-  /** How many deliveries are in progress at once. Default 32 a workspace and 256 in all. One workspace never fills more than half. */
+  /** How many deliveries are in progress at once. Default 32 per workspace and 256 in total. One workspace never fills more than half. */
   limits?: { perWorkspace: number; total: number };
-  /** How long `close` waits for what is in progress. Default 5 seconds. */
+  /** How long `close` waits for attempts in progress. Default 5 seconds. */
   closeTimeoutMs?: number;
 }
 
@@ -29,7 +28,7 @@ const DEFAULTS = {
 
 /** Where deliveries go, and how long each is tried. */
 export interface ForwardPlan {
-  /** URLs by workspace. One that is missing has its deliveries kept. */
+  /** URLs by workspace. The deliveries of a missing workspace are kept. */
   targets: ReadonlyMap<string, string>;
   /** Time behind another delivery of its conversation, or in which no forwarder ran, does not count. */
   maxAgeMs: number;
@@ -41,19 +40,18 @@ const CHECK_EVERY_MS = 60 * 60 * 1000;
 /** A workspace that forwards, or has forwarded. */
 interface Lane {
   workspace: string;
-  /** undefined: its deliveries are kept; what is in progress ends. */
+  /** If it is undefined, deliveries are kept; attempts in progress continue. */
   target: URL | undefined;
-  /** When something of it is due, by the spool's clock; 0: as soon as possible. */
-  dueMs: number;
-  inProgress: Set<Head>;
-  /** Its last attempt timed out. */
+  /** The number of attempts in progress. */
+  attempts: number;
+  /** Whether its last attempt timed out. */
   isHanging: boolean;
 }
 
 /**
  * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation, with
  * conversations in parallel. Failed attempts are retried with growing pauses; refused or expired deliveries become dead
- * letters. Starts with its first plan.
+ * letters. Starts with its first plan. What is due, and when, is the spool's to say; this limits how much is in progress.
  */
 export class Forwarder {
   readonly #spool: Spool;
@@ -63,7 +61,6 @@ export class Forwarder {
   readonly #lanes = new Map<string, Lane>();
   readonly #attempts = new Set<Promise<unknown>>();
   readonly #abandoning = new AbortController();
-  readonly #startedMs: number;
   #maxAgeMs = 0;
   /** Plans and retries. */
   readonly #changes = new KeyedQueue();
@@ -73,37 +70,30 @@ export class Forwarder {
 
   constructor({ spool, log, ...settings }: ForwarderOptions) {
     this.#spool = spool;
-    this.#startedMs = spool.queue.nowMs();
     this.#log = log;
     this.#settings = { ...DEFAULTS, ...settings };
     // HTTP/1.1 only: it keeps the headers as they came.
     this.#dispatcher = createDispatcher({ connections: this.#settings.limits.total, allowH2: false });
-    spool.onAccepted((workspace) => this.#markDue(this.#lanes.get(workspace)));
+    spool.onAccepted = () => this.#lookSoon();
   }
 
   /**
-   * Forwards by this plan from now on; attempts in progress end as they began. The age of what a workspace has kept
-   * counts from when it gets a target. A changed target is tried at once. Throws a TypeError for one that is not a URL.
+   * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that a workspace
+   * has kept counts from when it gets a target. A changed target is tried at once. Throws a TypeError for an invalid URL.
    */
   follow({ targets, maxAgeMs }: ForwardPlan): void {
     const urls = new Map(Array.from(targets, ([workspace, url]) => [workspace, new URL(url)]));
-    this.#change(async () => {
+    void this.#changes.run("plan", async () => {
       this.#maxAgeMs = maxAgeMs;
-      // Before anything is begun, since the age of what is found depends on it.
-      await this.#tryWrite(() => this.#spool.queue.setForwarded([...urls.keys()]));
-      const moved = this.#redirect(urls);
-      this.#markAllDue();
-      for (const workspace of moved) await this.#tryWrite(() => this.#spool.queue.retry(workspace));
+      // Before any attempt begins, because the age of its delivery depends on it.
+      await this.#tryWrite(() => this.#spool.setForwarded([...urls.keys()]));
+      for (const workspace of this.#redirect(urls)) await this.#tryWrite(() => this.#spool.retry(workspace));
     });
   }
 
-  /**
-   * Ends the pauses of one workspace, or of every one: what waits for its next attempt is forwarded at once, and what
-   * another process has put back.
-   */
+  /** Ends the pauses of one workspace or of all, and looks for deliveries that another process has replayed. */
   retry(workspace?: string): void {
-    this.#markAllDue();
-    this.#change(async () => {
+    void this.#changes.run("plan", async () => {
       if (!this.#isClosing) await this.#tryWrite(() => this.#spool.retry(workspace));
     });
   }
@@ -123,56 +113,54 @@ export class Forwarder {
     await this.#dispatcher.destroy();
   }
 
-  #change(work: () => Promise<void>): void {
-    void this.#changes.run("plan", async () => {
-      await work();
-      this.#markAllDue();
-    });
+  async #tryWrite(write: () => Promise<unknown>): Promise<void> {
+    await write().catch((error: unknown) => logSpoolFailure(this.#log, error));
+    this.#lookSoon();
   }
 
   /** Returns the workspaces that had a different target before. */
   #redirect(urls: ReadonlyMap<string, URL>): string[] {
-    const moved: string[] = [];
-    for (const lane of this.#lanes.values()) {
-      const target = urls.get(lane.workspace);
-      if (lane.target?.href !== target?.href) moved.push(lane.workspace);
-      lane.target = target;
-    }
+    const moved = [...this.#lanes.values()].filter(
+      ({ workspace, target }) => target?.href !== urls.get(workspace)?.href,
+    );
+    for (const lane of moved) lane.target = urls.get(lane.workspace);
     for (const [workspace, target] of urls) {
       if (!this.#lanes.has(workspace))
-        this.#lanes.set(workspace, { workspace, target, dueMs: 0, inProgress: new Set(), isHanging: false });
+        this.#lanes.set(workspace, { workspace, target, attempts: 0, isHanging: false });
     }
-    return moved;
+    return moved.map(({ workspace }) => workspace);
   }
 
-  #markAllDue(): void {
-    for (const lane of this.#lanes.values()) this.#markDue(lane);
-  }
-
-  #markDue(lane: Lane | undefined): void {
-    if (lane !== undefined) lane.dueMs = 0;
+  #lookSoon(): void {
     if (!this.#isClosing) this.#soon ??= setImmediate(() => this.#beginDue());
   }
 
   #beginDue(): void {
     this.#soon = undefined;
-    const nowMs = this.#spool.queue.nowMs();
+    const nowMs = this.#spool.nowMs();
+    let nextMs = Infinity;
     try {
+      const due: Lane[] = [];
+      for (const lane of this.#lanes.values()) {
+        if (lane.target === undefined || this.#roomOf(lane) === 0) continue;
+        const dueMs = this.#spool.dueMs(lane.workspace);
+        if (dueMs <= nowMs) due.push(lane);
+        else nextMs = Math.min(nextMs, dueMs);
+      }
       // Those with the fewest attempts in progress first.
-      const due = this.#lanesWithRoom().filter(({ dueMs }) => dueMs <= nowMs);
-      for (const lane of due.toSorted((one, other) => one.inProgress.size - other.inProgress.size)) {
-        this.#beginDueOf(lane, nowMs);
+      for (const lane of due.toSorted((one, other) => one.attempts - other.attempts)) {
+        for (const delivery of this.#spool.take(lane.workspace, this.#roomOf(lane)))
+          this.#begin(lane, delivery);
+        if (this.#roomOf(lane) > 0) nextMs = Math.min(nextMs, this.#spool.dueMs(lane.workspace));
       }
     } catch (error) {
       logSpoolFailure(this.#log, error);
-      this.#setTimer(SPOOL_PAUSE_MS);
-      return;
+      nextMs = nowMs + SPOOL_PAUSE_MS;
     }
-    this.#setTimer(Math.min(...this.#lanesWithRoom().map(({ dueMs }) => dueMs)) - nowMs);
-  }
-
-  #lanesWithRoom(): Lane[] {
-    return [...this.#lanes.values()].filter((lane) => lane.target !== undefined && this.#roomOf(lane) > 0);
+    clearTimeout(this.#timer);
+    if (nextMs === Infinity || this.#isClosing) return;
+    const delayMs = Math.min(Math.max(nextMs - nowMs, 1), CHECK_EVERY_MS);
+    this.#timer = setTimeout(() => this.#beginDue(), delayMs);
   }
 
   /**
@@ -180,31 +168,21 @@ export class Forwarder {
    * all of them. Once its last attempt has timed out it has one at a time, and all such workspaces share half of all
    * attempts.
    */
-  #roomOf({ inProgress, isHanging }: Lane): number {
+  #roomOf({ attempts, isHanging }: Lane): number {
     const { perWorkspace, total } = this.#settings.limits;
     const free = total - this.#attempts.size;
-    const most = isHanging ? Math.min(1, free - Math.floor(total / 2)) : Math.min(perWorkspace, free);
-    return most - inProgress.size;
+    const room = isHanging
+      ? Math.min(1, free - Math.floor(total / 2)) - attempts
+      : Math.min(perWorkspace - attempts, Math.ceil((free - attempts) / 2));
+    return Math.max(0, room);
   }
 
-  #beginDueOf(lane: Lane, nowMs: number): void {
-    const { queue } = this.#spool;
-    // Those in progress are still due in the file.
-    for (const head of queue.dueHeads(lane.workspace, nowMs, this.#roomOf(lane) + lane.inProgress.size)) {
-      if (this.#roomOf(lane) > 0 && !isBlocked(lane, head)) this.#begin(lane, head);
-    }
-    if (this.#roomOf(lane) > 0) lane.dueMs = queue.nextDueMs(lane.workspace, nowMs) ?? Infinity;
-  }
-
-  #begin(lane: Lane, head: Head): void {
-    const { queue } = this.#spool;
-    const delivery = queue.read(head.position, this.#startedMs);
-    // Another process may have taken it away.
-    if (delivery === undefined || lane.target === undefined) return;
-    lane.inProgress.add(head);
+  #begin(lane: Lane, delivery: TakenDelivery): void {
+    if (lane.target === undefined) return;
+    lane.attempts++;
     const attempt = attemptForward(delivery, {
       url: lane.target,
-      queue,
+      spool: this.#spool,
       log: this.#log,
       dispatcher: this.#dispatcher,
       timeoutMs: this.#settings.attemptTimeoutMs,
@@ -215,32 +193,9 @@ export class Forwarder {
       .then(({ timedOut = false }) => (lane.isHanging = timedOut))
       .finally(() => {
         this.#attempts.delete(attempt);
-        lane.inProgress.delete(head);
-        this.#markDue(lane);
+        lane.attempts--;
+        this.#lookSoon();
       });
     this.#attempts.add(attempt);
   }
-
-  /** One timer, for the first delivery that is due in any workspace. */
-  #setTimer(delayMs: number): void {
-    clearTimeout(this.#timer);
-    if (delayMs === Infinity || this.#isClosing) return;
-    const ms = Math.min(Math.max(delayMs, 1), CHECK_EVERY_MS);
-    this.#timer = setTimeout(() => this.#beginDue(), ms);
-  }
-
-  async #tryWrite(write: () => Promise<unknown>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      logSpoolFailure(this.#log, error);
-    }
-  }
 }
-
-/** Whether a delivery, or another one of its conversation, is in progress: then it has to wait. */
-const isBlocked = ({ inProgress }: Lane, { position, conversation }: Head): boolean =>
-  [...inProgress].some(
-    (other) =>
-      other.position === position || (conversation !== undefined && other.conversation === conversation),
-  );

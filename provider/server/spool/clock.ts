@@ -12,6 +12,8 @@ const CLOCK_ROW = "";
  * forward, neither delays a delivery nor makes it older.
  */
 export class SpoolClock {
+  /** When it started. */
+  readonly openedMs: number;
   readonly #zeroMs: number;
   readonly #write: StatementSync;
   #notedMs: number;
@@ -22,6 +24,7 @@ export class SpoolClock {
       .get(CLOCK_ROW);
     this.#notedMs = Number(row?.since_ms ?? 0);
     this.#zeroMs = Math.max(Date.now(), this.#notedMs) - performance.now();
+    this.openedMs = this.nowMs();
     this.#write = database.prepare(
       `INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?)
        ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)`,
@@ -37,11 +40,11 @@ export class SpoolClock {
     return this.nowMs() - Date.now();
   }
 
-  /** Writes the time into the file, within the current transaction. Returns what to call once that is committed. */
-  note(): (() => void) | undefined {
+  /** Writes the time into the file, within the current transaction. If that is undone, the next one is soon enough. */
+  note(): void {
     const nowMs = this.nowMs();
-    if (nowMs - this.#notedMs < NOTE_EVERY_MS) return undefined;
+    if (nowMs - this.#notedMs < NOTE_EVERY_MS) return;
     this.#write.run(CLOCK_ROW, nowMs);
-    return () => void (this.#notedMs = nowMs);
+    this.#notedMs = nowMs;
   }
 }

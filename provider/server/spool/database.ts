@@ -15,13 +15,24 @@ const PAGE_BYTES = 4_096;
 /** `auto_vacuum` has an effect only before the first table is created. */
 const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
 
-/** `secure_delete` overwrites deleted rows with zeros, because they contain messages. */
+/**
+ * `secure_delete` overwrites deleted rows with zeros, because they contain messages. `taken` holds the deliveries whose
+ * attempt is in progress, in the memory of this connection: they are due again when the process ends.
+ */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA secure_delete = ON;
   PRAGMA wal_autocheckpoint = ${LOG_PAGES};
   PRAGMA journal_size_limit = ${LOG_PAGES * PAGE_BYTES};
+  PRAGMA temp_store = MEMORY;
+
+  CREATE TEMP TABLE taken (
+    position INTEGER PRIMARY KEY,
+    workspace TEXT NOT NULL,
+    conversation TEXT
+  ) STRICT;
+  CREATE INDEX temp.taken_by_conversation ON taken (workspace, conversation);
 `;
 
 /**
@@ -129,7 +140,7 @@ export interface DeadLetter extends KeptDelivery {
 export interface ListOptions {
   /** Default: all. */
   workspace?: string | undefined;
-  /** The most rows to give. */
+  /** Maximum number of rows. */
   limit: number;
   /** Only rows after this position, to continue where the last list ended. */
   after?: number | undefined;

@@ -129,7 +129,7 @@ test("a refused message is a dead letter at once, and frees its conversation", a
   const [refused, behind] = await acceptAll(spool, [{}, {}]);
   await untilIds(spool, []);
   const letter = { id: refused?.id, failure: "HTTP 422", attempts: 1 };
-  expect(spool.deadLetters.list({ limit: 10 })).toMatchObject([letter]);
+  expect(spool.listDeadLetters({ limit: 10 })).toMatchObject([letter]);
   expect(sentIds(target)).toEqual([refused?.id, behind?.id]);
   const fields = { workspace: "acme", ...letter };
   expect(log.events).toContainEqual({ level: "error", event: "dead letter", fields });
@@ -154,7 +154,7 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   const [bad, behind] = await acceptAll(spool, [BAD, {}]);
   await untilDead(spool, 1);
   await untilIds(spool, []);
-  const [letter] = spool.deadLetters.list({ limit: 1 });
+  const [letter] = spool.listDeadLetters({ limit: 1 });
   expect(letter).toMatchObject({ id: bad?.id, failure: "HTTP 503", attempts: 2 });
   expect((letter?.buriedMs ?? 0) - (letter?.acceptedMs ?? 0)).toBeGreaterThanOrEqual(200);
   expect(sentIds(target)).toEqual([bad?.id, bad?.id, behind?.id]);
@@ -338,7 +338,7 @@ test("close gives back what does not end in its time, and the next forwarder sen
 test("what is taken and cannot be noted is not sent again, and is deleted when the spool works again", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(undefined, { log });
-  const complete = vi.spyOn(spool.queue, "complete");
+  const complete = vi.spyOn(spool, "complete");
   complete.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
   const accepted = await acceptAll(spool, [{}, {}]);
   await untilEmpty(spool);

@@ -14,9 +14,8 @@ import {
   listIds,
   makeDelivery,
   openTestSpool,
-  readDue,
-  readFirst,
   spoolFile,
+  takeFirst,
   withDatabase,
 } from "./spool-harness.js";
 
@@ -82,12 +81,12 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   expect(listIds(spool)).toEqual([first?.id]);
 
   // In one turn: what does not fit holds back neither the deletion that makes room nor what fits into that.
-  const done = readFirst(spool);
+  const done = takeFirst(spool);
   const next = makeDelivery({ body });
   const [large, fitting, completed] = await Promise.allSettled([
     spool.accept(makeDelivery({ body: randomBytes(300_000) })),
     spool.accept(next),
-    spool.queue.complete(done),
+    spool.complete(done),
   ]);
   expect(large).toMatchObject({ status: "rejected", reason: { code: "full" } });
   expect([fitting.status, completed.status]).toEqual(["fulfilled", "fulfilled"]);
@@ -103,15 +102,15 @@ test("replays a dead letter with its id to where it stood in its conversation", 
   await buryDue(spool);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[third], [first, second]]);
 
-  expect(await spool.deadLetters.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
+  expect(await spool.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[second, third], [first]]);
-  expect(await spool.deadLetters.replay({ all: true })).toBe(1);
+  expect(await spool.replay({})).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([ids, []]);
 
   const order: string[] = [];
-  for (let due = readDue(spool, 10); due.length > 0; due = readDue(spool, 10)) {
+  for (let due = spool.take("acme", 10); due.length > 0; due = spool.take("acme", 10)) {
+    await Promise.all(due.map((delivery) => spool.complete(delivery)));
     expect(due).toHaveLength(1);
-    await spool.queue.complete(readFirst(spool));
     order.push(...due.map(({ id }) => id));
   }
   expect(order).toEqual(ids);
@@ -123,7 +122,7 @@ test("replays all of one workspace, however many, and leaves the others", async 
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
   for (const workspace of ["a", "b"]) await buryDue(spool, 1000, workspace);
   expect(spool.counts().get("a")).toEqual({ pending: 0, deadLetters: 450 });
-  expect(await spool.deadLetters.replay({ all: true, workspace: "a" })).toBe(450);
+  expect(await spool.replay({ workspace: "a" })).toBe(450);
   expect(spool.counts().get("a")).toEqual({ pending: 450, deadLetters: 0 });
   expect(spool.counts().get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
@@ -135,8 +134,8 @@ test("takes forwarded messages off the disk, and keeps the files small however m
   for (let round = 0; round < 20; round++) {
     const bodies = Array.from({ length: 100 }, () => Buffer.from(secret.repeat(400)));
     await Promise.all(bodies.map((body) => spool.accept(makeDelivery({ body, conversation: undefined }))));
-    const due = readDue(spool, 1000);
-    await Promise.all(due.map((delivery) => spool.queue.complete(delivery)));
+    const due = spool.take("acme", 1000);
+    await Promise.all(due.map((delivery) => spool.complete(delivery)));
   }
   const folder = dirname(path);
   const sizes = (): number =>
