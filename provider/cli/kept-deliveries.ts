@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount } from "./option-values.js";
@@ -8,7 +7,6 @@ import { JSON_FAILURES, note } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { ConfiguredPlace } from "../server/config.js";
-import { SPOOL_FILE } from "../lib/files.js";
 import { UsageError } from "./usage-error.js";
 
 interface ListOptions extends PlaceOptions {
@@ -183,14 +181,12 @@ async function withSpool<T>(
 }
 
 async function openKeptSpool(dataDir: string): Promise<Spool> {
-  const file = join(dataDir, SPOOL_FILE);
-  if (!existsSync(file)) {
-    throw new UsageError(
-      `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
-    );
-  }
-  const { openSpool } = await import("../server/spool/spool.js");
-  return openSpool(file, { create: false });
+  const { findSpool } = await import("../server/spool/spool.js");
+  const spool = findSpool(dataDir);
+  if (spool !== undefined) return spool;
+  throw new UsageError(
+    `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
+  );
 }
 
 function checkWorkspace({ workspace }: PlaceOptions, known: readonly string[]): void {

@@ -5,16 +5,9 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
-import {
-  hasErrorCode,
-  makeDataDir,
-  readFileIfExists,
-  writePrivateFile,
-  RESERVE_FILE,
-  SPOOL_FILE,
-} from "../lib/files.js";
+import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
 import { fileShape, type FileConfig } from "../server/config-shape.js";
-import { countKept } from "../server/control-client.js";
+import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
 /** Contains the instance key of the resource that owns the folder; an earlier version wrote only its stack. */
@@ -158,7 +151,7 @@ export async function cleanUpDataDir(state: ProcessState): Promise<string | unde
   if (readOwner(dataDir) === undefined || otherOwnerOf(state) !== undefined)
     return `${dataDir} belongs to another responder and is unchanged`;
   // undefined: they cannot be counted.
-  const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
+  const count = await countKept(dataDir).catch(() => undefined);
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
   const removed = files.filter((file) => count === 0 || !isKept(file));
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));

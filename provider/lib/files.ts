@@ -94,45 +94,6 @@ function findStats(path: string): Stats | undefined {
   }
 }
 
-/**
- * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
- */
-export const SPOOL_FILE = "spool.sqlite";
-
-/** Space that a spool holds for a full disk (see SpoolVolume). It has no content of its own. */
-export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
-
-/**
- * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
- * `invalid_config` with how to fix it if that cannot be done.
- */
-export function makeDataDir(dataDir: string): void {
-  try {
-    makeFolders(dataDir);
-  } catch (cause) {
-    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
-    const reason = REASONS[code]?.(path) ?? message;
-    throw new ApiChatError(
-      "invalid_config",
-      `dataDir: must be a folder that can be created, got ${dataDir}: ${reason}`,
-      { operation: "responder", cause },
-    );
-  }
-}
-
-const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
-
-const REASONS: Partial<Record<string, (path: string) => string>> = {
-  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
-  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
-  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
-  EACCES: (path) =>
-    `this user is not allowed to create ${path} (EACCES); create it for this user, or ${OTHER_FOLDER}`,
-  EPERM: (path) =>
-    `this user is not allowed to create ${path} (EPERM); create it for this user, or ${OTHER_FOLDER}`,
-  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
-};
-
 /** Reads a file of text in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
   const bytes = await readBytes(path, wanted);

@@ -1,11 +1,11 @@
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
+import { hostname, networkInterfaces } from "node:os";
 import * as z from "zod";
 import { expected, httpUrl, refineWith, onAnyObject, showName, validatedBy } from "../lib/validate.js";
 import { isUnknown, kindOf, problemsOfKey, WORKSPACE_NAME } from "../lib/checks.js";
 import { problemsOfDerivation, type DerivationInputs } from "../responder/derive.js";
 import { problemOfKeyCount } from "../responder/keys.js";
-import { problemsOfLoops } from "./forward/loops.js";
-import { DEFAULT_HOST, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
+import { DEFAULT_HOST, defaultPath, formatUrl, HEALTH_PATH, toWirePath } from "../lib/url.js";
 
 const keySource = z.union(
   [
@@ -168,3 +168,61 @@ function placeOf(name: string, workspace: unknown): Place {
 
 const describeList = (list: readonly unknown[]): string =>
   list.length === 0 ? "an empty list" : `a list of ${list.map(kindOf).join(", ")}`;
+
+const HTTP_PORT = 80;
+
+/** Where a responder listens. The port is undefined if any free one will do, or if it is not known yet. */
+interface ReachedAddress {
+  host: string;
+  port: number | undefined;
+}
+
+/** Returns the workspaces that forward to a path of the responder itself: a delivery would go round without end. */
+export function problemsOfLoops(
+  places: readonly Pick<Place, "name" | "path" | "forwardTo">[],
+  address: ReachedAddress,
+): { name: string; text: string }[] {
+  const owners = new Map(places.map(({ name, path }) => [path, name]));
+  return places.flatMap(({ name, forwardTo }) => {
+    if (forwardTo === undefined || !reachesAddress(forwardTo, address)) return [];
+    const owner = owners.get(new URL(forwardTo).pathname);
+    if (owner === undefined) return [];
+    const got = `${formatUrl(forwardTo)}, which is this responder's own workspace ${owner}`;
+    const text = `must be the URL of your own program, got ${got}; give another, or leave it out to keep deliveries`;
+    return [{ name, text }];
+  });
+}
+
+/** Whether a URL, called on this machine, reaches what listens on an address there. */
+export function reachesAddress(url: string, address: ReachedAddress): boolean {
+  const parsed = URL.parse(url);
+  if (parsed === null) return false;
+  const { protocol, port, hostname: called } = parsed;
+  if (protocol !== "http:" || Number(port || HTTP_PORT) !== address.port) return false;
+  return isReachedAt(toUrlHost(address.host), called);
+}
+
+/** A host as a URL spells it. */
+function toUrlHost(host: string): string {
+  return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
+}
+
+/** The spellings of every address of a machine, which is also how a program on it may call its own. */
+const WILDCARD = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+const LOOPBACK = /^(localhost\.?|127\.0\.0\.1|\[::1\]|\[::ffff:7f00:1\])$/;
+
+/** Whether a program on this machine that calls one host reaches what listens on another. */
+function isReachedAt(listening: string, called: string): boolean {
+  if (listening === called) return true;
+  if (isOfLoopback(listening) && isOfLoopback(called)) return true;
+  return WILDCARD.test(listening) && isOfThisMachine(called);
+}
+
+const isOfLoopback = (host: string): boolean => WILDCARD.test(host) || LOOPBACK.test(host);
+
+function isOfThisMachine(host: string): boolean {
+  if (host.startsWith("127.") || host === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => toUrlHost(address) === host),
+  );
+}

@@ -9,7 +9,8 @@ import { createRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
 import { isClearText, problemsOfKey } from "../lib/checks.js";
 import { deriveVerificationKeys, problemsOfDerivation } from "../responder/derive.js";
-import { fileShape, type FileConfig, type KeySource } from "./config-shape.js";
+import { fileShape, problemsOfLoops, type FileConfig, type KeySource } from "./config-shape.js";
+import type { Address } from "./listener.js";
 
 /** One workspace: its keys and path, and where its deliveries go. */
 interface WorkspaceConfig {
@@ -84,6 +85,16 @@ export async function loadConfig(file: string, makeRedactor = createRedactor): P
     warnings: [...warnOfModes(file, given, folder), ...warnOfClearText(config)],
     redact: makeRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
   };
+}
+
+/** Throws `invalid_config` for a configuration that forwards to itself where it listens, once a free port is known. */
+export function refuseLoops({ workspaces }: ServerConfig, address: Address): void {
+  const places = Object.entries(workspaces).map(([name, workspace]) => ({ name, ...workspace }));
+  const problems = problemsOfLoops(places, address).map(({ name, text }) => ({
+    field: `workspaces.${name}.forwardTo`,
+    text,
+  }));
+  if (problems.length > 0) throw new ApiChatError("invalid_config", "", { operation: "responder", problems });
 }
 
 /** Returns a `createRedactor` that makes another one only for other secrets: with 10,000 keys that takes a second. */

@@ -1,4 +1,5 @@
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
 import { SpoolClock } from "./clock.js";
@@ -12,14 +13,10 @@ import {
   type ListOptions,
 } from "./database.js";
 import { SharedCommits } from "./shared-commits.js";
-import { releaseReserve, SpoolVolume } from "./volume.js";
+import { releaseReserve, SPOOL_FILE, SpoolVolume } from "./volume.js";
 
-export interface SpoolOptions {
-  /** Whether a missing file is created. Default true. */
-  create?: boolean;
-  /** How long after a write the traces of deleted rows leave the disk, in milliseconds. Default 5,000. */
-  tidyAfterMs?: number;
-}
+/** How long after a write the traces of deleted rows leave the disk, in milliseconds. */
+const TIDY_AFTER_MS = 5_000;
 
 /** Larger than most deliveries. */
 const CHECK_BYTES = 32 * 1024;
@@ -58,12 +55,18 @@ export interface DeadLetterChoice {
 }
 
 /**
- * Opens the spool's file. Creates it (0600) and its folder (0700) if they are missing. The file of a killed process opens
- * as it is. Several processes may have one file open. Throws a SqliteError or an error of the file system.
+ * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The file of a killed
+ * process opens as it is. Several processes may have one spool open. Throws a SqliteError or an error of the file system.
  */
-export function openSpool(path: string, { create = true, tidyAfterMs = 5_000 }: SpoolOptions = {}): Spool {
-  if (create) makeFolders(dirname(path));
-  return new Spool(openSpoolDatabase(path, create), tidyAfterMs);
+export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
+  makeFolders(dataDir);
+  return new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+}
+
+/** Opens the spool of a data folder like {@link openSpool}. Returns undefined if there is none. */
+export function findSpool(dataDir: string): Spool | undefined {
+  const path = join(dataDir, SPOOL_FILE);
+  return existsSync(path) ? new Spool(openSpoolDatabase(path, false), TIDY_AFTER_MS) : undefined;
 }
 
 /**

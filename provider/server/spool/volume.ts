@@ -2,8 +2,16 @@ import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { hasErrorCode, RESERVE_FILE } from "../../lib/files.js";
+import { hasErrorCode } from "../../lib/files.js";
 import { readPragma, SqliteError } from "../../lib/sqlite.js";
+
+/**
+ * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
+ */
+export const SPOOL_FILE = "spool.sqlite";
+
+/** The file that holds a part of the reserve. It has no content of its own. */
+export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { Forwarder } from "../../../provider/server/forward/forwarder.js";
 import { createLog } from "../../../provider/server/log.js";
@@ -20,7 +21,7 @@ function start(
   target: TestServer,
   backOffMs = 300,
 ): { spool: Spool; stop: () => Promise<void> } {
-  const spool = openSpool(path);
+  const spool = openSpool(dirname(path));
   const backOff = { firstMs: backOffMs, longestMs: backOffMs };
   const forwarder = new Forwarder({ spool, log: createTestLog(), backOff });
   forwarder.follow({ targets: new Map([["acme", target.url]]), maxAgeMs: HOUR_MS });
@@ -71,7 +72,7 @@ test("what was kept under a clock that was ahead is forwarded at once", async ()
   const path = spoolFile();
   const target = await startServer();
   setClock(DAY_MS);
-  const kept = openSpool(path);
+  const kept = openSpool(dirname(path));
   await acceptAll(kept, [{}]);
   kept.close();
   setClock(-DAY_MS);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
@@ -16,8 +16,8 @@ export function spoolFile(): string {
 }
 
 /** A spool in a file of its own or in this one, closed after the test. */
-export function openTestSpool(path = spoolFile(), options: Parameters<typeof openSpool>[1] = {}): Spool {
-  const spool = openSpool(path, options);
+export function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Spool {
+  const spool = openSpool(dirname(path), tidyAfterMs);
   onTestFinished(() => spool.close());
   return spool;
 }

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RESERVE_FILE } from "../../../provider/lib/files.js";
+import { RESERVE_FILE } from "../../../provider/server/spool/volume.js";
 import { openSpool, Spool } from "../../../provider/server/spool/spool.js";
 import { openSpoolDatabase } from "../../../provider/server/spool/database.js";
 import {
@@ -23,7 +23,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 /** A spool with its connection, for what cannot be seen or brought about from outside. */
 function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync } {
-  openSpool(path).close();
+  openSpool(dirname(path)).close();
   const database = openSpoolDatabase(path, false);
   const spool = new Spool(database, 60_000);
   onTestFinished(() => spool.close());
@@ -129,7 +129,7 @@ test("replays all of one workspace, however many, and leaves the others", async 
 
 test("takes forwarded messages off the disk, and keeps the files small however much goes through", async () => {
   const path = spoolFile();
-  const spool = openTestSpool(path, { tidyAfterMs: 100 });
+  const spool = openTestSpool(path, 100);
   const secret = "a message nobody shall find";
   for (let round = 0; round < 20; round++) {
     const bodies = Array.from({ length: 100 }, () => Buffer.from(secret.repeat(400)));
