@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ApiChatError, renderProblem, type FieldProblem } from "../errors/index.js";
-import { warningOfMode } from "../lib/files.js";
+import { readTextFile, warningOfMode } from "../lib/files.js";
 import { parse } from "../lib/validate.js";
 import { createRedactor, type Redact } from "../lib/redact.js";
 import { formatUrl, defaultPath, HEALTH_PATH, toWirePath } from "../lib/url.js";
@@ -12,44 +12,29 @@ import { deriveVerificationKeys, problemsOfDerivation } from "../responder/deriv
 import { fileShape, problemsOfLoops, type FileConfig, type KeySource } from "./config-shape.js";
 import type { Address } from "./listener.js";
 
-/** One workspace: its keys and path, and where its deliveries go. */
+/** The keys and path of one workspace, and where its deliveries go. */
 interface WorkspaceConfig {
   /** The first is the current one; all answer handshakes and verify deliveries. */
   verificationKeys: string[];
   /** The path, such as "/acme", unique among the workspaces. */
   path: string;
-  /** Where deliveries are forwarded; without it they are kept to be read. */
-  forwardTo?: string;
+  /** Without it deliveries are kept to be read. */
+  forwardTo?: string | undefined;
 }
 
-/** What the configuration file of a responder says. */
-export interface ServerConfig {
-  /** Default: 127.0.0.1, this machine only. */
-  host: string;
-  /** 0: any port that is free. */
-  port: number;
-  /** The folder of the spool, the log and the announcement of the running process; absolute. */
-  dataDir: string;
+/** A configuration with its keys and defaults: `dataDir` is absolute, paths are as a client sends them. */
+export interface ServerConfig extends Omit<FileConfig, "workspaces" | "derivedFrom" | "rotations"> {
   workspaces: Record<string, WorkspaceConfig>;
-  /**
-   * How long a delivery is tried before it becomes a dead letter, in seconds. Time behind another of its conversation, or in
-   * which no responder ran, does not count. Default: a day.
-   */
-  forwardWithinSeconds?: number;
-  /** How large a request's body may be, in bytes. Default: 1 MiB. */
-  bodyLimitBytes?: number;
-  /** Default: "/healthz". */
-  healthPath?: string;
 }
 
 /** A configuration file as it was read. */
 export interface LoadedConfig {
   config: ServerConfig;
-  /** SHA-256 in hex of the file's bytes. */
+  /** SHA-256 in hex of the file's text. */
   digest: string;
   /** Things that work but should be fixed, one line each. */
   warnings: string[];
-  /** Takes the keys of all workspaces out of a text. */
+  /** Redacts the keys of all workspaces in a text. */
   redact: Redact;
 }
 
@@ -59,29 +44,25 @@ export interface LoadedConfig {
  * to the folder of the configuration. Throws `invalid_config` with everything that is wrong, one line each. No key is in it.
  */
 export async function loadConfig(file: string, makeRedactor = createRedactor): Promise<LoadedConfig> {
-  const bytes = await readBytes(file);
+  const text = await readTextFile(file, "configuration");
   const folder = dirname(resolve(file));
-  const given = requireConfig(file, bytes);
+  const given = requireConfig(file, text);
+  const { derivedFrom: _derivedFrom, rotations: _rotations, ...rest } = given;
   const keys = await readKeys(given, folder);
   if (keys.problems.length > 0) throw invalid(file, keys.problems);
-  const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => [
-    name,
-    {
-      verificationKeys: keys.byWorkspace.get(name) ?? [],
-      path: toWirePath(path ?? defaultPath(name)),
-      ...(forwardTo !== undefined && { forwardTo }),
-    },
-  ]);
-  const { derivedFrom: _derivedFrom, rotations: _rotations, ...rest } = given;
-  const config: ServerConfig = {
+  const workspaces = Object.entries(given.workspaces).map(([name, { path, forwardTo }]) => {
+    const verificationKeys = keys.byWorkspace.get(name) ?? [];
+    return [name, { verificationKeys, path: toWirePath(path ?? defaultPath(name)), forwardTo }] as const;
+  });
+  const config = {
     ...rest,
     dataDir: resolve(folder, given.dataDir),
-    workspaces: Object.fromEntries(workspaces) as ServerConfig["workspaces"],
+    workspaces: Object.fromEntries(workspaces),
     healthPath: toWirePath(given.healthPath ?? HEALTH_PATH),
   };
   return {
     config,
-    digest: createHash("sha256").update(bytes).digest("hex"),
+    digest: createHash("sha256").update(text).digest("hex"),
     warnings: [...warnOfModes(file, given, folder), ...warnOfClearText(config)],
     redact: makeRedactor([...keys.seeds, ...[...keys.byWorkspace.values()].flat()]),
   };
@@ -115,34 +96,26 @@ export interface ConfiguredPlace {
 
 /** Reads this much of a configuration, without its keys. Throws `invalid_config`. */
 export async function readPlace(file: string): Promise<ConfiguredPlace> {
-  const { dataDir, workspaces } = requireConfig(file, await readBytes(file));
+  const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
 }
 
-async function readBytes(file: string): Promise<Uint8Array> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw invalid(file, [{ field: "", text: `cannot be read (${code}); give the path of a configuration` }]);
-  }
+function requireConfig(file: string, text: string): FileConfig {
+  const { data, problems } = parse(fileShape, parseJson(file, text));
+  if (problems !== undefined) throw invalid(file, problems);
+  return data;
 }
 
-function parseJson(file: string, bytes: Uint8Array): unknown {
+function parseJson(file: string, text: string): unknown {
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(text);
   } catch (error) {
     // Use only the position from the message: the rest quotes the file, which may contain a key.
     const [place] = /line \d+ column \d+/.exec(String(error)) ?? [];
-    const text = `must be JSON in UTF-8${place === undefined ? "" : `; error at ${place}`}`;
-    throw invalid(file, [{ field: "", text }]);
+    throw invalid(file, [
+      { field: "", text: `must be JSON${place === undefined ? "" : `; error at ${place}`}` },
+    ]);
   }
-}
-
-function requireConfig(file: string, bytes: Uint8Array): FileConfig {
-  const { data, problems } = parse(fileShape, parseJson(file, bytes));
-  if (problems !== undefined) throw invalid(file, problems);
-  return data;
 }
 
 function invalid(file: string, problems: readonly FieldProblem[]): ApiChatError {

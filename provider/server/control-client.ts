@@ -29,7 +29,7 @@ export interface ServerStatus {
   pid: number;
   host: string;
   port: number;
-  /** SHA-256 in hex of the bytes of the configuration file that are applied. */
+  /** SHA-256 in hex of the text of the configuration file that is applied. */
   configDigest: string;
   /** By name: those of the configuration, and removed ones that still have rows. */
   workspaces: Record<string, WorkspaceStatus>;

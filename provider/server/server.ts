@@ -130,12 +130,12 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
     stop: () => {
       if (isStopping) return;
       isStopping = true;
-      const end = async (): Promise<void> => {
+      const ended = changes.run("config", async () => {
         log.info("stopping");
         await undoAll(undos);
         log.info("stopped");
-      };
-      changes.run("config", end).then(stopped.resolve, stopped.reject);
+      });
+      ended.then(stopped.resolve, stopped.reject);
     },
   };
 

@@ -3,7 +3,12 @@ import { sleep } from "../../lib/abort.js";
 import { backOffMs, type BackOffRange } from "../../lib/retry.js";
 import { type Log, messageOf } from "../log.js";
 import { type AnswerHead, post, type PostError } from "../../lib/post.js";
-import { DELIVERY_ID_HEADER, endToEndHeaders, judgeForward } from "../../responder/forwarding.js";
+import {
+  DELIVERY_ID_HEADER,
+  endToEndHeaders,
+  judgeForward,
+  type ForwardVerdict,
+} from "../../responder/forwarding.js";
 import type { AcceptedDelivery } from "../spool/database.js";
 import type { Spool, TakenDelivery } from "../spool/spool.js";
 
@@ -51,15 +56,15 @@ async function note(
   { spool, log, backOff, maxAgeMs }: AttemptOptions,
 ): Promise<void> {
   if (outcome.kind === "abandoned") return spool.release(delivery);
-  if (outcome.kind === "delivered") return spool.complete(delivery);
-  const { failure } = outcome;
+  if (outcome.kind === "done") return spool.complete(delivery);
+  const { reason: failure } = outcome;
   const { workspace, id } = delivery;
   const attempts = delivery.attempts + 1;
   const fields = { workspace, id, failure, attempts };
   const kind = `${workspace} ${failure}`;
-  if (outcome.kind === "failed") {
+  if (outcome.kind === "retry") {
     // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
-    const pauseMs = Math.max(outcome.retryAfterMs, backOffMs(attempts, backOff));
+    const pauseMs = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, backOff));
     if (await spool.reschedule(delivery, { failure, pauseMs, maxAgeMs })) {
       log.limited("warn", "not forwarded", kind, fields);
       return;
@@ -69,16 +74,8 @@ async function note(
   log.limited("error", "dead letter", kind, fields);
 }
 
-/**
- * What came of one attempt. `delivered`: answered with 2xx. `refused`: the target rejects this message, and a retry
- * would not help. `failed`: it may work later. `abandoned`: the signal fired before an answer.
- */
-export type ForwardOutcome = (
-  | { kind: "delivered" }
-  | { kind: "refused"; failure: string }
-  | { kind: "failed"; failure: string; retryAfterMs: number }
-  | { kind: "abandoned" }
-) & {
+/** What came of one attempt. `abandoned`: the signal fired before a response. */
+export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
   /** The time was over before the end of the response. */
   timedOut?: true;
 };
@@ -86,18 +83,18 @@ export type ForwardOutcome = (
 export interface ForwardRequestOptions {
   url: URL;
   dispatcher: Dispatcher;
-  /** For the whole attempt, the connection and the answer's body included. */
+  /** For the whole attempt, including the connection and the body of the response. */
   timeoutMs: number;
   /** Ends the attempt at once. */
   signal: AbortSignal;
 }
 
-/** An answer's body is not used; a longer one costs its connection. */
+/** The body of a response is not used. A longer one costs its connection. */
 const ANSWER_LIMIT_BYTES = 64 * 1024;
 
 /**
  * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and `x-apichat-delivery-id`. A
- * redirect is not followed. A status counts even if the answer's body never ends. Never rejects.
+ * redirect is not followed. A status counts even if the body of the response never ends. Never rejects.
  */
 export async function forwardRequest(
   { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
@@ -113,15 +110,11 @@ export async function forwardRequest(
     const time = failure === "timeout" ? { timedOut: true as const } : {};
     if (head !== undefined) return { ...judgeAnswer(head), ...time };
     if (failure === "aborted") return { kind: "abandoned" };
-    return { kind: "failed", failure: message, retryAfterMs: 0, ...time };
+    return { kind: "retry", reason: message, retryAfterSeconds: 0, ...time };
   }
 }
 
 function judgeAnswer({ status, headers }: AnswerHead): ForwardOutcome {
-  const verdict = judgeForward(status, headers["retry-after"]);
-  if (verdict.kind === "done") return { kind: "delivered" };
-  if (verdict.kind === "refused") return { kind: "refused", failure: `HTTP ${status}` };
   const redirects = status >= 300 && status < 400 ? ", a redirect, which is not followed" : "";
-  const retryAfterMs = verdict.retryAfterSeconds * 1000;
-  return { kind: "failed", failure: `HTTP ${status}${redirects}`, retryAfterMs };
+  return { ...judgeForward(status, headers["retry-after"]), reason: `HTTP ${status}${redirects}` };
 }

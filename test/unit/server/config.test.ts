@@ -143,8 +143,8 @@ describe("a wrong configuration", () => {
   const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
   it.each<[problem: string, config: unknown]>([
-    ["must be JSON in UTF-8", ""],
-    ["must be JSON in UTF-8; error at line 2 column 3", `{ "key": "${KEY}",\n  oops }`],
+    ["must be JSON", ""],
+    ["must be JSON; error at line 2 column 3", `{ "key": "${KEY}",\n  oops }`],
     ["must be an object, got a list", []],
     ["prot: is not a known field", { prot: 1 }],
     ["port: must be a whole number from 0 to 65535, got nothing", { port: undefined }],
