@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { unescape } from "node:querystring";
 import { ApiChatError } from "../errors/index.js";
 import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
-import { fileShape, type FileConfig } from "../server/config-shape.js";
+import { fileShape, type FileConfig } from "../server/config.js";
 import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 

@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { ApiChatError } from "../errors/index.js";
 import { toNodeListener } from "../responder/node.js";
-import { loadConfig, refuseLoops, rememberRedactor, type LoadedConfig, type ServerConfig } from "./config.js";
+import { loadConfig, refuseLoops, type LoadedConfig, type ServerConfig } from "./config.js";
 import type { ServerStatus } from "./control-client.js";
 import { startControl, type ControlActions } from "./control.js";
 import { takeDataDir, writeInstance, type Instance } from "./data-dir.js";
-import { Forwarder } from "./forward/forwarder.js";
+import { Forwarder } from "./forwarder.js";
 import { listen, type Address } from "./listener.js";
 import { createLog, messageOf, openLogFile, writeToStderr, type Log } from "./log.js";
 import { hasErrorCode, warningOfMode } from "../lib/files.js";
@@ -67,8 +67,7 @@ async function undoAll(undos: Undo[]): Promise<void> {
 /** Notes in `undos` how to undo each step; the stop undoes them, the last one first. */
 async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServer> {
   const { configFile, instance = randomUUID() } = options;
-  const makeRedactor = rememberRedactor();
-  let loaded = await loadConfig(configFile, makeRedactor);
+  let loaded = await loadConfig(configFile);
   const { dataDir, host, port } = loaded.config;
   const folder = await takeDataDir(dataDir);
   undos.push(() => folder.release());
@@ -116,7 +115,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
         try {
           if (isStopping)
             throw new ApiChatError("unavailable", "the responder is stopping", { operation: "responder" });
-          const next = await loadConfig(configFile, makeRedactor);
+          const next = await loadConfig(configFile, loaded);
           refuseMove({ dataDir, ...address }, next.config);
           answerBy(next);
           forwardBy(next, "reloaded");

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { Forwarder } from "../../../provider/server/forward/forwarder.js";
+import { Forwarder } from "../../../provider/server/forwarder.js";
 import { createLog } from "../../../provider/server/log.js";
 import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type TestServer } from "../../support/http.js";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
-import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/attempt.js";
+import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forwarder.js";
 import type { HeaderPair } from "../../../provider/server/spool/database.js";
 import { startServer, startTcpServer, type Answer } from "../../support/http.js";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SqliteError } from "../../../provider/lib/sqlite.js";
-import { Forwarder, type ForwarderOptions } from "../../../provider/server/forward/forwarder.js";
+import { Forwarder, type ForwarderOptions } from "../../../provider/server/forwarder.js";
 import type { Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type Answer, type TestServer } from "../../support/http.js";
 import {

@@ -1,10 +1,17 @@
 import type { Dispatcher } from "undici";
-import { KeyedQueue } from "../../lib/keyed-queue.js";
-import { createDispatcher } from "../../lib/post.js";
-import type { BackOffRange } from "../../lib/retry.js";
-import type { Log } from "../log.js";
-import type { Spool, TakenDelivery } from "../spool/spool.js";
-import { attemptForward, logSpoolFailure, SPOOL_PAUSE_MS } from "./attempt.js";
+import { sleep } from "../lib/abort.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
+import { createDispatcher, post, type AnswerHead, type PostError } from "../lib/post.js";
+import { backOffMs, type BackOffRange } from "../lib/retry.js";
+import {
+  DELIVERY_ID_HEADER,
+  endToEndHeaders,
+  judgeForward,
+  type ForwardVerdict,
+} from "../responder/forwarding.js";
+import { messageOf, type Log } from "./log.js";
+import type { AcceptedDelivery } from "./spool/database.js";
+import type { Spool, TakenDelivery } from "./spool/spool.js";
 
 export interface ForwarderOptions {
   spool: Spool;
@@ -33,6 +40,9 @@ export interface ForwardPlan {
   /** Time behind another delivery of its conversation, or in which no forwarder ran, does not count. */
   maxAgeMs: number;
 }
+
+/** The pause after an error of the spool, in milliseconds. */
+const SPOOL_PAUSE_MS = 1_000;
 
 /** Looks for due deliveries at least this often, in milliseconds. */
 const CHECK_EVERY_MS = 60 * 60 * 1000;
@@ -114,7 +124,7 @@ export class Forwarder {
   }
 
   async #tryWrite(write: () => Promise<unknown>): Promise<void> {
-    await write().catch((error: unknown) => logSpoolFailure(this.#log, error));
+    await write().catch((error: unknown) => this.#logSpoolFailure(error));
     this.#lookSoon();
   }
 
@@ -154,7 +164,7 @@ export class Forwarder {
         if (this.#roomOf(lane) > 0) nextMs = Math.min(nextMs, this.#spool.dueMs(lane.workspace));
       }
     } catch (error) {
-      logSpoolFailure(this.#log, error);
+      this.#logSpoolFailure(error);
       nextMs = nowMs + SPOOL_PAUSE_MS;
     }
     clearTimeout(this.#timer);
@@ -180,16 +190,7 @@ export class Forwarder {
   #begin(lane: Lane, delivery: TakenDelivery): void {
     if (lane.target === undefined) return;
     lane.attempts++;
-    const attempt = attemptForward(delivery, {
-      url: lane.target,
-      spool: this.#spool,
-      log: this.#log,
-      dispatcher: this.#dispatcher,
-      timeoutMs: this.#settings.attemptTimeoutMs,
-      backOff: this.#settings.backOff,
-      maxAgeMs: this.#maxAgeMs,
-      signal: this.#abandoning.signal,
-    })
+    const attempt = this.#attempt(delivery, lane.target)
       .then(({ timedOut = false }) => (lane.isHanging = timedOut))
       .finally(() => {
         this.#attempts.delete(attempt);
@@ -198,4 +199,95 @@ export class Forwarder {
       });
     this.#attempts.add(attempt);
   }
+
+  /**
+   * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when the forwarder
+   * gives up: an unrecorded delivery is forwarded again after the next start. Never rejects.
+   */
+  async #attempt(delivery: TakenDelivery, url: URL): Promise<ForwardOutcome> {
+    const { signal } = this.#abandoning;
+    const timeoutMs = this.#settings.attemptTimeoutMs;
+    const outcome = await forwardRequest(delivery, { url, dispatcher: this.#dispatcher, timeoutMs, signal });
+    // Its deletion may fail while the disk is full. Until then it stays taken: it is not sent a second time.
+    for (;;) {
+      try {
+        await this.#record(outcome, delivery);
+        return outcome;
+      } catch (error) {
+        this.#logSpoolFailure(error);
+      }
+      if (signal.aborted) return outcome;
+      await sleep(SPOOL_PAUSE_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #record(outcome: ForwardOutcome, delivery: TakenDelivery): Promise<void> {
+    if (outcome.kind === "abandoned") return this.#spool.release(delivery);
+    if (outcome.kind === "done") return this.#spool.complete(delivery);
+    const { reason: failure } = outcome;
+    const { workspace, id } = delivery;
+    const attempts = delivery.attempts + 1;
+    const fields = { workspace, id, failure, attempts };
+    const kind = `${workspace} ${failure}`;
+    if (outcome.kind === "retry") {
+      // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+      const pauseMs = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
+      if (await this.#spool.reschedule(delivery, { failure, pauseMs, maxAgeMs: this.#maxAgeMs })) {
+        this.#log.limited("warn", "not forwarded", kind, fields);
+        return;
+      }
+    }
+    await this.#spool.bury(delivery, failure);
+    this.#log.limited("error", "dead letter", kind, fields);
+  }
+
+  #logSpoolFailure(error: unknown): void {
+    const message = messageOf(error);
+    this.#log.limited("error", "spool failed", message, { error: message });
+  }
+}
+
+/** What came of one attempt. `abandoned`: the signal fired before a response. */
+export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
+  /** The time was over before the end of the response. */
+  timedOut?: true;
+};
+
+export interface ForwardRequestOptions {
+  url: URL;
+  dispatcher: Dispatcher;
+  /** For the whole attempt, including the connection and the body of the response. */
+  timeoutMs: number;
+  /** Ends the attempt at once. */
+  signal: AbortSignal;
+}
+
+/** The body of a response is not used. A longer one costs its connection. */
+const ANSWER_LIMIT_BYTES = 64 * 1024;
+
+/**
+ * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and `x-apichat-delivery-id`. A
+ * redirect is not followed. A status counts even if the body of the response never ends. Never rejects.
+ */
+export async function forwardRequest(
+  { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
+  { url, ...options }: ForwardRequestOptions,
+): Promise<ForwardOutcome> {
+  try {
+    const pairs = [...endToEndHeaders(headers), [DELIVERY_ID_HEADER, id]];
+    return judgeAnswer(
+      await post(url, { headers: pairs.flat(), body, limitBytes: ANSWER_LIMIT_BYTES, ...options }),
+    );
+  } catch (error) {
+    const { head, failure, message } = error as PostError;
+    const time = failure === "timeout" ? { timedOut: true as const } : {};
+    if (head !== undefined) return { ...judgeAnswer(head), ...time };
+    if (failure === "aborted") return { kind: "abandoned" };
+    return { kind: "retry", reason: message, retryAfterSeconds: 0, ...time };
+  }
+}
+
+function judgeAnswer({ status, headers }: AnswerHead): ForwardOutcome {
+  const redirects = status >= 300 && status < 400 ? ", a redirect, which is not followed" : "";
+  return { ...judgeForward(status, headers["retry-after"]), reason: `HTTP ${status}${redirects}` };
 }
