@@ -253,7 +253,7 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
 async function retry(options: PlaceOptions): Promise<void> {
   const { workspace } = options;
   await withSpool(options, async (spool: Spool, dataDir) => {
-    const retried = await spool.retry(workspace);
+    const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
     await report(options, dataDir, { retried });
     const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
     if (retried === 0) note(`nothing${whose} waits for its next attempt`);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
@@ -46,7 +46,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** The text of a file; undefined if there is none. Throws an error of the file system for one that cannot be read. */
+/** Reads a file. Returns undefined if there is none. Throws an error of the file system if it cannot be read. */
 export function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -79,42 +79,31 @@ export function makeFolders(folder: string): void {
 }
 
 function isFolder(path: string): boolean {
-  const stats = findStats(path);
-  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
+  try {
+    if (statSync(path).isDirectory()) return true;
+  } catch (error) {
+    // ENOTDIR: the path is below a file, which the loop in makeFolders reaches.
+    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return false;
+    throw error;
+  }
   throw Object.assign(new Error(`${path} is not a folder`), { code: "ENOTDIR", path });
 }
 
-function findStats(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch (error) {
-    // The path is below a file: isFolder throws when the loop reaches that file.
-    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
-    throw error;
-  }
-}
-
-/** Reads a file of text in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
+/** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
-  const bytes = await readBytes(path, wanted);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // The error itself says nothing more.
-    throw invalidConfig([`${path}: must be UTF-8 text; save it in that encoding`]);
-  }
-}
-
-async function readBytes(path: string, wanted: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw invalidConfig([`${path}: cannot be read (${code}); give the path of a ${wanted} file`]);
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw invalidConfig([
+      syscall === undefined
+        ? `${path}: must be UTF-8 text; save it in that encoding`
+        : `${path}: cannot be read (${code}); give the path of a ${wanted} file`,
+    ]);
   }
 }
 
-/** The failure of everything that is wrong with what was given, one line each. */
+/** Returns the failure for wrong input, with a line for each problem. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
   new ApiChatError("invalid_config", "", {
     operation: "check",

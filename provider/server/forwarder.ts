@@ -97,14 +97,16 @@ export class Forwarder {
       this.#maxAgeMs = maxAgeMs;
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#tryWrite(() => this.#spool.setForwarded([...urls.keys()]));
-      for (const workspace of this.#redirect(urls)) await this.#tryWrite(() => this.#spool.retry(workspace));
+      const moved = this.#redirect(urls);
+      await this.#tryWrite(() => this.#spool.retry(moved));
     });
   }
 
   /** Ends the pauses of one workspace or of all, and looks for deliveries that another process has replayed. */
   retry(workspace?: string): void {
     void this.#changes.run("plan", async () => {
-      if (!this.#isClosing) await this.#tryWrite(() => this.#spool.retry(workspace));
+      if (!this.#isClosing)
+        await this.#tryWrite(() => this.#spool.retry(workspace === undefined ? undefined : [workspace]));
     });
   }
 

@@ -225,14 +225,15 @@ export class Spool {
   }
 
   /**
-   * Makes waiting deliveries due now, of one workspace or of all. Resolves with the number of conversations affected.
+   * Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations affected.
    * Another process that has the spool open must be notified with `requestRetry`, also after a replay.
    */
-  retry(workspace?: string): Promise<number> {
+  async retry(workspaces?: readonly string[]): Promise<number> {
     // Whatever another process has changed is looked up again.
     this.#dueMs.clear();
     const nowMs = this.nowMs();
-    const waiting = this.#statements.chooseWaiting.all({ workspace: workspace ?? null, nowMs });
+    const given = workspaces === undefined ? null : JSON.stringify(workspaces);
+    const waiting = this.#statements.chooseWaiting.all({ given, nowMs });
     return this.#changeEach(waiting, (position) =>
       Number(this.#statements.retry.run({ position, nowMs }).changes),
     );
@@ -242,7 +243,7 @@ export class Spool {
    * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
    * Resolves with their number.
    */
-  replay({ ids, workspace }: DeadLetterChoice): Promise<number> {
+  async replay({ ids, workspace }: DeadLetterChoice): Promise<number> {
     // Selects all of them up front: letters that are refused again in the meantime would be replayed forever.
     const chosen = this.#statements.chooseDead.all({
       ids: ids ? JSON.stringify(ids) : null,
@@ -361,7 +362,8 @@ function prepareStatements(database: DatabaseSync) {
       "DELETE FROM forwarded_workspaces WHERE workspace <> '' AND workspace NOT IN (SELECT value FROM json_each(?))",
     ),
     chooseWaiting: database.prepare(
-      `SELECT position FROM deliveries WHERE due_ms > :nowMs AND ${OF_WORKSPACE}`,
+      `SELECT position FROM deliveries WHERE due_ms > :nowMs
+       AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given)))`,
     ),
     retry: database.prepare(
       "UPDATE deliveries SET due_ms = :nowMs WHERE position = :position AND due_ms > :nowMs",
