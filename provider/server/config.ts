@@ -22,7 +22,7 @@ const keySource = z.union(
     z.strictObject({ env: z.string().min(1) }),
   ],
   {
-    // Nothing of what was given is shown: it may be a key in the wrong place.
+    // The input is not shown: it may be a key in the wrong place.
     error: ({ input }) =>
       `must be a key, { "file": "/run/secrets/key" } or { "env": "NAME" }, got ${kindOf(input)}`,
   },
@@ -36,7 +36,7 @@ const PATH_EXAMPLE = 'for example "/acme"';
 const pathShape = z
   .string({ error: expected("a path", PATH_EXAMPLE) })
   .startsWith("/", { error: expected('a path that starts with "/"', PATH_EXAMPLE), abort: true })
-  // What is behind "?" is not shown: it may be a secret.
+  // The query is not shown: it may be a secret.
   .regex(/^[^?#]*$/, { error: `must be a path without query and fragment; ${PATH_EXAMPLE}`, abort: true })
   .regex(/^\S*$/, { error: expected("a path without whitespace", PATH_EXAMPLE) });
 
@@ -47,13 +47,13 @@ function positive(example: number): z.ZodInt {
 
 const keysShape = z.union([keySource, z.array(keySource).min(1, { error: keysError })], { error: keysError });
 
-/** An input of the derivation. One that a preview does not know, or of which it does not know a part, passes. */
+/** An input of the derivation. Inputs that a preview does not know completely pass. */
 export const ofDerivation = <T>(field: keyof DerivationInputs): z.ZodType<T> =>
   validatedBy((value) =>
     isUnknown(value) ? [] : problemsOfDerivation({ [field]: value }).map(({ text }) => text),
   ) as z.ZodType<T>;
 
-/** What a workspace has in a configuration file and among the arguments of a `HandshakeResponder`. */
+/** The fields of a workspace in a configuration file and in the arguments of a `HandshakeResponder`. */
 export const workspaceFields = {
   subject: ofDerivation<string>("subject").optional(),
   path: pathShape.optional(),
@@ -104,13 +104,13 @@ export const fileShape = z
   })
   .superRefine(refuseTogether, onAnyObject);
 
-/** Where a verification key comes from: the text itself, a file (a container's secret), or a variable of the environment. */
-export type KeySource = z.infer<typeof keySource>;
+/** Where a verification key comes from: the string itself, a file (a container's secret), or an environment variable. */
+type KeySource = z.infer<typeof keySource>;
 
 /** A configuration as stored in its file: keys may be references, paths may be missing. */
 export interface FileConfig extends z.infer<typeof fileShape> {}
 
-/** Rejects what no single field shows: missing keys, names, equal paths, targets that are the responder itself. */
+/** Rejects problems of several fields: missing keys, equal paths, targets that are the responder itself. */
 export function refuseTogether(
   { host, port, healthPath, derivedFrom, rotations, workspaces }: Record<string, unknown>,
   context: z.RefinementCtx,
@@ -154,14 +154,14 @@ const count = (values: unknown): number => [values ?? []].flat().length;
 
 interface Place {
   name: string;
-  /** Empty if it is invalid, or not known in a preview. */
+  /** Empty if it is invalid or not known in a preview. */
   path: string;
   forwardTo?: string | undefined;
   keys: number;
 }
 
 function placeOf(name: string, workspace: unknown): Place {
-  // What is no workspace is reported as such, and not as one without keys.
+  // Reported as not a workspace, and not as one without keys.
   if (typeof workspace !== "object" || workspace === null || Array.isArray(workspace))
     return { name, path: "", keys: 1 };
   const given = workspace as { [Field in keyof FileConfig["workspaces"][string]]: unknown };
@@ -255,7 +255,7 @@ export interface ConfiguredPlace {
   workspaces: string[];
 }
 
-/** Reads this much of a configuration, without its keys. Throws `invalid_config`. */
+/** Reads the place of a configuration, without its keys. Throws `invalid_config`. */
 export async function readPlace(file: string): Promise<ConfiguredPlace> {
   const { dataDir, workspaces } = requireConfig(file, await readTextFile(file, "configuration"));
   return { dataDir: resolve(dirname(resolve(file)), dataDir), workspaces: Object.keys(workspaces) };
@@ -344,7 +344,7 @@ async function readKey(source: KeySource, folder: string): Promise<{ key: string
   }
 }
 
-/** Warnings about files with keys that others can read. */
+/** Returns a warning for each file with keys that other users can read. */
 function warnOfModes(file: string, { workspaces, derivedFrom = [] }: FileConfig, folder: string): string[] {
   const listed = Object.values(workspaces).flatMap(({ verificationKeys = [] }) => verificationKeys);
   const sources = [...listed, ...[derivedFrom].flat()];
@@ -377,7 +377,7 @@ interface ReachedAddress {
 }
 
 /** Returns the workspaces that forward to a path of the responder itself: a delivery would go round without end. */
-export function problemsOfLoops(
+function problemsOfLoops(
   places: readonly Pick<Place, "name" | "path" | "forwardTo">[],
   address: ReachedAddress,
 ): { name: string; text: string }[] {
@@ -401,12 +401,12 @@ export function reachesAddress(url: string, address: ReachedAddress): boolean {
   return isReachedAt(toUrlHost(address.host), called);
 }
 
-/** A host as a URL spells it. */
+/** Returns a host as a URL spells it. */
 function toUrlHost(host: string): string {
   return URL.parse(`http://${isIPv6(host) ? `[${host}]` : host}`)?.hostname ?? host;
 }
 
-/** The spellings of every address of a machine, which is also how a program on it may call its own. */
+/** The spellings of "every address of this machine", which programs on it may also call. */
 const WILDCARD = /^(0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
 const LOOPBACK = /^(localhost\.?|127\.0\.0\.1|\[::1\]|\[::ffff:7f00:1\])$/;
 

@@ -12,7 +12,7 @@ export const CONTROL_LIMITS = {
 };
 
 /** One workspace of a running responder. */
-export interface WorkspaceStatus {
+interface WorkspaceStatus {
   /** Missing if the workspace is gone from the configuration but still has rows. */
   path?: string;
   /** Whether deliveries are forwarded; else they are kept to be read. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/** A write that waits for the next commit. `run` may run again: its former run is undone then. */
+/** A write that waits for the next commit. `run` may be called again after it was rolled back. */
 interface PendingWrite {
   kind: WriteKind;
   run(): void;
@@ -9,16 +9,16 @@ interface PendingWrite {
   reject(error: SqliteError): void;
 }
 
-/** What belongs to each commit. */
+/** Called around each commit. */
 export interface CommitHooks {
   /** Called within the transaction. */
   note(): void;
   onCommit(): void;
-  /** Called when the disk is full, before a write is tried for the last time. */
+  /** Called when the disk is full, before the last attempt of a write. */
   makeRoom(): void;
 }
 
-/** `frees`: takes rows away or changes them. `adds`: needs room for new ones. */
+/** `frees`: removes or changes rows. `adds`: needs room for new rows. */
 export type WriteKind = "frees" | "adds";
 
 /**
@@ -38,7 +38,7 @@ export class SharedCommits {
     this.#hooks = hooks;
   }
 
-  /** Resolves with what `run` gives, after it is committed. Rejects with a SqliteError, and then nothing of it is kept. */
+  /** Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored. */
   write<T>(kind: WriteKind, run: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new SqliteError("closed", "the spool is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -48,7 +48,7 @@ export class SharedCommits {
     return promise;
   }
 
-  /** Commits what waits, and takes no more. */
+  /** Commits waiting writes. Later writes are rejected. */
   close(): void {
     this.#closed = true;
     this.#flush();

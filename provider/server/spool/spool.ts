@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
-import { SpoolClock } from "./clock.js";
 import {
   openSpoolDatabase,
+  SpoolClock,
   toDeadLetter,
   toKeptDelivery,
   type AcceptedDelivery,
