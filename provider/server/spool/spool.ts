@@ -245,11 +245,8 @@ export class Spool {
    */
   async replay({ ids, workspace }: DeadLetterChoice): Promise<number> {
     // Selects all of them up front: letters that are refused again in the meantime would be replayed forever.
-    const chosen = this.#statements.chooseDead.all({
-      ids: ids ? JSON.stringify(ids) : null,
-      workspace: workspace ?? null,
-    });
-    return this.#changeEach(chosen, (position) => {
+    const choice = { ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null };
+    return this.#changeEach(this.#statements.chooseDead.all(choice), (position) => {
       const { yieldHead, replay, removeDead } = this.#statements;
       yieldHead.run({ position });
       replay.run({ position, nowMs: this.nowMs() });
@@ -275,13 +272,8 @@ export class Spool {
 
   /** Lists the deliveries that wait to be forwarded or read, in the order of acceptance. */
   list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
-    const rows = this.#statements.list.all({
-      aheadMs: this.#clock.aheadMs(),
-      workspace: workspace ?? null,
-      after,
-      limit,
-    });
-    return rows.map(toKeptDelivery);
+    const page = { workspace: workspace ?? null, after, limit };
+    return this.#statements.list.all({ ...page, aheadMs: this.#clock.aheadMs() }).map(toKeptDelivery);
   }
 
   /** Lists the deliveries that could not be forwarded, in the order of acceptance. */

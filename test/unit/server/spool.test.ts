@@ -116,6 +116,18 @@ test("replays a dead letter with its id to where it stood in its conversation", 
   expect(order).toEqual(ids);
 });
 
+test("a replayed dead letter waits while another delivery of its conversation is taken, and then goes first", async () => {
+  const spool = openTestSpool();
+  const [first, second] = await acceptAll(spool, [{}, {}]);
+  await buryDue(spool);
+  const taken = takeFirst(spool);
+  expect(taken.id).toBe(second?.id);
+  await spool.replay({});
+  expect(spool.take("acme", 10)).toEqual([]);
+  await spool.reschedule(taken, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  expect(spool.take("acme", 10)).toMatchObject([{ id: first?.id }]);
+});
+
 test("replays all of one workspace, however many, and leaves the others", async () => {
   const spool = openTestSpool();
   const many = Array.from({ length: 450 }, () => ({ workspace: "a", conversation: undefined }));
