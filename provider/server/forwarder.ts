@@ -33,13 +33,18 @@ const DEFAULTS = {
   closeTimeoutMs: 5_000,
 };
 
-/** Where deliveries go, and how long each is tried. */
+/** What the configuration says of forwarding. */
 export interface ForwardPlan {
-  /** URLs by workspace. The deliveries of a missing workspace are kept. */
-  targets: ReadonlyMap<string, string>;
-  /** Time behind another delivery of its conversation, or in which no forwarder ran, does not count. */
-  maxAgeMs: number;
+  /** Deliveries of a workspace without a URL are kept. */
+  workspaces: Record<string, { forwardTo?: string | undefined }>;
+  /**
+   * How long a delivery is tried. Time behind another delivery of its conversation, or in which no forwarder ran, does not
+   * count. Default: a day.
+   */
+  forwardWithinSeconds?: number | undefined;
 }
+
+const DAY_SECONDS = 86_400;
 
 /** The pause after an error of the spool, in milliseconds. */
 const SPOOL_PAUSE_MS = 1_000;
@@ -91,10 +96,14 @@ export class Forwarder {
    * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that a workspace
    * has kept counts from when it gets a target. A changed target is tried at once. Throws a TypeError for an invalid URL.
    */
-  follow({ targets, maxAgeMs }: ForwardPlan): void {
-    const urls = new Map(Array.from(targets, ([workspace, url]) => [workspace, new URL(url)]));
+  follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
+    const urls = new Map(
+      Object.entries(workspaces).flatMap(([workspace, { forwardTo }]) =>
+        forwardTo === undefined ? [] : [[workspace, new URL(forwardTo)] as const],
+      ),
+    );
     void this.#changes.run("plan", async () => {
-      this.#maxAgeMs = maxAgeMs;
+      this.#maxAgeMs = forwardWithinSeconds * 1000;
       // Before any attempt begins, because the age of its delivery depends on it.
       await this.#tryWrite(() => this.#spool.setForwarded([...urls.keys()]));
       const moved = this.#redirect(urls);

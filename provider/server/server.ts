@@ -33,9 +33,6 @@ export interface RunningServer extends ControlActions {
 const LOG_FILE = "responder.log";
 const TOKEN_BYTES = 32;
 
-/** A day, unless the configuration says otherwise. */
-const FORWARD_WITHIN_SECONDS = 86_400;
-
 /** The error codes of a full disk or an exhausted quota. */
 const FULL_DISK = ["ENOSPC", "EDQUOT"];
 
@@ -91,10 +88,7 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   };
 
   const forwardBy = ({ config, warnings }: LoadedConfig, event: string): void => {
-    forwarder.follow({
-      targets: targetsOf(config),
-      maxAgeMs: (config.forwardWithinSeconds ?? FORWARD_WITHIN_SECONDS) * 1000,
-    });
+    forwarder.follow(config);
     const workspaces = Object.keys(config.workspaces).length;
     log.info(event, { instance, pid: process.pid, ...address, workspaces });
     for (const warning of warnings) log.warn("configuration", { warning });
@@ -168,13 +162,6 @@ async function start(options: ServerOptions, undos: Undo[]): Promise<RunningServ
   if (warning !== undefined) log.warn("configuration", { warning });
   return server;
 }
-
-const targetsOf = ({ workspaces }: ServerConfig): Map<string, string> =>
-  new Map(
-    Object.entries(workspaces).flatMap(([name, { forwardTo }]) =>
-      forwardTo === undefined ? [] : [[name, forwardTo] as const],
-    ),
-  );
 
 /** Rejects a reload that changes the folder, host or port: that needs a restart. */
 function refuseMove(now: Address & { dataDir: string }, { dataDir, host, port }: ServerConfig): void {

@@ -24,7 +24,7 @@ function start(
   const spool = openSpool(dirname(path));
   const backOff = { firstMs: backOffMs, longestMs: backOffMs };
   const forwarder = new Forwarder({ spool, log: createTestLog(), backOff });
-  forwarder.follow({ targets: new Map([["acme", target.url]]), maxAgeMs: HOUR_MS });
+  forwarder.follow({ workspaces: { acme: { forwardTo: target.url } }, forwardWithinSeconds: 3600 });
   const stop = (): Promise<void> => forwarder.close().then(() => spool.close());
   onTestFinished(stop);
   return { spool, stop };

@@ -22,8 +22,8 @@ const idsOf = (rows: readonly ({ id: string } | undefined)[]): string[] => rows.
 const sentIds = ({ requests }: TestServer): string[] =>
   requests.map(({ headers }) => String(headers["x-apichat-delivery-id"]));
 const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
-  targets: new Map(Object.entries(urls)),
-  maxAgeMs,
+  workspaces: Object.fromEntries(Object.entries(urls).map(([name, forwardTo]) => [name, { forwardTo }])),
+  forwardWithinSeconds: maxAgeMs / 1000,
 });
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
