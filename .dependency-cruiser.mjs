@@ -42,7 +42,7 @@ export default {
         "The resource reaches the server through its control client and the shape of its configuration only.",
       severity: "error",
       from: { path: "^provider/handshake-responder/" },
-      to: { path: "^provider/server/", pathNot: "^provider/server/(?:control-client|config-shape)\\.ts$" },
+      to: { path: "^provider/server/", pathNot: "^provider/server/(?:control-client|config)\\.ts$" },
     },
     {
       name: "light-program",

@@ -1,6 +1,5 @@
 import { Command } from "commander";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { DeadLetter, KeptDelivery } from "../server/spool/database.js";
 import type { Spool } from "../server/spool/spool.js";
 import { parseCount } from "./option-values.js";
@@ -8,7 +7,6 @@ import { JSON_FAILURES, note } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
 import { quote } from "../lib/redact.js";
 import type { ConfiguredPlace } from "../server/config.js";
-import { SPOOL_FILE } from "../lib/files.js";
 import { UsageError } from "./usage-error.js";
 
 interface ListOptions extends PlaceOptions {
@@ -30,7 +28,7 @@ export function deadLettersCommand(): Command {
   return listCommand("dead-letters", "list what could not be forwarded, with the reason")
     .addHelpText("after", DEAD_LETTERS_HELP)
     .action((options: ListOptions) =>
-      list(options, "dead letters", (spool, page) => spool.deadLetters.list(page)),
+      list(options, "dead letters", (spool, page) => spool.listDeadLetters(page)),
     );
 }
 
@@ -183,14 +181,12 @@ async function withSpool<T>(
 }
 
 async function openKeptSpool(dataDir: string): Promise<Spool> {
-  const file = join(dataDir, SPOOL_FILE);
-  if (!existsSync(file)) {
-    throw new UsageError(
-      `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
-    );
-  }
-  const { openSpool } = await import("../server/spool/spool.js");
-  return openSpool(file, { create: false });
+  const { findSpool } = await import("../server/spool/spool.js");
+  const spool = findSpool(dataDir);
+  if (spool !== undefined) return spool;
+  throw new UsageError(
+    `no responder has run on ${dataDir} yet, so nothing is kept there; start it, or name the data folder of another`,
+  );
 }
 
 function checkWorkspace({ workspace }: PlaceOptions, known: readonly string[]): void {
@@ -243,8 +239,8 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
   if (all === ids.length > 0) throw new UsageError("give either ids of dead letters or --all");
   if (workspace !== undefined && !all) throw new UsageError("--workspace goes with --all");
   await withSpool(options, async (spool, dataDir) => {
-    const unknown = spool.deadLetters.findUnknown(ids);
-    const replayed = await spool.deadLetters.replay(all ? { all, workspace } : { ids });
+    const unknown = spool.findUnknown(ids);
+    const replayed = await spool.replay(all ? { workspace } : { ids });
     await report(options, dataDir, { replayed });
     if (unknown.length > 0) {
       const those = unknown.map((id) => quote(id, [])).join(", ");
@@ -257,7 +253,7 @@ async function replay(ids: string[], options: ReplayOptions): Promise<void> {
 async function retry(options: PlaceOptions): Promise<void> {
   const { workspace } = options;
   await withSpool(options, async (spool: Spool, dataDir) => {
-    const retried = await spool.retry(workspace);
+    const retried = await spool.retry(workspace === undefined ? undefined : [workspace]);
     await report(options, dataDir, { retried });
     const whose = workspace === undefined ? "" : ` of workspace ${workspace}`;
     if (retried === 0) note(`nothing${whose} waits for its next attempt`);

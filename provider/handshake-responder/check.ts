@@ -33,7 +33,7 @@ import {
   refuseTogether,
   workspaceFields,
   workspacesOf,
-} from "../server/config-shape.js";
+} from "../server/config.js";
 import { choosePort, portOfId } from "./addresses.js";
 import { isWithin, stateFolder } from "./data-folder.js";
 import { declareDataDir } from "./declared.js";

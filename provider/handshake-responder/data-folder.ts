@@ -4,16 +4,9 @@ import { chmod, readdir, rm, rmdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { ApiChatError } from "../errors/index.js";
-import {
-  hasErrorCode,
-  makeDataDir,
-  readFileIfExists,
-  writePrivateFile,
-  RESERVE_FILE,
-  SPOOL_FILE,
-} from "../lib/files.js";
-import { fileShape, type FileConfig } from "../server/config-shape.js";
-import { countKept } from "../server/control-client.js";
+import { hasErrorCode, readFileIfExists, writePrivateFile } from "../lib/files.js";
+import { fileShape, type FileConfig } from "../server/config.js";
+import { countKept, makeDataDir, RESERVE_FILE, SPOOL_FILE } from "../server/control-client.js";
 import type { ProcessInputs, ProcessState } from "./inputs.js";
 
 /** Contains the instance key of the resource that owns the folder. */
@@ -141,7 +134,7 @@ export async function cleanUpDataDir(dataDir: string): Promise<string | undefine
   if (!existsSync(dataDir)) return undefined;
   if (readOwner(dataDir) === undefined) return `${dataDir} belongs to another responder and is unchanged`;
   // undefined if they cannot be counted.
-  const count = existsSync(join(dataDir, SPOOL_FILE)) ? await countKept(dataDir).catch(() => undefined) : 0;
+  const count = await countKept(dataDir).catch(() => undefined);
   const files = (await readdir(dataDir)).filter((file) => OUR_FILE.test(file));
   const removed = files.filter((file) => count === 0 || !isKept(file));
   await Promise.all(removed.map((file) => rm(join(dataDir, file), { force: true })));

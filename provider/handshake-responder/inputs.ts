@@ -1,7 +1,7 @@
 import type { DynamicResource } from "../lib/dynamic-resource.js";
 import type { Path } from "../lib/secret-values.js";
 import { mayHoldQuery } from "../lib/url.js";
-import type { FileConfig } from "../server/config-shape.js";
+import type { FileConfig } from "../server/config.js";
 
 type Workspace = FileConfig["workspaces"][string];
 

@@ -1,16 +1,16 @@
 /** A signal that never fires. */
 export const NEVER: AbortSignal = new AbortController().signal;
 
-/** The longest time that a timer takes, in milliseconds: one of more fires at once. */
+/** The longest delay of a timer, in milliseconds: a longer one fires immediately. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Fires with the first of these. `AbortSignal.any` is slow, and most calls give one signal or none. */
+/** Returns a signal that fires with the first of these. `AbortSignal.any` is slow, and most calls pass one signal or none. */
 export function anySignal(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   const given = signals.filter((signal) => signal !== undefined);
   return given.length > 1 ? AbortSignal.any(given) : (given[0] ?? NEVER);
 }
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as it fires. */
+/** Settles like `work`, or rejects with the signal's reason as soon as it fires. */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const giveUp = (): void => aborted.reject(signal.reason);

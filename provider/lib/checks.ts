@@ -73,17 +73,14 @@ export const WORKSPACE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 const MASK = /[*•●…]{3,}|^[[(<]?(redacted|secret|masked|hidden)[\])>]?$|^[x.]{4,}$/iu;
 
-/** Whether a text looks like what services show in place of a key, and not like a key. */
+/** Whether a string looks like a mask that services show in place of a key. */
 export const looksMasked = (text: string): boolean => MASK.test(text);
 
 /** Keys shorter than this can be guessed, in characters. */
 const SHORT_KEY_CHARACTERS = 16;
 const KEY_HINT = "make one with: openssl rand -hex 32";
 
-/**
- * What is wrong with a URL to call, and how to fix it; undefined if nothing is. Values that are unknown in a preview
- * pass.
- */
+/** Returns what is wrong with a URL to call, and how to fix it. Values that are unknown in a preview pass. */
 export function problemOfUrl(value: unknown, example: string): string | undefined {
   if (value === UNKNOWN) return undefined;
   const hint = `for example "${example}"`;
@@ -92,7 +89,7 @@ export function problemOfUrl(value: unknown, example: string): string | undefine
   return accepted === undefined ? undefined : `must be ${accepted}, got "${formatGivenUrl(value)}"; ${hint}`;
 }
 
-/** What a text lacks to be a URL that may be called. */
+/** Returns what an invalid URL must be. */
 function acceptedUrl(value: string): string | undefined {
   const url = URL.parse(value);
   if (!url || !/^https?:\/\//i.test(value)) return "an absolute http or https URL";
@@ -102,7 +99,7 @@ function acceptedUrl(value: string): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a secret text, and how to fix it. Nothing of it is shown. */
+/** Returns what is wrong with a secret string, and how to fix it, without showing the string. */
 export function problemOfSecret(value: unknown, hint: string): string | undefined {
   if (value === UNKNOWN) return undefined;
   const accepted = acceptedSecret(value);
@@ -120,21 +117,21 @@ function acceptedSecret(value: unknown): string | undefined {
     : undefined;
 }
 
-/** Everything that is wrong with a verification key. Nothing of it is shown. */
+/** Returns everything that is wrong with a verification key, without showing it. */
 export function problemsOfKey(value: unknown): string[] {
   const problem = problemOfSecret(value, KEY_HINT);
   const isMask = typeof value === "string" && value !== UNKNOWN && looksMasked(value);
-  const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from an answer of the service; ${KEY_HINT}`;
+  const mask = `must be the key itself, got ${String(value).length} characters that look like a mask; do not copy it from a response of the service; ${KEY_HINT}`;
   return [...(problem === undefined ? [] : [problem]), ...(isMask ? [mask] : [])];
 }
 
-/** What to warn of where a key is short enough to be guessed: follows the name of the key. */
+/** Returns a warning if a key is short enough to be guessed. It follows the name of the key. */
 export const warningOfKey = (key: string): string | undefined =>
   key === UNKNOWN || key.length >= SHORT_KEY_CHARACTERS
     ? undefined
     : `has fewer than ${SHORT_KEY_CHARACTERS} characters and can be guessed; ${KEY_HINT}`;
 
-/** What to warn of where a URL leaves this machine without encryption: follows the name of the URL. */
+/** Returns a warning if a URL leaves this machine without encryption. It follows the name of the URL. */
 export const warningOfUrl = (url: string): string | undefined =>
   url !== UNKNOWN && isClearText(url) ? "uses http, so keys are sent unencrypted; use https" : undefined;
 
@@ -158,7 +155,7 @@ export function formatGivenUrl(value: unknown): string {
   return bare.length > 100 ? `${bare.slice(0, 100)}…` : bare;
 }
 
-/** Names what was given, without its value. */
+/** Names the kind of a value, without the value. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -175,7 +172,7 @@ export function didYouMean(word: string, names: readonly string[]): string {
   return nearest === undefined ? "" : ` (did you mean ${nearest.name}?)`;
 }
 
-/** The Levenshtein distance between two texts. */
+/** Returns the Levenshtein distance between two strings. */
 function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const char of a) {

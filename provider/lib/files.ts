@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ApiChatError } from "../errors/index.js";
@@ -46,7 +46,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** The text of a file; undefined if there is none. Throws an error of the file system for one that cannot be read. */
+/** Reads a file. Returns undefined if there is none. Throws an error of the file system if it cannot be read. */
 export function readFileIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
@@ -79,81 +79,31 @@ export function makeFolders(folder: string): void {
 }
 
 function isFolder(path: string): boolean {
-  const stats = findStats(path);
-  if (stats === undefined || stats.isDirectory()) return stats !== undefined;
+  try {
+    if (statSync(path).isDirectory()) return true;
+  } catch (error) {
+    // ENOTDIR: the path is below a file, which the loop in makeFolders reaches.
+    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return false;
+    throw error;
+  }
   throw Object.assign(new Error(`${path} is not a folder`), { code: "ENOTDIR", path });
 }
 
-function findStats(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch (error) {
-    // The path is below a file: isFolder throws when the loop reaches that file.
-    if (hasErrorCode(error, "ENOENT", "ENOTDIR") && dirname(path) !== path) return undefined;
-    throw error;
-  }
-}
-
-/**
- * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
- */
-export const SPOOL_FILE = "spool.sqlite";
-
-/** Space that a spool holds for a full disk (see SpoolVolume). It has no content of its own. */
-export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
-
-/**
- * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
- * `invalid_config` with how to fix it if that cannot be done.
- */
-export function makeDataDir(dataDir: string): void {
-  try {
-    makeFolders(dataDir);
-  } catch (cause) {
-    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
-    const reason = REASONS[code]?.(path) ?? message;
-    throw new ApiChatError(
-      "invalid_config",
-      `dataDir: must be a folder that can be created, got ${dataDir}: ${reason}`,
-      { operation: "responder", cause },
-    );
-  }
-}
-
-const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
-
-const REASONS: Partial<Record<string, (path: string) => string>> = {
-  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
-  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
-  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
-  EACCES: (path) =>
-    `this user is not allowed to create ${path} (EACCES); create it for this user, or ${OTHER_FOLDER}`,
-  EPERM: (path) =>
-    `this user is not allowed to create ${path} (EPERM); create it for this user, or ${OTHER_FOLDER}`,
-  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
-};
-
-/** Reads a file of text in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
+/** Reads a text file in UTF-8. Throws `invalid_config`, which says what kind of file is wanted, such as "YAML or JSON". */
 export async function readTextFile(path: string, wanted: string): Promise<string> {
-  const bytes = await readBytes(path, wanted);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    // The error itself says nothing more.
-    throw invalidConfig([`${path}: must be UTF-8 text; save it in that encoding`]);
-  }
-}
-
-async function readBytes(path: string, wanted: string): Promise<Uint8Array> {
-  try {
-    return await readFile(path);
+    return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw invalidConfig([`${path}: cannot be read (${code}); give the path of a ${wanted} file`]);
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    throw invalidConfig([
+      syscall === undefined
+        ? `${path}: must be UTF-8 text; save it in that encoding`
+        : `${path}: cannot be read (${code}); give the path of a ${wanted} file`,
+    ]);
   }
 }
 
-/** The failure of everything that is wrong with what was given, one line each. */
+/** Returns the failure for wrong input, with a line for each problem. */
 export const invalidConfig = (problems: readonly string[]): ApiChatError =>
   new ApiChatError("invalid_config", "", {
     operation: "check",

@@ -3,14 +3,14 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
 import { MAX_TIMER_MS, NEVER } from "./abort.js";
 
 export interface PostOptions {
-  /** Pairs, or names and values by turns. Nothing is added but what the connection needs. */
+  /** Pairs, or alternating names and values. Only what the connection needs is added. */
   headers?: Record<string, string> | string[];
   body?: Dispatcher.DispatchOptions["body"] | undefined;
-  /** How much of the answer's body is read, in bytes. A longer one is cut there, and its connection ends. */
+  /** How much of the response's body is read, in bytes. A longer one is cut there, and its connection is closed. */
   limitBytes: number;
-  /** The time for all of it, from connecting to the end of the answer, in milliseconds. Default: no limit. */
+  /** The time from connecting to the end of the response, in milliseconds. Default: no limit. */
   timeoutMs?: number | undefined;
-  /** Ends it at once, also while connecting. */
+  /** Ends the request immediately, even while connecting. */
   signal?: AbortSignal | undefined;
   /** The connections to use. Default: {@link sharedDispatcher}. */
   dispatcher?: Dispatcher | undefined;
@@ -23,38 +23,31 @@ export interface AnswerHead {
 
 export interface Answer extends AnswerHead {
   body: Buffer;
-  /** Whether `body` is all of it, and not cut at the limit. */
+  /** Whether `body` is complete, not cut at the limit. */
   isComplete: boolean;
 }
 
-/** How far a POST came. From `sent` on, the other side may have taken the request. */
+/** How far a POST got. From `sent` on, the other side may have accepted the request. */
 export type PostPhase = "connecting" | "sent" | "answering";
 
 /** Why a POST has no complete response: the connection failed, it timed out, or its signal fired. */
 export type PostFailure = "connection" | "timeout" | "aborted";
 
-/** A POST without a whole answer. The message holds nothing that the other side sent; the cause may. */
+/** A POST without a complete response. The message contains nothing that the other side sent; the cause may. */
 export class PostError extends Error {
   override readonly name = "PostError";
   readonly failure: PostFailure;
   readonly phase: PostPhase;
-  /** The answer's status and headers, if they came. */
+  /** The status and headers of the response, if they arrived. */
   readonly head: AnswerHead | undefined;
 
-  constructor(message: string, { failure, phase, head, cause }: PostErrorDetails) {
+  /** The cause is undici's or the system's error, or the signal's reason. */
+  constructor(message: string, { failure, phase, head, cause }: Omit<PostError, keyof Error> & ErrorOptions) {
     super(message, { cause });
     this.failure = failure;
     this.phase = phase;
     this.head = head;
   }
-}
-
-interface PostErrorDetails {
-  failure: PostFailure;
-  phase: PostPhase;
-  head: AnswerHead | undefined;
-  /** undici's or the system's error, or the signal's reason. */
-  cause: unknown;
 }
 
 /**
@@ -92,7 +85,7 @@ export async function post(
   }
 }
 
-/** Collects an answer. undici's own `request` hands out a stream, which costs more than all the rest of a call. */
+/** Collects a response. undici's own `request` returns a stream, which costs more than the rest of the call. */
 class AnswerReader implements Dispatcher.DispatchHandler {
   readonly #limitBytes: number;
   readonly #settled = Promise.withResolvers<Answer>();
@@ -111,20 +104,20 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     return this.#settled.promise;
   }
 
-  /** Ends the request, also before it has a connection. */
+  /** Ends the request, even before it has a connection. */
   end(failure: PostFailure, message: string, cause?: unknown): void {
     this.#fail(failure, message, cause);
     this.#disconnect();
   }
 
-  /** Comes when there is a connection, TLS included, and right before the first byte is written to it. */
+  /** Called when there is a connection, including TLS, right before the first byte is written to it. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#ended) controller.abort(this.#ended);
     else this.#phase = "sent";
   }
 
-  /** Comes once more for each 1xx before the answer. */
+  /** Also called for each 1xx before the response. */
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.#phase = "answering";
@@ -163,24 +156,24 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 }
 
-/** The system's or undici's code of a connection error; a host with several addresses hides it one level down. */
+/** Returns the system's or undici's code of a connection error. With several addresses it is one level down. */
 export function connectionCode(error: unknown): string {
   if (error instanceof PostError) return connectionCode(error.cause);
   if (error instanceof AggregateError && error.errors.length > 0) return connectionCode(error.errors[0]);
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** The variables of the environment that name a proxy. */
+/** Environment variables that name a proxy. */
 export const PROXY_VARIABLES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"];
 
 let shared: Dispatcher | undefined;
 
-/** The connection pool of this process: kept alive, and through the environment's proxies where it names any. */
+/** Returns the connection pool of this process, which uses the environment's proxies. */
 export function sharedDispatcher(): Dispatcher {
   return (shared ??= createDispatcher());
 }
 
-/** A pool of its own: kept alive, and through the environment's proxies where it names any. */
+/** Creates a connection pool that uses the environment's proxies. */
 export function createDispatcher(settings: { connections?: number; allowH2?: boolean } = {}): Dispatcher {
   const options = { ...settings, keepAliveTimeout: 30_000 };
   const proxied = PROXY_VARIABLES.some((name) => process.env[name]);

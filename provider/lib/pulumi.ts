@@ -1,10 +1,11 @@
 /**
- * What the package uses of Pulumi's SDK. A static import of an optional peer would fail before any of our code runs, with a stack:
- * the SDK is loaded here instead.
+ * What the package uses of Pulumi's SDK. A static import of this optional peer would fail with a stack before any of our
+ * code runs, so the SDK is loaded here.
  */
 import { createRequire } from "node:module";
 import type * as sdk from "@pulumi/pulumi";
-import { findSdk } from "./sdk.js";
+import { ApiChatError } from "../errors/index.js";
+import { MIN_PULUMI, majorOf } from "./version.js";
 
 export type {
   Alias,
@@ -29,4 +30,17 @@ export const {
   runtime,
   secret,
   unsecret,
-} = createRequire(import.meta.url)(findSdk()) as typeof sdk;
+} = loadSdk();
+
+/** Throws `invalid_config` with what to install if the SDK is missing. */
+function loadSdk(): typeof sdk {
+  const require = createRequire(import.meta.url);
+  const name = "@pulumi/pulumi";
+  try {
+    require.resolve(name);
+  } catch {
+    const text = `${name} is not installed, which programs with pulumi-apichat need; run: npm install ${name}@^${majorOf(MIN_PULUMI)}`;
+    throw new ApiChatError("invalid_config", text, { operation: "check" });
+  }
+  return require(name) as typeof sdk;
+}

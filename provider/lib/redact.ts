@@ -9,13 +9,13 @@ export const MASK = "[redacted]";
 /** Shorter pieces of base64 or hex also occur in harmless texts. */
 const TELLING_CHARACTERS = 8;
 
-/** A spelling is looked for in pieces of at most this many characters: that bounds the work at each place of a text. */
+/** Spellings are searched in pieces of at most this many characters, which bounds the work at each position of a text. */
 const PIECE_CHARACTERS = 32;
 
-/** How many characters of a text decide whether a piece is looked for there. */
+/** How many characters of a text decide whether to search for a piece there. */
 const HEAD_CHARACTERS = 8;
 
-/** Takes the secrets that it was made for out of a text. It never throws. */
+/** Redacts the secrets that it was created for. It never throws. */
 export type Redact = (text: string) => string;
 
 /** Quotes an untrusted text for an error: redacted, on one line, and cut. */
@@ -38,8 +38,8 @@ const KEY_FIELD = "webhook_verification_key";
 const ELLIPSIS = "…";
 
 /**
- * Like {@link quote}, but for an untrusted body. It may hold URLs with a token, and keys, that are not among the
- * secrets known here. So each of its texts ends where a secret may begin; of a body that is not JSON, all of it.
+ * Like {@link quote}, but for an untrusted body. It may contain URLs with a token, and keys, that are unknown here. So each
+ * of its strings is cut where a secret may begin; a body that is not JSON counts as one string.
  */
 export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHARACTERS): string {
   const hide = (text: string): string => {
@@ -50,7 +50,7 @@ export function quoteBody(body: string, redact: Redact, characters = QUOTED_CHAR
   return toQuote(redact(mapTexts(body, hide) ?? hide(body)), characters);
 }
 
-/** JSON with its names and texts changed, and without verification keys; undefined for what is not JSON, or nested too deeply. */
+/** Maps the names and strings of JSON, and masks verification keys. Returns undefined for invalid or too deeply nested JSON. */
 function mapTexts(json: string, map: (text: string) => string): string | undefined {
   const replace = (_: string, value: unknown): unknown => {
     if (typeof value === "string") return map(value);
@@ -67,7 +67,7 @@ function mapTexts(json: string, map: (text: string) => string): string | undefin
   }
 }
 
-/** A redactor that is made at its first use: most calls fail never. */
+/** Returns a redactor that is created at its first use: most calls never fail. */
 export function lazyRedactor(secrets: () => readonly string[]): Redact {
   let redact: Redact | undefined;
   return (text) => (redact ??= createRedactor(secrets()))(text);
@@ -119,7 +119,7 @@ function hashRuns(text: string, length: number, visit: (hash: number, start: num
   }
 }
 
-/** All of a spelling; the last piece overlaps the one before. */
+/** Cuts a spelling into pieces. The last piece overlaps the one before. */
 function toPieces(spelling: string): string[] {
   const last = Math.max(0, spelling.length - PIECE_CHARACTERS);
   return Array.from({ length: Math.ceil(spelling.length / PIECE_CHARACTERS) }, (_, index) => {
@@ -156,7 +156,7 @@ const toPhpJson = (json: string): string =>
     .replaceAll("/", "\\/")
     .replace(/[^ -~]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Alone, and at each of the three places that it may have in a longer text: there the characters that depend on it alone. */
+/** Returns base64 of the bytes alone, and at each of three offsets in a longer text the characters that depend only on them. */
 function base64Of(bytes: Uint8Array): string[] {
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
   const cores = [0, 1, 2].map((offset) => {

@@ -6,10 +6,10 @@ export interface BackOffRange {
 
 const CALL_BACK_OFF: BackOffRange = { firstMs: 250, longestMs: 8_000 };
 
-/** No Retry-After is read as more: a larger one would overflow a timer, or a date. In milliseconds: a day. */
+/** The maximum Retry-After, a day in milliseconds: a larger one could overflow a timer or a date. */
 export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
-/** Minimum time for an attempt: with less, a timeout would only hide the reason for the previous failure. */
+/** The minimum time for an attempt, in milliseconds: with less, a timeout would hide the reason of the previous failure. */
 export const MIN_ATTEMPT_MS = 50;
 
 /** Reads a Retry-After header, in seconds or as a date, as milliseconds from now: 0 to {@link MAX_RETRY_AFTER_MS}. */
@@ -19,9 +19,7 @@ export function parseRetryAfter(value: string | null | undefined, now = Date.now
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS);
 }
 
-/**
- * The pause after this many attempts: exponential, with jitter, so that many clients do not return at the same moment.
- */
+/** Returns the pause after this many attempts: exponential, with jitter, so that clients do not return at once. */
 export function backOffMs(
   attempts: number,
   { firstMs, longestMs }: BackOffRange = CALL_BACK_OFF,
@@ -31,7 +29,7 @@ export function backOffMs(
   return Math.ceil(ceiling * (0.5 + random() / 2));
 }
 
-/** The least of those pauses. */
+/** Returns the shortest of those pauses. */
 export const shortestBackOffMs = (attempts: number): number => backOffMs(attempts, CALL_BACK_OFF, () => 0);
 
 /** A failed attempt that will be retried. */

@@ -3,9 +3,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { createPrivateFile } from "./files.js";
 
 /**
- * Why a database could not do its work. `full`: no room on the disk. `busy`: another process held the file for too long.
+ * Why a database operation failed. `full`: no room on the disk. `busy`: another process held the file for too long.
  * `readonly`: the file cannot be written. `newer` and `older`: another release has written it. `foreign`: it is another
- * program's, or no database. `closed`: it was closed before. `failed`: anything else, such as an error of the disk.
+ * program's, or not a database. `closed`: it was closed before. `failed`: anything else, such as an error of the disk.
  */
 export type SqliteErrorCode =
   "full" | "busy" | "readonly" | "newer" | "older" | "foreign" | "closed" | "failed";
@@ -24,28 +24,28 @@ export class SqliteError extends Error {
 interface SqliteFormat {
   /** Marks the file as ours: four letters of ASCII. */
   applicationId: string;
-  /** The version that this release reads and writes, in the file as `user_version`. An older one is refused too. */
+  /** The `user_version` that this release reads and writes. Files with any other version are rejected. */
   version: number;
-  /** Makes the tables of a new file. */
+  /** Creates the tables of a new file. */
   tables: string;
 }
 
 export interface SqliteOptions extends SqliteFormat {
-  /** Set on each opening, before the tables are made. They must not write to a file that has tables: the disk may be full. */
+  /** Run on each opening, before the tables are created. They must not write to a file that has tables: the disk may be full. */
   pragmas: string;
-  /** Set before those, and only in a file without tables. */
+  /** Run before those, and only in a file without tables. */
   firstPragmas?: string;
   /** How long to wait for another process that holds the file, in milliseconds. The wait blocks the event loop. */
   lockTimeoutMs: number;
   /** Whether the file is for this process alone, until it is closed or the process ends, however it ends. Default false. */
   exclusive?: boolean;
-  /** Whether a missing file is made. Default true. */
+  /** Whether a missing file is created. Default true. */
   create?: boolean;
 }
 
 /**
- * Opens a file of ours, and makes it (0600) if it is missing. A file of a process that was killed opens as it is. Throws a
- * SqliteError with the path in front; a file that is not ours is as it was then.
+ * Opens a file of ours, and creates it (0600) if it is missing. The file of a killed process opens as it is. Throws a
+ * SqliteError that names the path; a file that is not ours is unchanged then.
  */
 export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -69,14 +69,14 @@ export function openSqlite(path: string, options: SqliteOptions): DatabaseSync {
   }
 }
 
-/** The hold of one process on something; the kernel drops it when that process ends. */
+/** A lock that one process holds. The kernel releases it when that process ends. */
 export interface FileLock {
   release(): void;
 }
 
 /**
  * Takes an exclusive lock on a file until it is released or the process ends for any reason. Returns undefined if
- * another process holds it. Throws an error of the file system if the file cannot be made.
+ * another process holds it. Throws an error of the file system if the file cannot be created.
  */
 export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefined {
   createPrivateFile(path);
@@ -97,7 +97,7 @@ export function lockFile(path: string, lockTimeoutMs: number): FileLock | undefi
  * logs.
  */
 function connect(path: string, timeout: number): DatabaseSync {
-  // oxlint-disable-next-line typescript/unbound-method -- it is put back as it was
+  // oxlint-disable-next-line typescript/unbound-method -- it is restored unchanged
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {
@@ -133,7 +133,7 @@ function createTables(database: DatabaseSync, { applicationId, version, tables }
 
 const numberOf = (letters: string): number => Buffer.from(letters).readInt32BE();
 
-/** Runs `work` in a transaction of its own, which is undone if it throws or cannot be committed. */
+/** Runs `work` in a transaction, which is rolled back if it throws or cannot be committed. */
 export function inTransaction(database: DatabaseSync, work: () => void): void {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -145,7 +145,7 @@ export function inTransaction(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** A setting of SQLite that is a number. */
+/** Reads a numeric setting of SQLite. */
 export function readPragma(database: DatabaseSync, name: string): number {
   return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }
@@ -160,14 +160,12 @@ const KNOWN_FAILURES: Record<number, { code: SqliteErrorCode; message: string }>
   26: { code: "foreign", message: "the file is not a SQLite database" },
 };
 
-/** SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk. */
-const NO_ROOM_FOR_INDEX = 4874;
-
 /** Converts an error of SQLite to one with a `code`; returns a SqliteError unchanged. */
 export function toSqliteError(error: unknown): SqliteError {
   if (error instanceof SqliteError) return error;
   const extended = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
-  const primary = extended === NO_ROOM_FOR_INDEX ? FULL : extended & 0xff;
+  // SQLITE_IOERR_SHMSIZE: the index of the log, which all connections share, does not fit on the disk.
+  const primary = extended === 4874 ? FULL : extended & 0xff;
   const { code, message } = KNOWN_FAILURES[primary] ?? {
     code: "failed",
     message: error instanceof Error ? error.message : String(error),

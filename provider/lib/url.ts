@@ -1,14 +1,13 @@
-/** Puts an encoded query behind the URL's own query, which stays as written. */
+/** Appends an encoded query to the URL's own query, which is unchanged. */
 export function appendQuery(url: string, query: string): string {
   const extended = new URL(url);
   extended.search += `${extended.search === "" ? "?" : "&"}${query}`;
   return extended.href;
 }
 
-/** Shows where a redirect from a URL points, as {@link formatUrl} does. */
-export function printTarget(location: string, from: string): string {
-  return formatUrl(URL.parse(location, from)?.href ?? "");
-}
+/** Formats the target of a redirect from a URL like {@link formatUrl}. */
+export const printTarget = (location: string, from: string): string =>
+  formatUrl(URL.parse(location, from)?.href ?? "");
 
 /** Shorter values are not redacted, because that would mask unrelated words. */
 export const SECRET_CHARACTERS = 8;
@@ -19,18 +18,18 @@ export function secretsOfUrl(url: string): string[] {
   return [...values].filter((value) => value.length >= SECRET_CHARACTERS);
 }
 
-/** How texts name a URL that is a secret as a whole: as {@link formatUrl} shows it, and by its host. Nothing for other texts. */
+/** Returns how messages may spell a URL that is secret as a whole, such as its host. Empty for other text. */
 export function spellingsOfUrl(text: string): string[] {
   const url = /^https?:/i.test(text) ? URL.parse(text) : null;
   if (url === null) return [];
   const bare = url.origin + url.pathname.replace(/\/+$/, "");
   const spellings = [url.href, formatUrl(url.href), bare, url.origin, url.host];
-  // The name of this machine says nothing.
+  // The name of this machine reveals nothing.
   const name = isLoopback(url.hostname) ? [] : [url.hostname];
   return [...spellings, ...name, url.pathname].filter((one) => one.length >= SECRET_CHARACTERS);
 }
 
-/** Shows a URL as origin and path; user info is dropped and each query value becomes `***`. */
+/** Formats a URL as origin and path. User info is dropped, and each query value becomes `***`. */
 export function formatUrl(url: string): string {
   const parsed = URL.parse(url);
   if (parsed === null) return "(not a URL)";
@@ -40,10 +39,10 @@ export function formatUrl(url: string): string {
   return base + pathname + (names.length > 0 ? `?${names.join("&")}` : "");
 }
 
-/** A URL as the service shows it, fit for a state and its previews: the values of a query are hidden. */
+/** Hides the query values of a URL that the service returned, for states and previews. */
 export const hideQuery = (url: string): string => (url.includes("?") ? formatUrl(url) : url);
 
-/** Whether a URL has a query, or is not known yet. */
+/** Whether a URL has a query or is not known yet. */
 export const mayHoldQuery = (url: unknown): boolean => typeof url !== "string" || url.includes("?");
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
@@ -94,5 +93,5 @@ export const HEALTH_PATH = "/healthz";
 /** The default path of a workspace. */
 export const defaultPath = (workspace: string): string => `/${workspace}`;
 
-/** A path as a client sends it: what is not ASCII in percent encoding. */
+/** Returns a path as a client sends it, with non-ASCII characters percent-encoded. */
 export const toWirePath = (path: string): string => new URL(`http://localhost${path}`).pathname;

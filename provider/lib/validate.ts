@@ -61,7 +61,7 @@ export const errorMap: z.core.$ZodErrorMap = (issue) => {
   return undefined;
 };
 
-/** The words of a failure: what is accepted, what was given, how to fix it. Only for fields that hold no secret. */
+/** Words a failure: what is accepted, what was given, how to fix it. Only for fields without secrets. */
 export function expected(accepted: string, hint: string): z.core.$ZodErrorMap {
   return ({ input }) => {
     const got =
@@ -98,13 +98,13 @@ export const refineWith =
 export const httpUrl = (example: string): z.ZodType<string> =>
   validatedBy((value) => problemOfUrl(value, example)) as z.ZodType<string>;
 
-/** A verification key, or the unknown value of a preview. Nothing of it is shown. */
+/** A verification key, or the unknown value of a preview. Messages do not show it. */
 export const verificationKey = (): z.ZodType => validatedBy(problemsOfKey);
 
-/** Makes a schema optional. A value that is unknown in a preview counts as missing. */
+/** Makes a schema optional. A value that is unknown in a preview passes. */
 export const orUnknown = (schema: z.ZodType): z.ZodType => unlessUnknown(schema).optional();
 
-/** A value that a preview may not know. */
+/** Accepts values that are unknown in a preview. */
 export const unlessUnknown = (schema: z.ZodType): z.ZodType =>
   z.unknown().superRefine((value, context) => {
     if (value === UNKNOWN) return;
@@ -121,7 +121,7 @@ export const onAnyObject = {
 /** A parsed value, or everything that is wrong with it. */
 export type Parsed<T> = { data: T; problems?: never } | { data?: never; problems: Problem[] };
 
-/** Parses a value, with problems in the words of this file. */
+/** Parses a value, with the messages of this file. */
 export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap): Parsed<T> {
   const { data, error } = schema.safeParse(value, { error: words });
   return error === undefined
@@ -129,7 +129,7 @@ export function parse<T>(schema: z.ZodType<T>, value: unknown, words = errorMap)
     : { problems: error.issues.flatMap((issue) => problemsOfIssue(issue, [])) };
 }
 
-/** Writes each problem on a line, its field in front. */
+/** Formats each problem on a line that starts with its field. */
 export const describeProblems = (problems: readonly Problem[]): string[] =>
   problems.map((problem) => renderProblem(problem));
 
@@ -148,7 +148,7 @@ function problemsOfIssue(issue: Issue, above: readonly PropertyKey[]): Problem[]
   return [{ path, field: toField(path), isKey: false, text }];
 }
 
-/** The union member that matched best, if any: the issues of the others are no help. */
+/** Returns the issues of the union member that matched best, if any. */
 function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
   const deep = branches.filter((issues) => issues.length > 0 && issues.every(({ path }) => path.length > 0));
   return deep.toSorted((a, b) => a.length - b.length)[0];
@@ -158,18 +158,18 @@ function findNearest(branches: readonly (readonly Issue[])[]): readonly Issue[] 
 const toField = (path: readonly PropertyKey[]): string =>
   z.core.toDotPath(path.map((part) => (typeof part === "string" && !mayShow(part) ? "*" : part)));
 
-/** Whether a name that the user chose may be shown: a key in the wrong place is too long, or has digits and other signs. */
+/** Whether to show a name that the user chose: a key in the wrong place is too long, or contains digits and symbols. */
 const mayShow = (name: string): boolean =>
   WORKSPACE_NAME.test(name) || (name !== "" && name.length < 32 && !/\d/.test(name));
 
-/** Shows a name that the user chose, unless it may be a key in the wrong place. */
+/** Formats a name that the user chose, unless it may be a key in the wrong place. */
 export const showName = (name: string): string =>
-  name === "" || mayShow(name) ? JSON.stringify(name) : "one that may be a key, and is not shown";
+  name === "" || mayShow(name) ? JSON.stringify(name) : "one that may be a key and is not shown";
 
-/** Whether a name looks like one. Otherwise it may be a value in the wrong place, and is not shown. */
+/** Whether a string looks like a name. Otherwise it may be a value in the wrong place and is not shown. */
 export const isPlainName = (name: string): boolean => /^[A-Za-z][A-Za-z_-]{0,30}$/.test(name);
 
-/** Rejects names that are not accepted. One that is not a plain name may be a value in the wrong place, and is not shown. */
+/** Rejects names that are not accepted. */
 export const refuseOthers = (given: readonly string[], accepted: readonly string[]): CheckFailure[] =>
   given
     .filter((name) => !accepted.includes(name))
@@ -178,7 +178,7 @@ export const refuseOthers = (given: readonly string[], accepted: readonly string
       return fail(`no such input${shown}; the inputs are ${accepted.join(", ")}`);
     });
 
-/** A value whose colon was forgotten is taken for a name. */
+/** Without its colon, a value is parsed as a name. */
 function toUnknownField(path: PropertyKey[], text: string): Problem {
   const isPlain = isPlainName(String(path.at(-1)));
   const shown = isPlain ? path : path.slice(0, -1);

@@ -8,7 +8,6 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
-  type YAMLMap,
 } from "yaml";
 import type * as z from "zod";
 import { invalidConfig, readTextFile } from "./files.js";
@@ -22,10 +21,10 @@ export async function readYamlFile<T>(path: string, schema: z.ZodType<T>): Promi
   return parseYaml(await readTextFile(path, "YAML or JSON"), schema, path);
 }
 
-/** Reads a text of YAML or JSON as {@link readYamlFile} does; `fileName` starts the text of a failure. */
+/** Parses YAML or JSON like {@link readYamlFile}; `fileName` starts each line of a failure. */
 export function parseYaml<T>(text: string, schema: z.ZodType<T>, fileName: string): T {
   const lines = new LineCounter();
-  // Its own texts quote the file, so only the codes and places of its errors are used.
+  // Its messages quote the file, so only the codes and positions of its errors are used.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: "error" });
   const parsed: ParsedText = { document, lines, fileName };
   refuseSyntax(parsed);
@@ -47,7 +46,7 @@ interface ParsedText {
   fileName: string;
 }
 
-/** What is wrong with the text itself. Every other code is reported as invalid YAML. */
+/** The messages for syntax errors. Every other code is reported as invalid YAML. */
 const SYNTAX: Partial<Record<ErrorCode, string>> = {
   DUPLICATE_KEY: "the same field appears twice; remove one of them",
   TAB_AS_INDENT: "the line is indented with a tab; use spaces",
@@ -59,7 +58,7 @@ const SYNTAX: Partial<Record<ErrorCode, string>> = {
 };
 
 function refuseSyntax({ document, ...parsed }: ParsedText): void {
-  // The first only: the others mostly follow from it.
+  // Only the first: the others mostly follow from it.
   const [problem] = [...document.errors, ...document.warnings];
   if (problem === undefined) return;
   const text =
@@ -72,7 +71,7 @@ function toValue({ document, fileName }: ParsedText): unknown {
     // More than the default of 100: many entries of a long list may repeat one anchor.
     return document.toJS({ maxAliasCount: 100_000 });
   } catch {
-    // Its text names the alias.
+    // Its message quotes the alias.
     throw invalidConfig([
       `${fileName}: an alias (*name) has no anchor (&name) before it, or there are too many`,
     ]);
@@ -92,24 +91,21 @@ function findPlace(document: Document, path: readonly PropertyKey[], { isKey }: 
   let node: unknown = document.contents;
   let offset = offsetOf(node, 0);
   for (const [index, segment] of path.entries()) {
-    const holder = isAlias(node) ? node.resolve(document) : node;
-    const name = isMap(holder) ? findName(holder, segment) : undefined;
-    node = childOf(holder, segment);
-    const isNamed = name !== undefined && (isKey ? index === path.length - 1 : !isNode(node));
-    offset = offsetOf(isNamed ? name : node, offset);
+    const { key, value } = findChild(isAlias(node) ? node.resolve(document) : node, segment);
+    node = value;
+    const isNamed = key !== undefined && (isKey ? index === path.length - 1 : !isNode(node));
+    offset = offsetOf(isNamed ? key : node, offset);
   }
   return offset;
 }
 
-function childOf(holder: unknown, segment: PropertyKey): unknown {
-  if (isMap(holder)) return findPair(holder, segment)?.value;
-  return isSeq(holder) && typeof segment === "number" ? holder.items[segment] : undefined;
+/** Returns the value of a field, and its name in a map. */
+function findChild(holder: unknown, segment: PropertyKey): { key?: unknown; value?: unknown } {
+  if (isSeq(holder)) return { value: holder.items[Number(segment)] };
+  if (!isMap(holder)) return {};
+  const isWanted = (key: unknown): boolean => String(isScalar(key) ? key.value : key) === String(segment);
+  return holder.items.find(({ key }) => isWanted(key)) ?? {};
 }
-
-const findName = (map: YAMLMap, name: PropertyKey): unknown => findPair(map, name)?.key;
-
-const findPair = (map: YAMLMap, name: PropertyKey): YAMLMap["items"][number] | undefined =>
-  map.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(name));
 
 const offsetOf = (node: unknown, otherwise: number): number =>
   isNode(node) ? (node.range?.[0] ?? otherwise) : otherwise;

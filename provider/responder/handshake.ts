@@ -1,4 +1,3 @@
-import { readMultipart } from "../lib/handshake-encoding.js";
 import { answerError } from "./answers.js";
 import type { KeyList } from "./keys.js";
 import { queryOf, type Answer } from "./request.js";
@@ -112,6 +111,30 @@ function readJson(text: string): ParameterReader {
     // Not JSON, so it contains no parameters, and the signature decides.
     return () => undefined;
   }
+}
+
+const FIRST_LINE = /^--[^\r\n]{1,70}(?=\r\n)/;
+const LAST_LINE = /^--(\r\n)?$/;
+const FIELD_NAME =
+  /\r\ncontent-disposition:[ \t]*form-data;[ \t]*name=(?:"([^"\r\n]*)"|([^\s";]+))[ \t]*(?:\r\n|$)/i;
+
+/**
+ * Reads the text fields of a multipart form, whose first line is its boundary. Files are left out, and the first of several
+ * fields with one name counts. Returns an empty map for an incomplete form. Takes linear time.
+ */
+function readMultipart(text: string): Map<string, string> {
+  const [boundary] = FIRST_LINE.exec(text) ?? [];
+  if (boundary === undefined) return new Map();
+  const parts = `\r\n${text}`.split(`\r\n${boundary}`).slice(1);
+  const isComplete = LAST_LINE.test(parts.pop() ?? "") && parts.every((part) => part.startsWith("\r\n"));
+  return new Map(isComplete ? parts.flatMap(readPart).toReversed() : []);
+}
+
+function readPart(part: string): [name: string, value: string][] {
+  const end = part.indexOf("\r\n\r\n");
+  const [, quoted, bare] = FIELD_NAME.exec(part.slice(0, Math.max(end, 0))) ?? [];
+  const name = quoted ?? bare;
+  return name === undefined ? [] : [[name, part.slice(end + 4)]];
 }
 
 function toHandshake(read: ParameterReader, encoding: Handshake["encoding"]): HandshakeRequest | undefined {

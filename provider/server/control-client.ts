@@ -1,44 +1,37 @@
-import { join } from "node:path";
 import { Client } from "undici";
 import { ApiChatError, type ApiChatErrorCode, type Failure } from "../errors/index.js";
-import type { Instance } from "./data-dir.js";
-import { SPOOL_FILE } from "../lib/files.js";
+import { CONTROL_HOST, INSTANCE_HEADER, type Instance } from "./data-dir.js";
 
-export { readInstance, type Instance } from "./data-dir.js";
-
-/** The control interface is for this machine only. */
-export const CONTROL_HOST = "127.0.0.1";
-
-/** Identifies the start, in every response of the control interface, including refusals. */
-export const INSTANCE_HEADER = "x-apichat-instance";
+export { makeDataDir, readInstance, type Instance } from "./data-dir.js";
+export { RESERVE_FILE, SPOOL_FILE } from "./spool/volume.js";
 
 /** How long things may take, in milliseconds. */
 export const CONTROL_LIMITS = {
-  /** An answer of the control interface. */
+  /** A response of the control interface. */
   answerMs: 10_000,
 };
 
 /** One workspace of a running responder. */
-export interface WorkspaceStatus {
-  /** Absent for one that is gone from the configuration and still has rows. */
+interface WorkspaceStatus {
+  /** Missing if the workspace is gone from the configuration but still has rows. */
   path?: string;
   /** Whether deliveries are forwarded; else they are kept to be read. */
   forwards: boolean;
-  /** How many deliveries are acknowledged and not yet forwarded. */
+  /** How many deliveries are acknowledged but not yet forwarded. */
   pending: number;
   /** How many could not be forwarded, and wait to be replayed. */
   deadLetters: number;
 }
 
-/** The status of a running responder. No secret is in it. */
+/** The status of a running responder. It contains no secrets. */
 export interface ServerStatus {
   instance: string;
   pid: number;
   host: string;
   port: number;
-  /** SHA-256 in hex of the bytes of the configuration file that are applied. */
+  /** SHA-256 in hex of the text of the configuration file that is applied. */
   configDigest: string;
-  /** By name: those of the configuration, and those gone from it that still have rows. */
+  /** By name: those of the configuration, and removed ones that still have rows. */
   workspaces: Record<string, WorkspaceStatus>;
 }
 
@@ -62,8 +55,8 @@ export async function requestReload(instance: Instance): Promise<ServerStatus> {
 }
 
 /**
- * Asks a responder to stop gracefully, and does not wait until it has. false: it is gone already. It has stopped when its
- * announcement (`readInstance`) is no more.
+ * Requests a graceful stop without waiting for it. Returns false if the responder is already gone. It has stopped when
+ * its announcement (`readInstance`) is gone.
  */
 export async function requestStop(instance: Instance): Promise<boolean> {
   return (await ask(instance, "POST", "/stop")) !== undefined;
@@ -81,8 +74,9 @@ export async function requestRetry(instance: Instance, workspace?: string): Prom
  */
 export async function countKept(dataDir: string): Promise<number> {
   // Loaded here, because most callers need no SQLite.
-  const { openSpool } = await import("./spool/spool.js");
-  const spool = openSpool(join(dataDir, SPOOL_FILE), { create: false });
+  const { findSpool } = await import("./spool/spool.js");
+  const spool = findSpool(dataDir);
+  if (spool === undefined) return 0;
   try {
     const counts = [...spool.counts().values()];
     return counts.reduce((sum, { pending, deadLetters }) => sum + pending + deadLetters, 0);
@@ -91,59 +85,41 @@ export async function countKept(dataDir: string): Promise<number> {
   }
 }
 
-/**
- * Sends one request and returns the response. Returns undefined if that responder is gone. Throws if the request is
- * refused.
- */
+/** Sends one request and returns the response. Returns undefined if that responder is gone. Throws if it refuses. */
 async function ask(instance: Instance, method: "GET" | "POST", path: string): Promise<unknown> {
-  const answer = await send(instance, method, path);
-  // Without its name the answer is another program's, which has the port now.
-  if (answer?.instance !== instance.instance || answer.status === 401) return undefined;
-  const { status } = answer;
-  const body = parse(answer.body);
+  const { pid, token, controlPort } = instance;
+  const signal = AbortSignal.timeout(CONTROL_LIMITS.answerMs);
+  // A connection of its own, and not through a proxy of the environment.
+  const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
+  let status: number;
+  let text: string;
+  try {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await client.request({ method, path, headers, signal });
+    status = response.statusCode;
+    text = await response.body.text();
+    // Without the instance's name the response is from another program, which has the port now.
+    if (response.headers[INSTANCE_HEADER] !== instance.instance || status === 401) return undefined;
+  } catch {
+    if (!signal.aborted) return undefined;
+    const seconds = CONTROL_LIMITS.answerMs / 1000;
+    throw fail(
+      "timeout",
+      `the responder (process ${pid}) did not answer on its control interface within ${seconds} s`,
+    );
+  } finally {
+    // An open connection would delay the responder's shutdown.
+    await client.destroy();
+  }
+  const body = parse(text);
   if (status < 300 && body !== undefined) return body;
-  if (status < 300) throw fail("protocol", "the responder's answer is not JSON", status);
+  if (status < 300) throw fail("protocol", "the responder's response is not JSON", status);
   const {
     code = "unavailable",
     summary = `the responder has refused with HTTP ${status}`,
     ...details
   } = (body as { error?: Partial<Failure> } | undefined)?.error ?? {};
   throw new ApiChatError(code, summary, { operation: "responder", ...details, httpStatus: status });
-}
-
-interface ControlAnswer {
-  status: number;
-  /** The start that answered; undefined from a program that is not a responder. */
-  instance: unknown;
-  body: string;
-}
-
-async function send(
-  { pid, token, controlPort }: Instance,
-  method: "GET" | "POST",
-  path: string,
-): Promise<ControlAnswer | undefined> {
-  const signal = AbortSignal.timeout(CONTROL_LIMITS.answerMs);
-  // A connection of its own, and not through a proxy of the environment.
-  const client = new Client(`http://${CONTROL_HOST}:${controlPort}`);
-  try {
-    const { statusCode, headers, body } = await client.request({
-      method,
-      path,
-      headers: { authorization: `Bearer ${token}` },
-      signal,
-    });
-    return { status: statusCode, instance: headers[INSTANCE_HEADER], body: await body.text() };
-  } catch {
-    if (!signal.aborted) return undefined;
-    throw fail(
-      "timeout",
-      `the responder (process ${pid}) did not answer on its control interface within ${CONTROL_LIMITS.answerMs / 1000} s`,
-    );
-  } finally {
-    // An open connection would delay the responder's shutdown.
-    await client.destroy();
-  }
 }
 
 function parse(text: string): unknown {
@@ -155,4 +131,4 @@ function parse(text: string): unknown {
 }
 
 const fail = (code: ApiChatErrorCode, message: string, httpStatus?: number): ApiChatError =>
-  new ApiChatError(code, message, { operation: "responder", attempts: 1, ...(httpStatus && { httpStatus }) });
+  new ApiChatError(code, message, { operation: "responder", attempts: 1, httpStatus });

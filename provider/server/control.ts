@@ -2,23 +2,24 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { ApiChatError } from "../errors/index.js";
-import { CONTROL_HOST, INSTANCE_HEADER, type ServerStatus } from "./control-client.js";
+import type { ServerStatus } from "./control-client.js";
+import { CONTROL_HOST, INSTANCE_HEADER } from "./data-dir.js";
 import { listen, type Listener } from "./listener.js";
 import { messageOf } from "./log.js";
 
-/** What the control interface can have done. */
+/** What the control interface can do. */
 export interface ControlActions {
   status(): ServerStatus;
   /** Reads the configuration file again. Throws `invalid_config` if it is wrong; then nothing has changed. */
   reload(): Promise<ServerStatus>;
   /** Begins a graceful stop. */
   stop(): void;
-  /** Forwards at once what waits for its next attempt, of one workspace or of every one. */
+  /** Retries waiting deliveries now, of one workspace or of all. */
   retry(workspace?: string): void;
 }
 
 export interface ControlOptions {
-  /** Names itself in each answer. */
+  /** Identifies the responder in each response. */
   instance: string;
   /** Requests without this token get 401. */
   token: string;
@@ -30,7 +31,7 @@ export function startControl({ instance, token, actions }: ControlOptions): Prom
   const app = new Hono<{ Bindings: HttpBindings }>();
   const expected = digest(`Bearer ${token}`);
   app.use(async (c, next) => {
-    // Each connection is for one request, so that none holds up the end.
+    // Each connection is for one request, so that none delays the shutdown.
     c.header("connection", "close");
     c.header(INSTANCE_HEADER, instance);
     // Digests of equal length, so that the comparison takes the same time whatever was sent.

@@ -2,8 +2,14 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { ApiChatError } from "../errors/index.js";
-import { hasErrorCode, makeDataDir, writePrivateFile } from "../lib/files.js";
-import { lockFile } from "../lib/sqlite.js";
+import { hasErrorCode, makeFolders, writePrivateFile } from "../lib/files.js";
+import { lockFile, type FileLock } from "../lib/sqlite.js";
+
+/** The control interface is for this machine only. */
+export const CONTROL_HOST = "127.0.0.1";
+
+/** Identifies the start, in every response of the control interface, including refusals. */
+export const INSTANCE_HEADER = "x-apichat-instance";
 
 const instanceShape = z.object({
   /** Identifies this start: passed by the starter, or generated. */
@@ -14,7 +20,7 @@ const instanceShape = z.object({
   port: z.int(),
   /** Where it listens for its control interface, on 127.0.0.1. */
   controlPort: z.int(),
-  /** Secret: what the control interface asks for. */
+  /** The secret that the control interface requires. */
   token: z.string(),
   /** When it started, in ISO 8601. */
   startedAt: z.string(),
@@ -26,14 +32,14 @@ export interface Instance extends z.infer<typeof instanceShape> {}
 const INSTANCE_FILE = "instance.json";
 
 /**
- * Reads which responder runs on a data folder; undefined if none has announced itself. What is there may be stale: after
- * kill -9 the file stays. Only an answer to its token shows that it is alive.
+ * Reads which responder runs on a data folder. Returns undefined if none has announced itself. The file may be stale: it
+ * stays after `kill -9`. Only a response to its token shows that the responder is alive.
  */
 export async function readInstance(dataDir: string): Promise<Instance | undefined> {
   try {
     return instanceShape.parse(JSON.parse(await readFile(join(dataDir, INSTANCE_FILE), "utf8")));
   } catch (error) {
-    // Not written by us: then it names no responder.
+    // Not written by us, so it names no responder.
     const isForeign = error instanceof SyntaxError || error instanceof z.ZodError;
     if (isForeign || hasErrorCode(error, "ENOENT", "ENOTDIR")) return undefined;
     throw error;
@@ -46,7 +52,7 @@ export const writeInstance = (dataDir: string, instance: Instance): Promise<void
 
 const removeInstance = (dataDir: string): Promise<void> => rm(join(dataDir, INSTANCE_FILE), { force: true });
 
-/** How long a start waits for a process that is just ending, in milliseconds. */
+/** How long a start waits for a process that is about to end, in milliseconds. */
 const LOCK_WAIT_MS = 500;
 
 /** A data folder that this process has for itself. */
@@ -57,7 +63,7 @@ export interface TakenDataDir {
 
 /**
  * Locks a data folder for this process, and creates it if it is missing. Throws `conflict` if another process holds it,
- * `invalid_config` if it cannot be made, or no file in it.
+ * `invalid_config` if it cannot be created or takes no files.
  */
 export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
   makeDataDir(dataDir);
@@ -74,19 +80,50 @@ export async function takeDataDir(dataDir: string): Promise<TakenDataDir> {
   };
 }
 
-function openLock(dataDir: string): ReturnType<typeof lockFile> {
+/**
+ * Creates the data folder of a responder and its parents, for its owner only. An existing folder is not changed. Throws
+ * `invalid_config` with how to fix it if that cannot be done.
+ */
+export function makeDataDir(dataDir: string): void {
+  try {
+    makeFolders(dataDir);
+  } catch (cause) {
+    const { code = "", path = dataDir, message } = cause as NodeJS.ErrnoException;
+    const reason = REASONS[code]?.(path) ?? message;
+    throw unusable(`must be a folder that can be created, got ${dataDir}: ${reason}`, cause);
+  }
+}
+
+const OTHER_FOLDER = 'give another folder, such as "/var/lib/apichat"';
+
+const notAllowed = (path: string): string =>
+  `this user is not allowed to create ${path}; create it for this user, or ${OTHER_FOLDER}`;
+
+const REASONS: Partial<Record<string, (path: string) => string>> = {
+  ENOTDIR: (path) => `${path} is a file; ${OTHER_FOLDER}`,
+  EEXIST: (path) => `${path} is a broken symbolic link; remove it, or ${OTHER_FOLDER}`,
+  ENOENT: (path) => `the file system there makes no folder ${path} (ENOENT); ${OTHER_FOLDER}`,
+  EACCES: notAllowed,
+  EPERM: notAllowed,
+  EROFS: (path) => `${path} is on a file system that is read-only (EROFS); ${OTHER_FOLDER}`,
+};
+
+function openLock(dataDir: string): FileLock | undefined {
   try {
     return lockFile(join(dataDir, "lock.sqlite"), LOCK_WAIT_MS);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const text = `must be a folder in which this user can make files, got ${dataDir} (${code ?? message}); change its owner, or give another folder`;
-    throw new ApiChatError("invalid_config", "", {
-      operation: "responder",
-      problems: [{ field: "dataDir", text }],
-      cause,
-    });
+    const text = `must be a folder in which this user can create files, got ${dataDir} (${code ?? message})`;
+    throw unusable(`${text}; change its owner, or give another folder`, cause);
   }
 }
+
+const unusable = (text: string, cause: unknown): ApiChatError =>
+  new ApiChatError("invalid_config", "", {
+    operation: "responder",
+    problems: [{ field: "dataDir", text }],
+    cause,
+  });
 
 async function inUse(dataDir: string): Promise<ApiChatError> {
   const other = await readInstance(dataDir);

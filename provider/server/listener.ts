@@ -1,8 +1,7 @@
-import { createServer, type Server, type ServerOptions } from "node:http";
-import { Server as NetServer, type AddressInfo } from "node:net";
+import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import { Server as NetServer, type AddressInfo, type Socket } from "node:net";
 import { ApiChatError, type Hint } from "../errors/index.js";
 import type { NodeListener } from "../responder/node.js";
-import { Connections } from "./connections.js";
 
 /** Where to listen; port 0 is any that is free. */
 export interface Address {
@@ -20,33 +19,22 @@ export interface Listener extends Address {
   close(): Promise<void>;
 }
 
-/** How long things may take, in milliseconds, and how many connections there may be. */
-export interface ListenerLimits {
-  /** The head of a request. */
-  headMs: number;
-  /** All of a request. */
-  requestMs: number;
-  /** How often both limits are checked. */
-  checkEveryMs: number;
-  /** How long idle connections stay open after `close`. */
-  lingerMs: number;
-  /** How long `close` waits for requests in progress. */
-  drainMs: number;
-  /** How many connections may be open: see {@link Connections}. */
-  connections: number;
-}
-
 /**
- * Enough for a delivery over a bad line, and an end to those who send a byte a second. Each connection may hold a body in
- * memory, and the proxy before a responder needs few.
+ * How long things may take, in milliseconds, and how many connections there may be. Enough for a delivery over a bad line,
+ * and an end to those who send a byte a second.
  */
-const LIMITS: ListenerLimits = {
+const LIMITS = {
+  /** The head of a request. */
   headMs: 10_000,
+  /** All of a request. */
   requestMs: 20_000,
+  /** How often both limits are checked. */
   checkEveryMs: 1_000,
-  // Longer than a request takes to cross the world on an open connection.
+  /** How long idle connections stay open after `close`: longer than a request takes to cross the world. */
   lingerMs: 500,
+  /** How long `close` waits for requests in progress. */
   drainMs: 5_000,
+  /** Each may hold a body in memory, and the proxy before a responder needs few. See {@link Connections}. */
   connections: 2_000,
 };
 
@@ -59,15 +47,18 @@ const HEAD_BYTES = 15 * 1024;
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_EVERY_MS = 20;
 
-/** Listens; throws `unavailable` with how to fix it if the address is not available. */
-export async function listen(
-  address: Address,
-  listener: NodeListener,
-  limits: ListenerLimits = LIMITS,
-): Promise<Listener> {
+/** Starts to listen. Throws `unavailable` with how to fix it if the address is not available. */
+export async function listen(address: Address, listener: NodeListener, limits = LIMITS): Promise<Listener> {
   let isClosing = false;
   const connections = new Connections(limits.connections);
-  const server = createServer(toServerOptions(limits), (req, res) => {
+  const options: ServerOptions = {
+    headersTimeout: limits.headMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: HEAD_BYTES,
+  };
+  const server = createServer(options, (req, res) => {
     // Its response would follow the last one, so it is not processed (RFC 9112, 9.6): its sender sends it again.
     if (connections.isEnding(req.socket)) return;
     connections.noteRequest(res);
@@ -88,14 +79,6 @@ export async function listen(
   };
 }
 
-const toServerOptions = ({ headMs, requestMs, checkEveryMs }: ListenerLimits): ServerOptions => ({
-  headersTimeout: headMs,
-  requestTimeout: requestMs,
-  connectionsCheckingInterval: checkEveryMs,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-  maxHeaderSize: HEAD_BYTES,
-});
-
 async function bind(server: Server, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) =>
@@ -105,7 +88,7 @@ async function bind(server: Server, { host, port }: Address): Promise<void> {
   });
 }
 
-async function drain(server: Server, { lingerMs, drainMs }: ListenerLimits): Promise<void> {
+async function drain(server: Server, { lingerMs, drainMs }: typeof LIMITS): Promise<void> {
   // Not the HTTP server's own close, which immediately closes idle connections, even if a request is on its way.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const idleFromMs = performance.now() + lingerMs;
@@ -120,7 +103,61 @@ async function drain(server: Server, { lingerMs, drainMs }: ListenerLimits): Pro
   server.close();
 }
 
-/** Why an address cannot be had, and how to fix it. */
+/**
+ * The open connections of a server, at most this many. One more takes the place of the connection that has waited
+ * longest for its sender: an idle one first, then one whose request is incomplete. If every connection waits for a
+ * response, the new one is closed. So no client can keep others out by holding connections open.
+ */
+class Connections {
+  readonly #limit: number;
+  /** The last response on each connection, if any. The connections that have sent nothing for longest come first. */
+  readonly #responses = new Map<Socket, ServerResponse | undefined>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  accept(socket: Socket): void {
+    if (this.#responses.size >= this.#limit) {
+      const loser = this.#find(isIdle) ?? this.#find(isIncomplete) ?? socket;
+      this.#responses.delete(loser);
+      loser.destroy();
+      if (loser === socket) return;
+    }
+    this.#responses.set(socket, undefined);
+    socket.once("close", () => this.#responses.delete(socket));
+  }
+
+  /** Notes that a request has begun. */
+  noteRequest(response: ServerResponse): void {
+    const { socket } = response.req;
+    this.#responses.delete(socket);
+    this.#responses.set(socket, response);
+  }
+
+  /** Whether a response that is in progress is the last one of its connection. */
+  isEnding(socket: Socket): boolean {
+    const response = this.#responses.get(socket);
+    return !isIdle(response) && response?.getHeader("connection") === "close";
+  }
+
+  /** Makes every response in progress the last one of its connection, where its head is not sent yet. */
+  endAfterResponses(): void {
+    for (const response of this.#responses.values())
+      if (response !== undefined && !response.headersSent) response.setHeader("connection", "close");
+  }
+
+  #find(isWanted: (response: ServerResponse | undefined) => boolean): Socket | undefined {
+    for (const [socket, response] of this.#responses) if (isWanted(response)) return socket;
+    return undefined;
+  }
+}
+
+const isIdle = (response: ServerResponse | undefined): boolean => response?.writableFinished ?? true;
+
+const isIncomplete = (response: ServerResponse | undefined): boolean => response?.req.complete === false;
+
+/** Returns why an address is not available, and how to fix it. */
 export function describeListenFailure(error: NodeJS.ErrnoException, { host, port }: Address): ApiChatError {
   const { reason = error.message, hint } = FAILURES[error.code ?? ""]?.(port) ?? {};
   return new ApiChatError("unavailable", `cannot listen on ${host} port ${port}: ${reason}`, {

@@ -19,18 +19,17 @@ export interface Log {
 /** Takes one line, with its line break. */
 export type LogSink = (line: string) => void;
 
-/** Fields that never contain foreign text: only values from the configuration or from this package. */
+/** Fields that never contain untrusted text: only values from the configuration or from this package. */
 const OWN_FIELDS = new Set(["workspace", "instance", "host", "encoding", "code", "id"]);
 
 /** How often one kind of limited line may be written, in milliseconds. */
 const SAME_LINE_MS = 10_000;
 
 /**
- * Makes a log of JSON lines: `time`, `level`, `event`, then the fields. Texts that may be foreign pass through `redact`: no
+ * Creates a log of JSON lines: `time`, `level`, `event`, then the fields. Strings that may be untrusted are redacted: no
  * caller logs a secret on purpose, but the message of an error may quote one.
  *
- * Not pino: it would replace the one `JSON.stringify` below, at the same speed, for 13 packages, 2.7 MB and 67 ms of a
- * start. The redaction by content, the files and the limit would stay ours.
+ * Not pino: it would replace the one `JSON.stringify` below, at the same speed, for 13 packages and 67 ms of a start.
  */
 export function createLog(sink: LogSink, redact: Redact = (text) => text): Log {
   const write = (level: string, event: string, fields: LogFields): void => {
@@ -41,7 +40,7 @@ export function createLog(sink: LogSink, redact: Redact = (text) => text): Log {
     try {
       sink(`${JSON.stringify(line)}\n`);
     } catch {
-      // Whatever is wrong with the log: the responder continues, and an error here could quote the line.
+      // The responder continues without the log, and this error could quote the line.
     }
   };
   const last = new Map<string, { atMs: number; suppressed: number }>();
@@ -62,7 +61,7 @@ export function createLog(sink: LogSink, redact: Redact = (text) => text): Log {
   };
 }
 
-/** The text of anything that was thrown. */
+/** The message of anything that was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Writes to stderr. */

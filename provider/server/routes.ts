@@ -6,20 +6,15 @@ import { createResponder, type Responder } from "../responder/responder.js";
 import type { ServerConfig } from "./config.js";
 import { messageOf, type Log } from "./log.js";
 import { HEALTH_PATH } from "../lib/url.js";
-import type { AcceptedDelivery } from "./spool/database.js";
+import type { Spool } from "./spool/spool.js";
 
-/** What takes verified deliveries. */
-export interface DeliveryStore {
-  /** Resolves when the delivery is on disk. */
-  accept(delivery: AcceptedDelivery): Promise<void>;
-  /** Rejects if no delivery could be stored now. */
-  check(): Promise<void>;
-}
+/** Stores verified deliveries. */
+export type DeliveryStore = Pick<Spool, "accept" | "check">;
 
 /** The responder for the path of a workspace. */
 interface Place {
   workspace: string;
-  responder: Pick<Responder, "answer">;
+  responder: Responder;
 }
 
 /** How long a health check result is cached, in milliseconds: the check writes to disk, and anyone can request it. */
@@ -28,11 +23,9 @@ const HEALTH_MS = 2_000;
 const SHOWN_PATH_CHARACTERS = 200;
 
 /**
- * What the paths of a configuration answer: each workspace's path answers handshakes and takes deliveries into the store
- * before it answers 200, or 503 if the store fails; the health path answers 200, or 503 while nothing can be stored; every
- * other one 404.
- *
- * A map, not a framework's router: what answers a delivery is the responder, without a Request or a Response in between.
+ * Responds on the paths of a configuration. Each workspace's path answers handshakes, and stores deliveries before it
+ * responds 200, or 503 if the store fails. The health path responds 200, or 503 while nothing can be stored; every other
+ * path 404. A map, not a framework's router: the responder needs no Request or Response.
  */
 export class Routes implements Pick<Responder, "answer"> {
   readonly #store: DeliveryStore;
@@ -66,14 +59,10 @@ export class Routes implements Pick<Responder, "answer"> {
     return isRejection(answer) ? { ...answer, headers: { ...answer.headers, connection: "close" } } : answer;
   }
 
-  #createResponder(
-    workspace: string,
-    verificationKeys: string[],
-    bodyLimitBytes: number | undefined,
-  ): Pick<Responder, "answer"> {
+  #createResponder(workspace: string, verificationKeys: string[], bodyLimitBytes?: number): Responder {
     return createResponder({
       verificationKeys,
-      ...(bodyLimitBytes === undefined ? {} : { bodyLimitBytes }),
+      ...(bodyLimitBytes !== undefined && { bodyLimitBytes }),
       onHandshake: ({ encoding, keyIndex }) => this.#log.info("handshake", { workspace, encoding, keyIndex }),
       onDelivery: async ({ message, rawBody }, { request }) => {
         const headers = [...request.headers()];

@@ -3,7 +3,7 @@ import { startServer, type RunningServer } from "./server.js";
 interface ServeOptions {
   /** The configuration file; SIGHUP reads it again. */
   configFile: string;
-  /** Name of this start. The log then goes to `responder.log` in the data folder, else to stderr. */
+  /** Identifies this start. The log then goes to `responder.log` in the data folder, else to stderr. */
   instance?: string | undefined;
 }
 
@@ -12,7 +12,7 @@ interface ServeOptions {
  * what `startServer` throws. A crash ends the process with exit code 1.
  */
 export async function serveUntilSignal({ configFile, instance }: ServeOptions): Promise<void> {
-  // What SQLite and others make is for the owner only.
+  // Files that SQLite and others create are for the owner only.
   process.umask(0o077);
   // A closed stderr must not crash the responder.
   process.stderr.on("error", () => undefined);
@@ -28,7 +28,7 @@ export async function serveUntilSignal({ configFile, instance }: ServeOptions): 
   await server.stopped;
 }
 
-/** A signal that comes during the start is obeyed after it. */
+/** Obeys a signal that arrives during the start after it. */
 function obeySignals(started: Promise<RunningServer>): void {
   // A start or a reload that fails is reported elsewhere.
   const obey = (act: (server: RunningServer) => unknown) => () =>
@@ -42,7 +42,7 @@ function obeySignals(started: Promise<RunningServer>): void {
   }
 }
 
-/** How long a graceful stop may take, in milliseconds: what it waits for takes ten seconds at most. */
+/** How long a graceful stop may take, in milliseconds: it waits for things of ten seconds at most. */
 const STOP_MS = 12_000;
 
 /** The first call stops gracefully, the second ends the process at once. */

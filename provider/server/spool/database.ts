@@ -1,9 +1,9 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite";
 import { openSqlite, toSqliteError } from "../../lib/sqlite.js";
 import { releaseReserve } from "./volume.js";
 
 /** How long a write waits for another process that holds the file, in milliseconds. It blocks the event loop. */
-export const LOCK_TIMEOUT_MS = 5_000;
+const LOCK_TIMEOUT_MS = 5_000;
 
 /**
  * Size of the write-ahead log, about 8 MiB, at which it is checkpointed into the file; it is truncated back to this
@@ -15,13 +15,24 @@ const PAGE_BYTES = 4_096;
 /** `auto_vacuum` has an effect only before the first table is created. */
 const FIRST_PRAGMAS = "PRAGMA auto_vacuum = INCREMENTAL";
 
-/** `secure_delete` overwrites deleted rows with zeros, because they contain messages. */
+/**
+ * `secure_delete` overwrites deleted rows with zeros, because they contain messages. `taken` holds the deliveries whose
+ * attempt is in progress, in the memory of this connection: they are due again when the process ends.
+ */
 const PRAGMAS = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
   PRAGMA secure_delete = ON;
   PRAGMA wal_autocheckpoint = ${LOG_PAGES};
   PRAGMA journal_size_limit = ${LOG_PAGES * PAGE_BYTES};
+  PRAGMA temp_store = MEMORY;
+
+  CREATE TEMP TABLE taken (
+    position INTEGER PRIMARY KEY,
+    workspace TEXT NOT NULL,
+    conversation TEXT
+  ) STRICT;
+  CREATE INDEX temp.taken_by_conversation ON taken (workspace, conversation);
 `;
 
 /**
@@ -68,7 +79,7 @@ const TABLES = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Opens the file, and makes it with its tables if it is missing and may be made. Several processes may have it open. */
+/** Opens the file. Creates it with its tables if it is missing and `create` is set. */
 export function openSpoolDatabase(path: string, create: boolean): DatabaseSync {
   try {
     return open(path, create);
@@ -90,15 +101,64 @@ const open = (path: string, create: boolean): DatabaseSync =>
     create,
   });
 
-/** A header as it came: name and value. Repeated names stay apart, in their order. */
+/** The maximum age of the time in the file, in milliseconds, before a commit writes it again. */
+const NOTE_EVERY_MS = 1_000;
+
+/** Its row in `forwarded_workspaces`. No workspace has this name. */
+const CLOCK_ROW = "";
+
+/**
+ * The clock by which deliveries are due and age, in milliseconds since 1970. It starts at the machine's time, or the latest
+ * time in the file if that is later, and then counts the time that passes. So setting the machine's clock, back or
+ * forward, neither delays a delivery nor makes it older.
+ */
+export class SpoolClock {
+  /** When it started. */
+  readonly openedMs: number;
+  readonly #zeroMs: number;
+  readonly #write: StatementSync;
+  #notedMs: number;
+
+  constructor(database: DatabaseSync) {
+    const row = database
+      .prepare("SELECT since_ms FROM forwarded_workspaces WHERE workspace = ?")
+      .get(CLOCK_ROW);
+    this.#notedMs = Number(row?.since_ms ?? 0);
+    this.#zeroMs = Math.max(Date.now(), this.#notedMs) - performance.now();
+    this.openedMs = this.nowMs();
+    this.#write = database.prepare(
+      `INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?)
+       ON CONFLICT DO UPDATE SET since_ms = max(since_ms, excluded.since_ms)`,
+    );
+  }
+
+  nowMs(): number {
+    return Math.floor(this.#zeroMs + performance.now());
+  }
+
+  /** How far it is ahead of the machine's clock, in milliseconds. */
+  aheadMs(): number {
+    return this.nowMs() - Date.now();
+  }
+
+  /** Writes the time into the file, within the current transaction. If that is undone, the next one is soon enough. */
+  note(): void {
+    const nowMs = this.nowMs();
+    if (nowMs - this.#notedMs < NOTE_EVERY_MS) return;
+    this.#write.run(CLOCK_ROW, nowMs);
+    this.#notedMs = nowMs;
+  }
+}
+
+/** A header as received: name and value. Repeated names stay separate, in their order. */
 export type HeaderPair = readonly [name: string, value: string];
 
-/** A verified delivery, to be kept until it is forwarded. */
+/** A verified delivery, to be stored until it is forwarded. */
 export interface AcceptedDelivery {
   /** A UUID. It stays the same through retries, restarts and replays. */
   id: string;
   workspace: string;
-  /** Deliveries of one conversation are forwarded in order; one without a conversation waits for none. */
+  /** Deliveries of one conversation are forwarded in order. A delivery without a conversation waits for no other. */
   conversation: string | undefined;
   headers: readonly HeaderPair[];
   body: Uint8Array;
@@ -114,7 +174,7 @@ export interface KeptDelivery extends AcceptedDelivery {
   attempts: number;
   /** Why the last one failed. */
   failure: string | undefined;
-  /** When the next attempt is due, by the machine's clock; undefined: its workspace is not forwarded, or it waits behind another. */
+  /** When the next attempt is due, by the machine's clock. Missing if the workspace is not forwarded or the delivery waits behind another. */
   dueMs?: number | undefined;
 }
 
@@ -125,17 +185,17 @@ export interface DeadLetter extends KeptDelivery {
   buriedMs: number;
 }
 
-/** Which rows a list gives. */
+/** Which rows to list. */
 export interface ListOptions {
   /** Default: all. */
   workspace?: string | undefined;
-  /** The most rows to give. */
+  /** Maximum number of rows. */
   limit: number;
-  /** Only rows after this position, to continue where the last list ended. */
+  /** Only rows after this position, to continue a list. */
   after?: number | undefined;
 }
 
-/** A row of either table, as SQLite gives it. */
+/** A row of either table. */
 type Row = Record<string, SQLOutputValue>;
 
 export function toKeptDelivery(row: Row): KeptDelivery {

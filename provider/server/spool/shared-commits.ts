@@ -1,23 +1,24 @@
 import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, SqliteError, toSqliteError } from "../../lib/sqlite.js";
 
-/** A write that waits for the next commit. `run` may run again: its former run is undone then. */
+/** A write that waits for the next commit. `run` may be called again after it was rolled back. */
 interface PendingWrite {
+  kind: WriteKind;
   run(): void;
   resolve(): void;
   reject(error: SqliteError): void;
 }
 
-/** What belongs to each commit. */
+/** Called around each commit. */
 export interface CommitHooks {
-  /** Called within the transaction. Returns what to call once it is committed. */
-  note(): (() => void) | undefined;
+  /** Called within the transaction. */
+  note(): void;
   onCommit(): void;
-  /** Called when the disk is full, before a write is tried for the last time. */
+  /** Called when the disk is full, before the last attempt of a write. */
   makeRoom(): void;
 }
 
-/** `frees`: takes rows away or changes them. `adds`: needs room for new ones. */
+/** `frees`: removes or changes rows. `adds`: needs room for new rows. */
 export type WriteKind = "frees" | "adds";
 
 /**
@@ -28,8 +29,7 @@ export type WriteKind = "frees" | "adds";
 export class SharedCommits {
   readonly #database: DatabaseSync;
   readonly #hooks: CommitHooks;
-  #frees: PendingWrite[] = [];
-  #adds: PendingWrite[] = [];
+  #pending: PendingWrite[] = [];
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
 
@@ -38,18 +38,17 @@ export class SharedCommits {
     this.#hooks = hooks;
   }
 
-  /** Resolves with what `run` gives, after it is committed. Rejects with a SqliteError, and then nothing of it is kept. */
+  /** Resolves with the result of `run` after its commit. Rejects with a SqliteError, and then nothing of it is stored. */
   write<T>(kind: WriteKind, run: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(new SqliteError("closed", "the spool is closed"));
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     let result: T;
-    const pending = kind === "frees" ? this.#frees : this.#adds;
-    pending.push({ run: () => void (result = run()), resolve: () => resolve(result), reject });
+    this.#pending.push({ kind, run: () => void (result = run()), resolve: () => resolve(result), reject });
     this.#scheduled ??= setImmediate(() => this.#flush());
     return promise;
   }
 
-  /** Commits what waits, and takes no more. */
+  /** Commits waiting writes. Later writes are rejected. */
   close(): void {
     this.#closed = true;
     this.#flush();
@@ -58,24 +57,22 @@ export class SharedCommits {
   #flush(): void {
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
-    const writes = [...this.#frees, ...this.#adds];
-    this.#frees = [];
-    this.#adds = [];
+    const { adds = [], frees = [] } = Object.groupBy(this.#pending, ({ kind }) => kind);
+    const writes = [...frees, ...adds];
+    this.#pending = [];
     if (writes.length > 0) this.#commit(writes);
   }
 
   #commit(writes: readonly PendingWrite[], isLast = false): void {
-    let noted: (() => void) | undefined;
     try {
       inTransaction(this.#database, () => {
         for (const write of writes) write.run();
-        noted = this.#hooks.note();
+        this.#hooks.note();
       });
     } catch (error) {
       this.#settleFailed(writes, toSqliteError(error), isLast);
       return;
     }
-    noted?.();
     for (const write of writes) write.resolve();
     this.#hooks.onCommit();
   }

@@ -1,150 +1,307 @@
-import { dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { makeFolders } from "../../lib/files.js";
-import { DeadLetters } from "./dead-letters.js";
-import { ForwardQueue } from "./forward-queue.js";
 import {
   openSpoolDatabase,
+  SpoolClock,
+  toDeadLetter,
   toKeptDelivery,
   type AcceptedDelivery,
+  type DeadLetter,
   type KeptDelivery,
   type ListOptions,
 } from "./database.js";
-import { SpoolClock } from "./clock.js";
 import { SharedCommits } from "./shared-commits.js";
-import { SpoolTidying } from "./tidying.js";
-import { releaseReserve, SpoolVolume } from "./volume.js";
+import { releaseReserve, SPOOL_FILE, SpoolVolume } from "./volume.js";
 
-export interface SpoolOptions {
-  /** Whether a missing file is made. Default true. */
-  create?: boolean;
-  /** How long after a write the traces of deleted rows leave the disk, in milliseconds. Default 5,000. */
-  tidyAfterMs?: number;
-}
+/** How long after a write the traces of deleted rows leave the disk, in milliseconds. */
+const TIDY_AFTER_MS = 5_000;
 
 /** Larger than most deliveries. */
 const CHECK_BYTES = 32 * 1024;
 
-/** How many rows of one workspace there are. */
+/** How many rows one commit replays or retries, so that other writes get their turn. */
+const ROWS_PER_COMMIT = 200;
+
+/** How many rows one workspace has. */
 export interface SpoolCounts {
-  /** Acknowledged, and neither forwarded nor given up. */
+  /** Acknowledged, but neither forwarded nor given up. */
   pending: number;
   deadLetters: number;
 }
 
-/**
- * Opens the spool's file, and makes it (0600) and its folder (0700) if they are missing. A file of a process that was
- * killed opens as it is. Several processes may have one file open. Throws a SqliteError or an error of the file system.
- */
-export function openSpool(path: string, { create = true, tidyAfterMs = 5_000 }: SpoolOptions = {}): Spool {
-  if (create) makeFolders(dirname(path));
-  return new Spool(openSpoolDatabase(path, create), tidyAfterMs);
+/** A delivery to forward now. */
+export interface TakenDelivery extends KeptDelivery {
+  /**
+   * When its age starts, by the spool's clock: when it became the first of its conversation, was replayed, or its
+   * workspace was first forwarded. Moved forward by the time in which no process had the spool open.
+   */
+  ageFromMs: number;
 }
 
-/** The deliveries that are acknowledged and not yet forwarded, in a SQLite file that survives the process. */
+/** A failed attempt: why, and how long to wait before the next one. */
+export interface FailedAttempt {
+  failure: string;
+  pauseMs: number;
+  /** How long a delivery is tried. */
+  maxAgeMs: number;
+}
+
+/** Which dead letters: those with these IDs, or all; of one workspace, or of all. */
+export interface DeadLetterChoice {
+  ids?: readonly string[];
+  workspace?: string | undefined;
+}
+
+/**
+ * Opens the spool of a data folder. Creates its file (0600) and the folder (0700) if they are missing. The file of a killed
+ * process opens as it is. Several processes may have one spool open. Throws a SqliteError or an error of the file system.
+ */
+export function openSpool(dataDir: string, tidyAfterMs = TIDY_AFTER_MS): Spool {
+  makeFolders(dataDir);
+  return new Spool(openSpoolDatabase(join(dataDir, SPOOL_FILE), true), tidyAfterMs);
+}
+
+/** Opens the spool of a data folder like {@link openSpool}. Returns undefined if there is none. */
+export function findSpool(dataDir: string): Spool | undefined {
+  const path = join(dataDir, SPOOL_FILE);
+  return existsSync(path) ? new Spool(openSpoolDatabase(path, false), TIDY_AFTER_MS) : undefined;
+}
+
+/**
+ * The deliveries that are acknowledged but not yet forwarded, in a SQLite file that survives the process. It alone knows
+ * which ones are due, when, and which wait behind others: only the first delivery of a conversation is due, and none
+ * while another one of the conversation is taken. All queries use an index, so they cost the same with 100,000 rows.
+ */
 export class Spool {
   readonly #database: DatabaseSync;
   readonly #commits: SharedCommits;
   readonly #statements: ReturnType<typeof prepareStatements>;
   readonly #clock: SpoolClock;
   readonly #volume: SpoolVolume;
-  readonly #tidying: SpoolTidying;
-  #onAccepted: (workspace: string) => void = () => {};
+  /** When a workspace has something due, by the spool's clock. A missing workspace must be looked up. */
+  readonly #dueMs = new Map<string, number>();
 
-  /** What the forwarder takes its work from. */
-  readonly queue: ForwardQueue;
-  /** What could not be forwarded. */
-  readonly deadLetters: DeadLetters;
+  /** Called after each accepted delivery. */
+  onAccepted: () => void = () => {};
 
   constructor(database: DatabaseSync, tidyAfterMs: number) {
     this.#database = database;
     this.#clock = new SpoolClock(database);
-    this.#volume = new SpoolVolume(database);
-    this.#tidying = new SpoolTidying(database, this.#volume, tidyAfterMs);
+    this.#volume = new SpoolVolume(database, tidyAfterMs);
     this.#commits = new SharedCommits(database, {
       note: () => this.#clock.note(),
-      onCommit: () => this.#tidying.schedule(),
+      onCommit: () => this.#volume.tidyLater(),
       makeRoom: () => {
         releaseReserve(database.location() ?? "");
-        this.#tidying.reuseLog();
+        this.#volume.reuseLog();
       },
     });
     this.#statements = prepareStatements(database);
-    this.deadLetters = new DeadLetters(database, this.#commits, this.#clock);
-    this.queue = new ForwardQueue(database, this.#commits, this.#clock);
   }
 
   /**
-   * Keeps a delivery. Resolves once it is on the disk: it may be acknowledged then. All deliveries of one turn of the event
-   * loop share a commit. The reserve on the disk stays free, and a file that was removed takes no more. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is kept.
+   * Stores a delivery. Resolves once it is on the disk and may be acknowledged. All deliveries of one turn of the event
+   * loop share a commit. Rejects with a SqliteError (`full`, `busy`, `closed`, `failed`), and then nothing of it is
+   * stored: `full` if the reserve on the disk would shrink, `failed` if the file was removed.
    */
-  async accept({ id, workspace, conversation, headers, body }: AcceptedDelivery): Promise<void> {
+  async accept({ conversation, headers, ...delivery }: AcceptedDelivery): Promise<void> {
     const row = {
-      id,
-      workspace,
+      ...delivery,
       conversation: conversation ?? null,
       headers: JSON.stringify(headers),
-      body,
       acceptedMs: Date.now(),
-      nowMs: this.#clock.nowMs(),
+      nowMs: this.nowMs(),
     };
-    const bytes = row.headers.length + body.byteLength;
+    const bytes = row.headers.length + row.body.byteLength;
     await this.#volume.claim(bytes, () =>
       this.#commits.write("adds", () => void this.#statements.accept.run(row)),
     );
-    this.#onAccepted(workspace);
+    this.#dueMs.delete(row.workspace);
+    this.onAccepted();
   }
 
-  /**
-   * Keeps a delivery of 32 KiB and removes it in the same commit. Rejects with a SqliteError if that cannot be done: nothing
-   * could be accepted now.
-   */
+  /** Stores and removes a delivery of 32 KiB in one commit. Rejects with a SqliteError if none could be accepted now. */
   check(): Promise<void> {
-    return this.#volume.claim(CHECK_BYTES, () => this.#commits.write("adds", () => this.#storeAndRemove()));
+    const row = { id: "", workspace: "", conversation: null, headers: "[]", acceptedMs: 0, nowMs: 0 };
+    return this.#volume.claim(CHECK_BYTES, () =>
+      this.#commits.write("adds", () => {
+        const { lastInsertRowid } = this.#statements.accept.run({
+          ...row,
+          body: new Uint8Array(CHECK_BYTES),
+        });
+        this.#statements.remove.run(lastInsertRowid);
+      }),
+    );
   }
 
-  #storeAndRemove(): void {
-    const [body, times] = [new Uint8Array(CHECK_BYTES), { acceptedMs: 0, nowMs: 0 }];
-    this.#statements.accept.run({ id: "", workspace: "", conversation: null, headers: "[]", body, ...times });
-    this.#statements.remove.run("");
+  /** The time by which deliveries are due. */
+  nowMs(): number {
+    return this.#clock.nowMs();
   }
 
-  /** Calls this for each delivery from now on, after its commit. There is one listener. */
-  onAccepted(listener: (workspace: string) => void): void {
-    this.#onAccepted = listener;
-  }
-
-  /** What waits to be forwarded or read, in the order of acceptance. */
-  list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
-    const ahead = this.#clock.aheadMs();
-    const rows = this.#statements.list.all(ahead, workspace ?? null, workspace ?? null, after, limit);
-    return rows.map(toKeptDelivery);
+  /** When a workspace has something due; 0 if that has to be seen by taking it, Infinity if nothing waits. */
+  dueMs(workspace: string): number {
+    return this.#dueMs.get(workspace) ?? 0;
   }
 
   /**
-   * Makes waiting deliveries due now, of one workspace or of all. Resolves with the number of conversations affected.
-   * If the forwarder runs in another process, notify it with `requestRetry`.
+   * Takes at most this many due deliveries of a workspace, the longest due first. No one else gets them, or others of
+   * their conversations, until `complete`, `reschedule`, `bury` or `release`.
    */
-  async retry(workspace?: string): Promise<number> {
-    const workspaces = workspace === undefined ? [...this.counts().keys()] : [workspace];
+  take(workspace: string, limit: number): TakenDelivery[] {
+    const nowMs = this.nowMs();
+    const { due, take, nextDue } = this.#statements;
+    const rows = due.all({ workspace, nowMs, openedMs: this.#clock.openedMs, limit });
+    for (const { position = null } of rows) take.run(position);
+    if (rows.length < limit) {
+      this.#dueMs.set(workspace, Number(nextDue.get(workspace, nowMs)?.due_ms ?? Infinity));
+    }
+    return rows.map((row) => ({ ...toKeptDelivery(row), ageFromMs: Number(row.age_ms) }));
+  }
+
+  /** Makes a delivery available again whose attempt has come to nothing. */
+  release({ position, workspace }: KeptDelivery): void {
+    this.#statements.release.run(position);
+    this.#dueMs.delete(workspace);
+  }
+
+  /** Deletes a forwarded delivery. */
+  complete(delivery: KeptDelivery): Promise<void> {
+    return this.#settle(delivery, () => this.#removeHead(delivery));
+  }
+
+  /**
+   * Counts a failed attempt. Neither the delivery nor those behind it are due until the pause is over; the last attempt is
+   * made when its age is reached. Resolves with false, and changes nothing, if that was this one.
+   */
+  async reschedule(delivery: TakenDelivery, { failure, pauseMs, maxAgeMs }: FailedAttempt): Promise<boolean> {
+    const { position, ageFromMs } = delivery;
+    const nowMs = this.nowMs();
+    const endMs = ageFromMs + maxAgeMs;
+    if (nowMs >= endMs) return false;
+    const dueMs = Math.min(nowMs + pauseMs, endMs);
+    await this.#settle(
+      delivery,
+      () => void this.#statements.reschedule.run(failure, ageFromMs, dueMs, position),
+    );
+    return true;
+  }
+
+  /** Makes a delivery a dead letter, and counts the failed attempt. */
+  bury(delivery: KeptDelivery, failure: string): Promise<void> {
+    return this.#settle(delivery, () => {
+      this.#statements.bury.run(Date.now(), failure, delivery.position);
+      this.#removeHead(delivery);
+    });
+  }
+
+  /** Ends an attempt in one commit with its outcome. */
+  async #settle(delivery: KeptDelivery, write: () => void): Promise<void> {
+    await this.#commits.write("frees", () => {
+      write();
+      this.#statements.release.run(delivery.position);
+    });
+    this.#dueMs.delete(delivery.workspace);
+  }
+
+  #removeHead({ position, workspace, conversation }: KeptDelivery): void {
+    this.#statements.remove.run(position);
+    const nowMs = this.nowMs();
+    if (conversation !== undefined) this.#statements.promote.run({ nowMs, workspace, conversation });
+  }
+
+  /**
+   * Records which workspaces are forwarded from now on. The age of the deliveries that a workspace has kept counts from
+   * when it first appears here. Workspaces that are not listed are forgotten.
+   */
+  setForwarded(workspaces: readonly string[]): Promise<void> {
+    const nowMs = this.nowMs();
+    return this.#commits.write("frees", () => {
+      this.#statements.forgetOthers.run(JSON.stringify(workspaces));
+      for (const workspace of workspaces) this.#statements.noteForwarded.run(workspace, nowMs);
+    });
+  }
+
+  /**
+   * Makes waiting deliveries due now, of these workspaces or of all. Resolves with the number of conversations affected.
+   * Another process that has the spool open must be notified with `requestRetry`, also after a replay.
+   */
+  async retry(workspaces?: readonly string[]): Promise<number> {
+    // Whatever another process has changed is looked up again.
+    this.#dueMs.clear();
+    const nowMs = this.nowMs();
+    const given = workspaces === undefined ? null : JSON.stringify(workspaces);
+    const waiting = this.#statements.chooseWaiting.all({ given, nowMs });
+    return this.#changeEach(waiting, (position) =>
+      Number(this.#statements.retry.run({ position, nowMs }).changes),
+    );
+  }
+
+  /**
+   * Moves dead letters back to their original position in the queue. They keep their IDs, and their age starts again.
+   * Resolves with their number.
+   */
+  async replay({ ids, workspace }: DeadLetterChoice): Promise<number> {
+    // Selects all of them up front: letters that are refused again in the meantime would be replayed forever.
+    const choice = { ids: ids ? JSON.stringify(ids) : null, workspace: workspace ?? null };
+    return this.#changeEach(this.#statements.chooseDead.all(choice), (position) => {
+      const { yieldHead, replay, removeDead } = this.#statements;
+      yieldHead.run({ position });
+      replay.run({ position, nowMs: this.nowMs() });
+      // 0 if another process was first.
+      return Number(removeDead.run(position).changes);
+    });
+  }
+
+  async #changeEach(
+    rows: readonly { position?: unknown }[],
+    change: (position: number) => number,
+  ): Promise<number> {
     let count = 0;
-    for (const one of workspaces) count += await this.queue.retry(one);
+    for (let start = 0; start < rows.length; start += ROWS_PER_COMMIT) {
+      const some = rows.slice(start, start + ROWS_PER_COMMIT);
+      count += await this.#commits.write("frees", () =>
+        some.reduce((sum, { position }) => sum + change(Number(position)), 0),
+      );
+      this.#dueMs.clear();
+    }
     return count;
   }
 
-  /** How many rows there are, by workspace; a workspace without any is missing. */
-  counts(): Map<string, SpoolCounts> {
-    const counts = new Map<string, SpoolCounts>();
-    for (const { workspace, pending, dead_letters: deadLetters } of this.#statements.counts.all()) {
-      counts.set(String(workspace), { pending: Number(pending), deadLetters: Number(deadLetters) });
-    }
-    return counts;
+  /** Lists the deliveries that wait to be forwarded or read, in the order of acceptance. */
+  list({ workspace, limit, after = 0 }: ListOptions): KeptDelivery[] {
+    const page = { workspace: workspace ?? null, after, limit };
+    return this.#statements.list.all({ ...page, aheadMs: this.#clock.aheadMs() }).map(toKeptDelivery);
   }
 
-  /** Commits what waits, and closes the file. What is accepted afterwards is refused. */
+  /** Lists the deliveries that could not be forwarded, in the order of acceptance. */
+  listDeadLetters({ workspace, limit, after = 0 }: ListOptions): DeadLetter[] {
+    return this.#statements.listDead.all({ workspace: workspace ?? null, after, limit }).map(toDeadLetter);
+  }
+
+  /** Returns the IDs that are not those of dead letters. */
+  findUnknown(ids: readonly string[]): string[] {
+    return this.#statements.findUnknown.all(JSON.stringify(ids)).map(({ id }) => String(id));
+  }
+
+  /** Counts the rows by workspace. A workspace without rows is missing. */
+  counts(): Map<string, SpoolCounts> {
+    return new Map(
+      this.#statements.counts
+        .all()
+        .map(({ workspace, pending, dead_letters: deadLetters }) => [
+          String(workspace),
+          { pending: Number(pending), deadLetters: Number(deadLetters) },
+        ]),
+    );
+  }
+
+  /** Commits waiting writes, and closes the file. Later writes are rejected. */
   close(): void {
     this.#commits.close();
-    this.#tidying.close();
+    this.#volume.close();
     if (this.#database.isOpen) this.#database.close();
   }
 }
@@ -158,14 +315,80 @@ function prepareStatements(database: DatabaseSync) {
            NULL, :nowMs),
          :headers, :body)`,
     ),
-    remove: database.prepare("DELETE FROM deliveries WHERE id = ?"),
-    // The rows are found in an index, so that bodies which are not asked for are not read.
+    // What was due before the file was opened has not been tried since.
+    due: database.prepare(
+      `SELECT head.*, max(age_from_ms + max(0, :openedMs - due_ms), coalesce(since_ms, 0)) AS age_ms
+       FROM deliveries AS head LEFT JOIN forwarded_workspaces USING (workspace)
+       WHERE workspace = :workspace AND due_ms <= :nowMs
+         AND position NOT IN (SELECT position FROM taken)
+         AND NOT EXISTS (SELECT 1 FROM taken
+           WHERE taken.workspace = head.workspace AND taken.conversation = head.conversation)
+       ORDER BY due_ms, position LIMIT :limit`,
+    ),
+    nextDue: database.prepare(
+      "SELECT due_ms FROM deliveries WHERE workspace = ? AND due_ms > ? ORDER BY due_ms LIMIT 1",
+    ),
+    take: database.prepare(
+      "INSERT INTO taken SELECT position, workspace, conversation FROM deliveries WHERE position = ?",
+    ),
+    release: database.prepare("DELETE FROM taken WHERE position = ?"),
+    remove: database.prepare("DELETE FROM deliveries WHERE position = ?"),
+    promote: database.prepare(
+      `UPDATE deliveries SET due_ms = :nowMs, age_from_ms = :nowMs WHERE due_ms IS NULL AND position =
+       (SELECT min(position) FROM deliveries WHERE workspace = :workspace AND conversation = :conversation)`,
+    ),
+    // A replay may have put another delivery before this one while it was taken: then that one is due, not this.
+    reschedule: database.prepare(
+      `UPDATE deliveries SET attempts = attempts + 1, failure = ?, age_from_ms = ?, due_ms = iif(due_ms IS NULL, NULL, ?)
+       WHERE position = ?`,
+    ),
+    bury: database.prepare(
+      `INSERT INTO dead_letters
+       SELECT position, id, workspace, conversation, accepted_ms, ?, attempts + 1, ?, headers, body
+       FROM deliveries WHERE position = ?`,
+    ),
+    noteForwarded: database.prepare(
+      "INSERT INTO forwarded_workspaces (workspace, since_ms) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    ),
+    forgetOthers: database.prepare(
+      "DELETE FROM forwarded_workspaces WHERE workspace <> '' AND workspace NOT IN (SELECT value FROM json_each(?))",
+    ),
+    chooseWaiting: database.prepare(
+      `SELECT position FROM deliveries WHERE due_ms > :nowMs
+       AND (:given IS NULL OR workspace IN (SELECT value FROM json_each(:given)))`,
+    ),
+    retry: database.prepare(
+      "UPDATE deliveries SET due_ms = :nowMs WHERE position = :position AND due_ms > :nowMs",
+    ),
+    chooseDead: database.prepare(
+      `SELECT position FROM dead_letters
+       WHERE (:ids IS NULL OR id IN (SELECT value FROM json_each(:ids))) AND ${OF_WORKSPACE} ORDER BY position`,
+    ),
+    // The first waiting delivery of a conversation is no longer the first if the dead letter was before it.
+    yieldHead: database.prepare(
+      `UPDATE deliveries SET due_ms = NULL WHERE position > :position AND position =
+       (SELECT min(later.position) FROM dead_letters AS letter
+        JOIN deliveries AS later USING (workspace, conversation) WHERE letter.position = :position)`,
+    ),
+    replay: database.prepare(
+      `INSERT INTO deliveries
+         (position, id, workspace, conversation, accepted_ms, age_from_ms, due_ms, headers, body)
+       SELECT position, id, workspace, conversation, accepted_ms, :nowMs,
+         iif(EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.workspace = letter.workspace
+           AND earlier.conversation = letter.conversation AND earlier.position < letter.position), NULL, :nowMs),
+         headers, body
+       FROM dead_letters AS letter WHERE position = :position`,
+    ),
+    removeDead: database.prepare("DELETE FROM dead_letters WHERE position = ?"),
     list: database.prepare(
-      `SELECT *, iif(workspace IN (SELECT workspace FROM forwarded_workspaces), due_ms - ?, NULL) AS next_due_ms
-       FROM deliveries WHERE position IN
-       (SELECT position FROM deliveries WHERE (? IS NULL OR workspace = ?) AND position > ?
-        ORDER BY position LIMIT ?)
-       ORDER BY position`,
+      listOf(
+        "deliveries",
+        "iif(workspace IN (SELECT workspace FROM forwarded_workspaces), due_ms - :aheadMs, NULL)",
+      ),
+    ),
+    listDead: database.prepare(listOf("dead_letters", "NULL")),
+    findUnknown: database.prepare(
+      "SELECT DISTINCT value AS id FROM json_each(?) WHERE value NOT IN (SELECT id FROM dead_letters)",
     ),
     counts: database.prepare(
       `SELECT workspace, sum(pending) AS pending, sum(dead_letters) AS dead_letters FROM (
@@ -175,3 +398,11 @@ function prepareStatements(database: DatabaseSync) {
     ),
   };
 }
+
+const OF_WORKSPACE = "(:workspace IS NULL OR workspace = :workspace)";
+
+/** Finds the rows in an index, so that no other bodies are read. */
+const listOf = (table: string, nextDue: string): string =>
+  `SELECT *, ${nextDue} AS next_due_ms FROM ${table} WHERE position IN
+   (SELECT position FROM ${table} WHERE ${OF_WORKSPACE} AND position > :after ORDER BY position LIMIT :limit)
+   ORDER BY position`;

@@ -1,20 +1,31 @@
 import { randomBytes } from "node:crypto";
 import { rmSync, statfsSync, statSync, writeFileSync, type Stats } from "node:fs";
 import { dirname, join } from "node:path";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { hasErrorCode, RESERVE_FILE } from "../../lib/files.js";
+import type { DatabaseSync } from "node:sqlite";
+import { hasErrorCode } from "../../lib/files.js";
 import { readPragma, SqliteError } from "../../lib/sqlite.js";
+
+/**
+ * The file in a responder's data folder that contains the deliveries. SQLite keeps files with longer names next to it.
+ */
+export const SPOOL_FILE = "spool.sqlite";
+
+/** The file that holds a part of the reserve. It has no content of its own. */
+export const RESERVE_FILE = `${SPOOL_FILE}-reserve`;
 
 const MIB = 1024 * 1024;
 
 /** The space that deliveries leave free on their volume, in bytes: a delete or a reschedule writes to SQLite's log first. */
 const RESERVE_BYTES = 32 * MIB;
 
-/** The reserve of a small volume is this part of it. */
-const RESERVE_PART = 1 / 4;
+/** The maximum share of a small volume that is the reserve. */
+const RESERVE_SHARE = 1 / 4;
 
-/** The part of the reserve that is a file, so that no other program takes it. */
-const FILE_PART = 1 / 4;
+/** The share of the reserve that is a file, so that no other program takes it. */
+const FILE_SHARE = 1 / 4;
+
+/** Pages returned to the file system at a time, so that the event loop is not delayed. */
+const PAGES_AT_ONCE = 1_000;
 
 const reservePathOf = (spoolPath: string): string => join(dirname(spoolPath), RESERVE_FILE);
 
@@ -29,39 +40,39 @@ export function releaseReserve(spoolPath: string): boolean {
 }
 
 /**
- * The file of a spool and the volume that it is on: whether further deliveries may be stored there. A part of the reserve is
- * a file beside it, which goes once a write finds no room: a delete has room then, whatever else fills the volume.
+ * The spool's file and its volume. Decides whether further deliveries may be stored there, and keeps the files small and
+ * free of deleted messages. A part of the reserve is a file next to the spool, which is removed once a write finds no
+ * room: then a delete has room, whatever else fills the volume.
  */
 export class SpoolVolume {
+  readonly #database: DatabaseSync;
+  readonly #tidyAfterMs: number;
   readonly #path: string;
   readonly #file: Stats;
-  readonly #freelist: StatementSync;
-  readonly #pageBytes: number;
+  #tidyTimer: NodeJS.Timeout | undefined;
   /** Deliveries that are being stored. */
   #claimedBytes = 0;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, tidyAfterMs: number) {
+    this.#database = database;
+    this.#tidyAfterMs = tidyAfterMs;
     this.#path = database.location() ?? "";
     this.#file = statSync(this.#path);
-    this.#freelist = database.prepare("PRAGMA freelist_count");
-    this.#pageBytes = readPragma(database, "page_size");
-  }
-
-  /** Whether less than the reserve is free, on the volume and in the file. */
-  get isShort(): boolean {
-    const { freeBytes, reserveBytes } = this.#measure();
-    const shortfall = reserveBytes - (freeBytes - this.#claimedBytes);
-    return shortfall > 0 && shortfall > this.freePages() * this.#pageBytes;
   }
 
   /**
-   * Stores this many bytes with `store`. Throws a SqliteError without calling it: `full` if less than
-   * the reserve is free, `failed` if the file was removed or replaced, because nothing in it survives the process.
+   * Stores this many bytes with `store`. Throws a SqliteError without calling it: `full` if less than the reserve is free,
+   * `failed` if the file was removed or replaced, because nothing in it survives the process.
    */
   async claim<T>(bytes: number, store: () => Promise<T>): Promise<T> {
     this.#requireFile();
     // Whatever its size: if the health check passes, a delivery is stored.
-    if (this.isShort) throw this.#shortage();
+    const { isShort, reserveBytes } = this.#measure();
+    if (isShort) {
+      const reserve = `${Math.ceil(reserveBytes / MIB)} MiB`;
+      const text = `less than ${reserve} are free on the volume of ${this.#path}: make room`;
+      throw new SqliteError("full", text);
+    }
     this.#claimedBytes += bytes;
     try {
       return await store();
@@ -70,31 +81,73 @@ export class SpoolVolume {
     }
   }
 
-  #measure(): { freeBytes: number; reserveBytes: number } {
+  /**
+   * Tidies up some time after a write: returns free pages to the file system and empties the log, which still contains
+   * deleted rows. While space is short both stay, so that no other program takes what deletes and reschedules need.
+   */
+  tidyLater(): void {
+    this.#tidyTimer ??= setTimeout(() => {
+      this.#tidyTimer = undefined;
+      if (!this.#tidy()) this.tidyLater();
+    }, this.#tidyAfterMs).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#tidyTimer);
+  }
+
+  /** Moves the log into the file, so that the next writes reuse the log's space. Never throws, never waits. */
+  reuseLog(): void {
+    try {
+      this.#database.exec("PRAGMA wal_checkpoint(PASSIVE)");
+    } catch {
+      // The disk is full. The next write reports that.
+    }
+  }
+
+  /** Returns false if something is left to do. */
+  #tidy(): boolean {
+    // While another process reads or writes, the log cannot be emptied: try again later instead of waiting here.
+    const lockTimeoutMs = readPragma(this.#database, "busy_timeout");
+    this.#database.exec("PRAGMA busy_timeout = 0");
+    try {
+      this.reuseLog();
+      const { isShort, fileBytes } = this.#measure();
+      if (isShort) return false;
+      // Random: some file systems allocate no space for zeros.
+      if (this.#heldBytes() < fileBytes)
+        writeFileSync(reservePathOf(this.#path), randomBytes(fileBytes), { mode: 0o600 });
+      const pages = Math.min(PAGES_AT_ONCE, this.#freePages());
+      if (pages > 0) this.#database.exec(`PRAGMA incremental_vacuum(${pages})`);
+      this.reuseLog();
+      const checkpoint = this.#database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+      return checkpoint?.busy === 0 && this.#freePages() === 0;
+    } catch {
+      // Another process is busy, or the disk is full: try again later.
+      return false;
+    } finally {
+      this.#database.exec(`PRAGMA busy_timeout = ${lockTimeoutMs}`);
+    }
+  }
+
+  /** The size of the reserve and of its file, and whether less is free on the volume and in the spool's file. */
+  #measure(): { isShort: boolean; reserveBytes: number; fileBytes: number } {
     const { bavail, blocks, bsize } = statfsSync(this.#path);
-    // Some network file systems do not say how large they are.
-    if (blocks === 0) return { freeBytes: Infinity, reserveBytes: 0 };
-    return {
-      freeBytes: bavail * bsize + this.#heldBytes(),
-      reserveBytes: Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_PART),
-    };
+    // Some network file systems do not report their size: 0 blocks.
+    const reserveBytes = Math.min(RESERVE_BYTES, blocks * bsize * RESERVE_SHARE);
+    const shortfall = reserveBytes + this.#claimedBytes - bavail * bsize - this.#heldBytes();
+    const isShort =
+      blocks > 0 && shortfall > 0 && shortfall > this.#freePages() * readPragma(this.#database, "page_size");
+    return { isShort, reserveBytes, fileBytes: Math.floor(reserveBytes * FILE_SHARE) };
   }
 
   #heldBytes(): number {
     return statSync(reservePathOf(this.#path), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Makes the file of the reserve if it is missing. To be called while the reserve is free. */
-  takeReserve(): void {
-    const bytes = this.#measure().reserveBytes * FILE_PART;
-    if (this.#heldBytes() >= bytes) return;
-    // Random: some file systems give zeros no space.
-    writeFileSync(reservePathOf(this.#path), randomBytes(bytes), { mode: 0o600 });
-  }
-
-  /** The pages of deleted rows, which new rows use first. */
-  freePages(): number {
-    return Number(this.#freelist.get()?.freelist_count);
+  /** The number of pages of deleted rows, which new rows use first. */
+  #freePages(): number {
+    return readPragma(this.#database, "freelist_count");
   }
 
   #requireFile(): void {
@@ -106,13 +159,5 @@ export class SpoolVolume {
     }
     const text = `${this.#path} was removed or replaced while this process uses it: restart the responder`;
     throw new SqliteError("failed", text);
-  }
-
-  #shortage(): SqliteError {
-    const reserve = Math.ceil(this.#measure().reserveBytes / MIB);
-    return new SqliteError(
-      "full",
-      `less than ${reserve} MiB are free on the volume of ${this.#path}: make room`,
-    );
   }
 }

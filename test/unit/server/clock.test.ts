@@ -1,5 +1,6 @@
+import { dirname } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { Forwarder } from "../../../provider/server/forward/forwarder.js";
+import { Forwarder } from "../../../provider/server/forwarder.js";
 import { createLog } from "../../../provider/server/log.js";
 import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type TestServer } from "../../support/http.js";
@@ -20,10 +21,10 @@ function start(
   target: TestServer,
   backOffMs = 300,
 ): { spool: Spool; stop: () => Promise<void> } {
-  const spool = openSpool(path);
+  const spool = openSpool(dirname(path));
   const backOff = { firstMs: backOffMs, longestMs: backOffMs };
   const forwarder = new Forwarder({ spool, log: createTestLog(), backOff });
-  forwarder.follow({ targets: new Map([["acme", target.url]]), maxAgeMs: HOUR_MS });
+  forwarder.follow({ workspaces: { acme: { forwardTo: target.url } }, forwardWithinSeconds: 3600 });
   const stop = (): Promise<void> => forwarder.close().then(() => spool.close());
   onTestFinished(stop);
   return { spool, stop };
@@ -71,7 +72,7 @@ test("what was kept under a clock that was ahead is forwarded at once", async ()
   const path = spoolFile();
   const target = await startServer();
   setClock(DAY_MS);
-  const kept = openSpool(path);
+  const kept = openSpool(dirname(path));
   await acceptAll(kept, [{}]);
   kept.close();
   setClock(-DAY_MS);

@@ -4,8 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { responderCommand } from "../../../provider/cli/responder.js";
-import { fileShape } from "../../../provider/server/config-shape.js";
-import { loadConfig, rememberRedactor } from "../../../provider/server/config.js";
+import { fileShape, loadConfig } from "../../../provider/server/config.js";
 import { deriveVerificationKeys } from "../../../provider/responder/derive.js";
 import { SEED } from "../../support/derived-keys.js";
 import { KEY, makeFolder, SECOND_KEY, writeConfig } from "./harness.js";
@@ -44,6 +43,7 @@ describe("a configuration", () => {
     expect(await load(text)).toEqual({
       digest: createHash("sha256").update(text).digest("hex"),
       warnings: [],
+      secrets: [KEY, KEY],
       redact: expect.any(Function) as never,
       config: {
         ...SMALLEST,
@@ -57,14 +57,13 @@ describe("a configuration", () => {
   it("keeps what takes its keys out of texts until they change", async () => {
     const folder = await makeFolder();
     const file = await writeConfig(folder, SMALLEST);
-    const makeRedactor = rememberRedactor();
-    const before = await loadConfig(file, makeRedactor);
+    const before = await loadConfig(file);
     await writeConfig(folder, { ...SMALLEST, forwardWithinSeconds: 7 });
-    const same = await loadConfig(file, makeRedactor);
+    const same = await loadConfig(file, before);
     expect(same.config.forwardWithinSeconds).toBe(7);
     expect(same.redact).toBe(before.redact);
     await writeConfig(folder, { ...SMALLEST, workspaces: { acme: { verificationKeys: SECOND_KEY } } });
-    const changed = await loadConfig(file, makeRedactor);
+    const changed = await loadConfig(file, before);
     expect(changed.redact(`it said ${SECOND_KEY}`)).not.toContain(SECOND_KEY);
   });
 
@@ -143,8 +142,8 @@ describe("a wrong configuration", () => {
   const MANY_KEYS = Array.from({ length: 33 }, (_, index) => `${KEY}-${index}`);
 
   it.each<[problem: string, config: unknown]>([
-    ["must be JSON in UTF-8", ""],
-    ["must be JSON in UTF-8; error at line 2 column 3", `{ "key": "${KEY}",\n  oops }`],
+    ["must be JSON", ""],
+    ["must be JSON; error at line 2 column 3", `{ "key": "${KEY}",\n  oops }`],
     ["must be an object, got a list", []],
     ["prot: is not a known field", { prot: 1 }],
     ["port: must be a whole number from 0 to 65535, got nothing", { port: undefined }],

@@ -1,8 +1,8 @@
 import { mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { makeDataDir, writePrivateFile } from "../../../provider/lib/files.js";
-import { readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
+import { writePrivateFile } from "../../../provider/lib/files.js";
+import { makeDataDir, readInstance, takeDataDir, writeInstance } from "../../../provider/server/data-dir.js";
 import { DEAD, KEY, makeFolder } from "./harness.js";
 
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createDispatcher } from "../../../provider/lib/post.js";
-import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forward/attempt.js";
+import { forwardRequest, type ForwardOutcome } from "../../../provider/server/forwarder.js";
 import type { HeaderPair } from "../../../provider/server/spool/database.js";
 import { startServer, startTcpServer, type Answer } from "../../support/http.js";
 
@@ -40,9 +40,9 @@ test("hands on end-to-end headers in their case and order, repeated ones too, an
     ["Keep-Alive", "timeout=5", "Trailer", "x-checksum", "Upgrade", "h2c", "Expect", "100-continue"],
     ["Proxy-Authorization", "Basic x", "X-ApiChat-Delivery-Id", "theirs"],
   );
-  expect(await forward(`${target.url}/here?a=1&b=%C3%BC`, { headers: [...dropped, ...kept] })).toEqual({
-    kind: "delivered",
-  });
+  expect(await forward(`${target.url}/here?a=1&b=%C3%BC`, { headers: [...dropped, ...kept] })).toEqual(
+    done("HTTP 200"),
+  );
   const [request] = target.requests;
   expect(request).toMatchObject({ path: "/here?a=1&b=%C3%BC", body: "{}" });
   const headers = toPairs(request?.rawHeaders ?? []);
@@ -55,16 +55,17 @@ test("hands on end-to-end headers in their case and order, repeated ones too, an
 });
 
 type Judged = [status: number, headers: Record<string, string>, outcome: ForwardOutcome];
-const judged = (statuses: number[], toOutcome: (failure: string) => ForwardOutcome): Judged[] =>
+const judged = (statuses: number[], toOutcome: (reason: string) => ForwardOutcome): Judged[] =>
   statuses.map((status) => [status, {}, toOutcome(`HTTP ${status}`)]);
-const failed = (failure: string, retryAfterMs = 0) => ({ kind: "failed", failure, retryAfterMs }) as const;
-const delivered: ForwardOutcome = { kind: "delivered" };
+const retry = (reason: string, retryAfterSeconds = 0) =>
+  ({ kind: "retry", reason, retryAfterSeconds }) as const;
+const done = (reason: string): ForwardOutcome => ({ kind: "done", reason });
 
 test.each<Judged>([
-  ...judged([200, 201, 202, 204, 299], () => delivered),
-  ...judged([400, 413, 415, 422, 431], (failure) => ({ kind: "refused", failure })),
-  ...judged([401, 403, 404, 405, 408, 409, 410, 429, 500, 502, 503, 504], failed),
-  [503, { "retry-after": "7" }, failed("HTTP 503", 7_000)],
+  ...judged([200, 201, 202, 204, 299], done),
+  ...judged([400, 413, 415, 422, 431], (reason) => ({ kind: "refused", reason })),
+  ...judged([401, 403, 404, 405, 408, 409, 410, 429, 500, 502, 503, 504], (reason) => retry(reason)),
+  [503, { "retry-after": "7" }, retry("HTTP 503", 7)],
 ])("judges HTTP %i with %j", async (status, headers, outcome) => {
   expect(await forwardTo((_, response) => response.writeHead(status, headers).end("why"))).toEqual(outcome);
 });
@@ -72,7 +73,7 @@ test.each<Judged>([
 test.each([301, 302, 303, 307, 308])("does not follow HTTP %i", async (status) => {
   const other = await startServer();
   const outcome = await forwardTo((_, response) => response.writeHead(status, { location: other.url }).end());
-  expect(outcome).toEqual(failed(`HTTP ${status}, a redirect, which is not followed`));
+  expect(outcome).toEqual(retry(`HTTP ${status}, a redirect, which is not followed`));
   expect(other.requests).toEqual([]);
 });
 
@@ -80,7 +81,7 @@ test("counts a status whose body breaks off, or is endless", async () => {
   const brokenOff = await startTcpServer((socket) => {
     socket.once("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"));
   });
-  expect(await forward(brokenOff.url)).toEqual(delivered);
+  expect(await forward(brokenOff.url)).toEqual(done("HTTP 200"));
   const endless = forwardTo((_, response) => {
     const more = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
@@ -88,5 +89,5 @@ test("counts a status whose body breaks off, or is endless", async () => {
     response.writeHead(500).on("drain", more);
     more();
   });
-  expect(await endless).toEqual(failed("HTTP 500"));
+  expect(await endless).toEqual(retry("HTTP 500"));
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { SqliteError } from "../../../provider/lib/sqlite.js";
-import { Forwarder, type ForwarderOptions } from "../../../provider/server/forward/forwarder.js";
+import { Forwarder, type ForwarderOptions } from "../../../provider/server/forwarder.js";
 import type { Spool } from "../../../provider/server/spool/spool.js";
 import { startServer, type Answer, type TestServer } from "../../support/http.js";
 import {
@@ -22,8 +22,8 @@ const idsOf = (rows: readonly ({ id: string } | undefined)[]): string[] => rows.
 const sentIds = ({ requests }: TestServer): string[] =>
   requests.map(({ headers }) => String(headers["x-apichat-delivery-id"]));
 const planOf = (urls: Record<string, string>, maxAgeMs = 60_000) => ({
-  targets: new Map(Object.entries(urls)),
-  maxAgeMs,
+  workspaces: Object.fromEntries(Object.entries(urls).map(([name, forwardTo]) => [name, { forwardTo }])),
+  forwardWithinSeconds: maxAgeMs / 1000,
 });
 
 type Given = Partial<Omit<ForwarderOptions, "spool">> & { maxAgeMs?: number };
@@ -129,7 +129,7 @@ test("a refused message is a dead letter at once, and frees its conversation", a
   const [refused, behind] = await acceptAll(spool, [{}, {}]);
   await untilIds(spool, []);
   const letter = { id: refused?.id, failure: "HTTP 422", attempts: 1 };
-  expect(spool.deadLetters.list({ limit: 10 })).toMatchObject([letter]);
+  expect(spool.listDeadLetters({ limit: 10 })).toMatchObject([letter]);
   expect(sentIds(target)).toEqual([refused?.id, behind?.id]);
   const fields = { workspace: "acme", ...letter };
   expect(log.events).toContainEqual({ level: "error", event: "dead letter", fields });
@@ -154,7 +154,7 @@ test("what could not be forwarded in time is a dead letter after a last attempt,
   const [bad, behind] = await acceptAll(spool, [BAD, {}]);
   await untilDead(spool, 1);
   await untilIds(spool, []);
-  const [letter] = spool.deadLetters.list({ limit: 1 });
+  const [letter] = spool.listDeadLetters({ limit: 1 });
   expect(letter).toMatchObject({ id: bad?.id, failure: "HTTP 503", attempts: 2 });
   expect((letter?.buriedMs ?? 0) - (letter?.acceptedMs ?? 0)).toBeGreaterThanOrEqual(200);
   expect(sentIds(target)).toEqual([bad?.id, bad?.id, behind?.id]);
@@ -338,7 +338,7 @@ test("close gives back what does not end in its time, and the next forwarder sen
 test("what is taken and cannot be noted is not sent again, and is deleted when the spool works again", async () => {
   const log = createTestLog();
   const { spool, target } = await setUp(undefined, { log });
-  const complete = vi.spyOn(spool.queue, "complete");
+  const complete = vi.spyOn(spool, "complete");
   complete.mockRejectedValueOnce(new SqliteError("full", "the disk is full"));
   const accepted = await acceptAll(spool, [{}, {}]);
   await untilEmpty(spool);

@@ -4,7 +4,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createDelivery } from "../../../provider/responder/index.js";
-import { Forwarder } from "../../../provider/server/forward/forwarder.js";
+import { Forwarder } from "../../../provider/server/forwarder.js";
 import { startServer } from "../../../provider/server/server.js";
 import { startReceiver } from "../../support/receiver.js";
 import { deliver, KEY, makeFolder, SECOND_KEY, startTestServer } from "./harness.js";

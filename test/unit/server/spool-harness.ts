@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../../provider/server/log.js";
 import type { AcceptedDelivery } from "../../../provider/server/spool/database.js";
-import type { ForwardableDelivery } from "../../../provider/server/spool/forward-queue.js";
-import { openSpool, type Spool } from "../../../provider/server/spool/spool.js";
+import { openSpool, type Spool, type TakenDelivery } from "../../../provider/server/spool/spool.js";
 
 /** A file in a new folder, gone after the test. */
 export function spoolFile(): string {
@@ -17,8 +16,8 @@ export function spoolFile(): string {
 }
 
 /** A spool in a file of its own or in this one, closed after the test. */
-export function openTestSpool(path = spoolFile(), options: Parameters<typeof openSpool>[1] = {}): Spool {
-  const spool = openSpool(path, options);
+export function openTestSpool(path = spoolFile(), tidyAfterMs?: number): Spool {
+  const spool = openSpool(dirname(path), tidyAfterMs);
   onTestFinished(() => spool.close());
   return spool;
 }
@@ -44,29 +43,22 @@ export async function acceptAll(
   return deliveries;
 }
 
-/** What is due of a workspace now, as the forwarder reads it. */
-export const readDue = (spool: Spool, limit: number, workspace = "acme"): ForwardableDelivery[] =>
-  spool.queue
-    .dueHeads(workspace, spool.queue.nowMs(), limit)
-    .flatMap(({ position }) => spool.queue.read(position) ?? []);
-
-/** The first of them; throws if nothing is due. */
-export function readFirst(spool: Spool, workspace = "acme"): ForwardableDelivery {
-  const [delivery] = readDue(spool, 1, workspace);
+/** Takes one delivery that is due; throws if there is none. */
+export function takeFirst(spool: Spool, workspace = "acme"): TakenDelivery {
+  const [delivery] = spool.take(workspace, 1);
   if (delivery === undefined) throw new Error("nothing is due");
   return delivery;
 }
 
 /** Fails what is due for good, as the forwarder would. */
 export async function buryDue(spool: Spool, limit = 1, workspace = "acme"): Promise<void> {
-  const due = readDue(spool, limit, workspace);
-  await Promise.all(due.map((delivery) => spool.queue.bury(delivery, "HTTP 400")));
+  await Promise.all(spool.take(workspace, limit).map((delivery) => spool.bury(delivery, "HTTP 400")));
 }
 
 export const listAll = (spool: Spool) => spool.list({ limit: 1_000_000 });
 export const listIds = (spool: Spool): string[] => listAll(spool).map(({ id }) => id);
 export const listDeadIds = (spool: Spool): string[] =>
-  spool.deadLetters.list({ limit: 1_000_000 }).map(({ id }) => id);
+  spool.listDeadLetters({ limit: 1_000_000 }).map(({ id }) => id);
 
 /** The file as another program sees it. */
 export function withDatabase<T>(path: string, work: (database: DatabaseSync) => T): T {

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RESERVE_FILE } from "../../../provider/lib/files.js";
+import { RESERVE_FILE } from "../../../provider/server/spool/volume.js";
 import { openSpool, Spool } from "../../../provider/server/spool/spool.js";
 import { openSpoolDatabase } from "../../../provider/server/spool/database.js";
 import {
@@ -14,9 +14,8 @@ import {
   listIds,
   makeDelivery,
   openTestSpool,
-  readDue,
-  readFirst,
   spoolFile,
+  takeFirst,
   withDatabase,
 } from "./spool-harness.js";
 
@@ -24,7 +23,7 @@ const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(
 
 /** A spool with its connection, for what cannot be seen or brought about from outside. */
 function openWithDatabase(path: string): { spool: Spool; database: DatabaseSync } {
-  openSpool(path).close();
+  openSpool(dirname(path)).close();
   const database = openSpoolDatabase(path, false);
   const spool = new Spool(database, 60_000);
   onTestFinished(() => spool.close());
@@ -82,12 +81,12 @@ test("a full disk refuses a delivery and keeps nothing of it; with room again th
   expect(listIds(spool)).toEqual([first?.id]);
 
   // In one turn: what does not fit holds back neither the deletion that makes room nor what fits into that.
-  const done = readFirst(spool);
+  const done = takeFirst(spool);
   const next = makeDelivery({ body });
   const [large, fitting, completed] = await Promise.allSettled([
     spool.accept(makeDelivery({ body: randomBytes(300_000) })),
     spool.accept(next),
-    spool.queue.complete(done),
+    spool.complete(done),
   ]);
   expect(large).toMatchObject({ status: "rejected", reason: { code: "full" } });
   expect([fitting.status, completed.status]).toEqual(["fulfilled", "fulfilled"]);
@@ -103,18 +102,30 @@ test("replays a dead letter with its id to where it stood in its conversation", 
   await buryDue(spool);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[third], [first, second]]);
 
-  expect(await spool.deadLetters.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
+  expect(await spool.replay({ ids: [second ?? "", "unknown"] })).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([[second, third], [first]]);
-  expect(await spool.deadLetters.replay({ all: true })).toBe(1);
+  expect(await spool.replay({})).toBe(1);
   expect([listIds(spool), listDeadIds(spool)]).toEqual([ids, []]);
 
   const order: string[] = [];
-  for (let due = readDue(spool, 10); due.length > 0; due = readDue(spool, 10)) {
+  for (let due = spool.take("acme", 10); due.length > 0; due = spool.take("acme", 10)) {
+    await Promise.all(due.map((delivery) => spool.complete(delivery)));
     expect(due).toHaveLength(1);
-    await spool.queue.complete(readFirst(spool));
     order.push(...due.map(({ id }) => id));
   }
   expect(order).toEqual(ids);
+});
+
+test("a replayed dead letter waits while another delivery of its conversation is taken, and then goes first", async () => {
+  const spool = openTestSpool();
+  const [first, second] = await acceptAll(spool, [{}, {}]);
+  await buryDue(spool);
+  const taken = takeFirst(spool);
+  expect(taken.id).toBe(second?.id);
+  await spool.replay({});
+  expect(spool.take("acme", 10)).toEqual([]);
+  await spool.reschedule(taken, { failure: "HTTP 503", pauseMs: 0, maxAgeMs: 60_000 });
+  expect(spool.take("acme", 10)).toMatchObject([{ id: first?.id }]);
 });
 
 test("replays all of one workspace, however many, and leaves the others", async () => {
@@ -123,20 +134,20 @@ test("replays all of one workspace, however many, and leaves the others", async 
   await Promise.all([...many, { workspace: "b" }].map((given) => spool.accept(makeDelivery(given))));
   for (const workspace of ["a", "b"]) await buryDue(spool, 1000, workspace);
   expect(spool.counts().get("a")).toEqual({ pending: 0, deadLetters: 450 });
-  expect(await spool.deadLetters.replay({ all: true, workspace: "a" })).toBe(450);
+  expect(await spool.replay({ workspace: "a" })).toBe(450);
   expect(spool.counts().get("a")).toEqual({ pending: 450, deadLetters: 0 });
   expect(spool.counts().get("b")).toEqual({ pending: 0, deadLetters: 1 });
 });
 
 test("takes forwarded messages off the disk, and keeps the files small however much goes through", async () => {
   const path = spoolFile();
-  const spool = openTestSpool(path, { tidyAfterMs: 100 });
+  const spool = openTestSpool(path, 100);
   const secret = "a message nobody shall find";
   for (let round = 0; round < 20; round++) {
     const bodies = Array.from({ length: 100 }, () => Buffer.from(secret.repeat(400)));
     await Promise.all(bodies.map((body) => spool.accept(makeDelivery({ body, conversation: undefined }))));
-    const due = readDue(spool, 1000);
-    await Promise.all(due.map((delivery) => spool.queue.complete(delivery)));
+    const due = spool.take("acme", 1000);
+    await Promise.all(due.map((delivery) => spool.complete(delivery)));
   }
   const folder = dirname(path);
   const sizes = (): number =>

@@ -1,0 +1,304 @@
+import type { Dispatcher } from "undici";
+import { sleep } from "../lib/abort.js";
+import { KeyedQueue } from "../lib/keyed-queue.js";
+import { createDispatcher, post, type AnswerHead, type PostError } from "../lib/post.js";
+import { backOffMs, type BackOffRange } from "../lib/retry.js";
+import {
+  DELIVERY_ID_HEADER,
+  endToEndHeaders,
+  judgeForward,
+  type ForwardVerdict,
+} from "../responder/forwarding.js";
+import { messageOf, type Log } from "./log.js";
+import type { AcceptedDelivery } from "./spool/database.js";
+import type { Spool, TakenDelivery } from "./spool/spool.js";
+
+export interface ForwarderOptions {
+  spool: Spool;
+  log: Log;
+  /** Of one attempt. Default 30 seconds. */
+  attemptTimeoutMs?: number;
+  /** Between the attempts of one delivery. Default 1 second to 5 minutes. */
+  backOff?: BackOffRange;
+  /** How many deliveries are in progress at once. Default 32 per workspace and 256 in total. One workspace never fills more than half. */
+  limits?: { perWorkspace: number; total: number };
+  /** How long `close` waits for attempts in progress. Default 5 seconds. */
+  closeTimeoutMs?: number;
+}
+
+const DEFAULTS = {
+  attemptTimeoutMs: 30_000,
+  backOff: { firstMs: 1_000, longestMs: 300_000 },
+  limits: { perWorkspace: 32, total: 256 },
+  closeTimeoutMs: 5_000,
+};
+
+/** What the configuration says of forwarding. */
+export interface ForwardPlan {
+  /** Deliveries of a workspace without a URL are kept. */
+  workspaces: Record<string, { forwardTo?: string | undefined }>;
+  /**
+   * How long a delivery is tried. Time behind another delivery of its conversation, or in which no forwarder ran, does not
+   * count. Default: a day.
+   */
+  forwardWithinSeconds?: number | undefined;
+}
+
+const DAY_SECONDS = 86_400;
+
+/** The pause after an error of the spool, in milliseconds. */
+const SPOOL_PAUSE_MS = 1_000;
+
+/** Looks for due deliveries at least this often, in milliseconds. */
+const CHECK_EVERY_MS = 60 * 60 * 1000;
+
+/** A workspace that forwards, or has forwarded. */
+interface Lane {
+  workspace: string;
+  /** If it is undefined, deliveries are kept; attempts in progress continue. */
+  target: URL | undefined;
+  /** The number of attempts in progress. */
+  attempts: number;
+  /** Whether its last attempt timed out. */
+  isHanging: boolean;
+}
+
+/**
+ * Forwards the deliveries in the spool, present and future: in order of acceptance within a conversation, with
+ * conversations in parallel. Failed attempts are retried with growing pauses; refused or expired deliveries become dead
+ * letters. Starts with its first plan. What is due, and when, is the spool's to say; this limits how much is in progress.
+ */
+export class Forwarder {
+  readonly #spool: Spool;
+  readonly #log: Log;
+  readonly #settings: typeof DEFAULTS;
+  readonly #dispatcher: Dispatcher;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #attempts = new Set<Promise<unknown>>();
+  readonly #abandoning = new AbortController();
+  #maxAgeMs = 0;
+  /** Plans and retries. */
+  readonly #changes = new KeyedQueue();
+  #soon: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+
+  constructor({ spool, log, ...settings }: ForwarderOptions) {
+    this.#spool = spool;
+    this.#log = log;
+    this.#settings = { ...DEFAULTS, ...settings };
+    // HTTP/1.1 only: it keeps the headers as they came.
+    this.#dispatcher = createDispatcher({ connections: this.#settings.limits.total, allowH2: false });
+    spool.onAccepted = () => this.#lookSoon();
+  }
+
+  /**
+   * Forwards by this plan from now on; attempts in progress end as they began. The age of the deliveries that a workspace
+   * has kept counts from when it gets a target. A changed target is tried at once. Throws a TypeError for an invalid URL.
+   */
+  follow({ workspaces, forwardWithinSeconds = DAY_SECONDS }: ForwardPlan): void {
+    const urls = new Map(
+      Object.entries(workspaces).flatMap(([workspace, { forwardTo }]) =>
+        forwardTo === undefined ? [] : [[workspace, new URL(forwardTo)] as const],
+      ),
+    );
+    void this.#changes.run("plan", async () => {
+      this.#maxAgeMs = forwardWithinSeconds * 1000;
+      // Before any attempt begins, because the age of its delivery depends on it.
+      await this.#tryWrite(() => this.#spool.setForwarded([...urls.keys()]));
+      const moved = this.#redirect(urls);
+      await this.#tryWrite(() => this.#spool.retry(moved));
+    });
+  }
+
+  /** Ends the pauses of one workspace or of all, and looks for deliveries that another process has replayed. */
+  retry(workspace?: string): void {
+    void this.#changes.run("plan", async () => {
+      if (!this.#isClosing)
+        await this.#tryWrite(() => this.#spool.retry(workspace === undefined ? undefined : [workspace]));
+    });
+  }
+
+  /**
+   * Starts no new attempts. Resolves when those in progress have ended, or were given up because they took too long and
+   * stay in the spool. The spool can be closed after that.
+   */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearImmediate(this.#soon);
+    clearTimeout(this.#timer);
+    const timer = setTimeout(() => this.#abandoning.abort(), this.#settings.closeTimeoutMs);
+    await this.#changes.idle();
+    await Promise.all(this.#attempts);
+    clearTimeout(timer);
+    await this.#dispatcher.destroy();
+  }
+
+  async #tryWrite(write: () => Promise<unknown>): Promise<void> {
+    await write().catch((error: unknown) => this.#logSpoolFailure(error));
+    this.#lookSoon();
+  }
+
+  /** Returns the workspaces that had a different target before. */
+  #redirect(urls: ReadonlyMap<string, URL>): string[] {
+    const moved = [...this.#lanes.values()].filter(
+      ({ workspace, target }) => target?.href !== urls.get(workspace)?.href,
+    );
+    for (const lane of moved) lane.target = urls.get(lane.workspace);
+    for (const [workspace, target] of urls) {
+      if (!this.#lanes.has(workspace))
+        this.#lanes.set(workspace, { workspace, target, attempts: 0, isHanging: false });
+    }
+    return moved.map(({ workspace }) => workspace);
+  }
+
+  #lookSoon(): void {
+    if (!this.#isClosing) this.#soon ??= setImmediate(() => this.#beginDue());
+  }
+
+  #beginDue(): void {
+    this.#soon = undefined;
+    const nowMs = this.#spool.nowMs();
+    let nextMs = Infinity;
+    try {
+      const due: Lane[] = [];
+      for (const lane of this.#lanes.values()) {
+        if (lane.target === undefined || this.#roomOf(lane) === 0) continue;
+        const dueMs = this.#spool.dueMs(lane.workspace);
+        if (dueMs <= nowMs) due.push(lane);
+        else nextMs = Math.min(nextMs, dueMs);
+      }
+      // Those with the fewest attempts in progress first.
+      for (const lane of due.toSorted((one, other) => one.attempts - other.attempts)) {
+        for (const delivery of this.#spool.take(lane.workspace, this.#roomOf(lane)))
+          this.#begin(lane, delivery);
+        if (this.#roomOf(lane) > 0) nextMs = Math.min(nextMs, this.#spool.dueMs(lane.workspace));
+      }
+    } catch (error) {
+      this.#logSpoolFailure(error);
+      nextMs = nowMs + SPOOL_PAUSE_MS;
+    }
+    clearTimeout(this.#timer);
+    if (nextMs === Infinity || this.#isClosing) return;
+    const delayMs = Math.min(Math.max(nextMs - nowMs, 1), CHECK_EVERY_MS);
+    this.#timer = setTimeout(() => this.#beginDue(), delayMs);
+  }
+
+  /**
+   * How many attempts a workspace may begin. It leaves as many free as it has, so that a few targets that hang never take
+   * all of them. Once its last attempt has timed out it has one at a time, and all such workspaces share half of all
+   * attempts.
+   */
+  #roomOf({ attempts, isHanging }: Lane): number {
+    const { perWorkspace, total } = this.#settings.limits;
+    const free = total - this.#attempts.size;
+    const room = isHanging
+      ? Math.min(1, free - Math.floor(total / 2)) - attempts
+      : Math.min(perWorkspace - attempts, Math.ceil((free - attempts) / 2));
+    return Math.max(0, room);
+  }
+
+  #begin(lane: Lane, delivery: TakenDelivery): void {
+    if (lane.target === undefined) return;
+    lane.attempts++;
+    const attempt = this.#attempt(delivery, lane.target)
+      .then(({ timedOut = false }) => (lane.isHanging = timedOut))
+      .finally(() => {
+        this.#attempts.delete(attempt);
+        lane.attempts--;
+        this.#lookSoon();
+      });
+    this.#attempts.add(attempt);
+  }
+
+  /**
+   * Forwards a delivery once and records the outcome in the spool. Resolves when that is committed, or when the forwarder
+   * gives up: an unrecorded delivery is forwarded again after the next start. Never rejects.
+   */
+  async #attempt(delivery: TakenDelivery, url: URL): Promise<ForwardOutcome> {
+    const { signal } = this.#abandoning;
+    const timeoutMs = this.#settings.attemptTimeoutMs;
+    const outcome = await forwardRequest(delivery, { url, dispatcher: this.#dispatcher, timeoutMs, signal });
+    // Its deletion may fail while the disk is full. Until then it stays taken: it is not sent a second time.
+    for (;;) {
+      try {
+        await this.#record(outcome, delivery);
+        return outcome;
+      } catch (error) {
+        this.#logSpoolFailure(error);
+      }
+      if (signal.aborted) return outcome;
+      await sleep(SPOOL_PAUSE_MS, signal).catch(() => undefined);
+    }
+  }
+
+  async #record(outcome: ForwardOutcome, delivery: TakenDelivery): Promise<void> {
+    if (outcome.kind === "abandoned") return this.#spool.release(delivery);
+    if (outcome.kind === "done") return this.#spool.complete(delivery);
+    const { reason: failure } = outcome;
+    const { workspace, id } = delivery;
+    const attempts = delivery.attempts + 1;
+    const fields = { workspace, id, failure, attempts };
+    const kind = `${workspace} ${failure}`;
+    if (outcome.kind === "retry") {
+      // Never less than the back-off: "Retry-After: 0" would make a loop without pause.
+      const pauseMs = Math.max(outcome.retryAfterSeconds * 1000, backOffMs(attempts, this.#settings.backOff));
+      if (await this.#spool.reschedule(delivery, { failure, pauseMs, maxAgeMs: this.#maxAgeMs })) {
+        this.#log.limited("warn", "not forwarded", kind, fields);
+        return;
+      }
+    }
+    await this.#spool.bury(delivery, failure);
+    this.#log.limited("error", "dead letter", kind, fields);
+  }
+
+  #logSpoolFailure(error: unknown): void {
+    const message = messageOf(error);
+    this.#log.limited("error", "spool failed", message, { error: message });
+  }
+}
+
+/** What came of one attempt. `abandoned`: the signal fired before a response. */
+export type ForwardOutcome = ((ForwardVerdict & { reason: string }) | { kind: "abandoned" }) & {
+  /** The time was over before the end of the response. */
+  timedOut?: true;
+};
+
+export interface ForwardRequestOptions {
+  url: URL;
+  dispatcher: Dispatcher;
+  /** For the whole attempt, including the connection and the body of the response. */
+  timeoutMs: number;
+  /** Ends the attempt at once. */
+  signal: AbortSignal;
+}
+
+/** The body of a response is not used. A longer one costs its connection. */
+const ANSWER_LIMIT_BYTES = 64 * 1024;
+
+/**
+ * Posts a delivery once: the body byte for byte, the end-to-end headers as they came, and `x-apichat-delivery-id`. A
+ * redirect is not followed. A status counts even if the body of the response never ends. Never rejects.
+ */
+export async function forwardRequest(
+  { id, headers, body }: Pick<AcceptedDelivery, "id" | "headers" | "body">,
+  { url, ...options }: ForwardRequestOptions,
+): Promise<ForwardOutcome> {
+  try {
+    const pairs = [...endToEndHeaders(headers), [DELIVERY_ID_HEADER, id]];
+    return judgeAnswer(
+      await post(url, { headers: pairs.flat(), body, limitBytes: ANSWER_LIMIT_BYTES, ...options }),
+    );
+  } catch (error) {
+    const { head, failure, message } = error as PostError;
+    const time = failure === "timeout" ? { timedOut: true as const } : {};
+    if (head !== undefined) return { ...judgeAnswer(head), ...time };
+    if (failure === "aborted") return { kind: "abandoned" };
+    return { kind: "retry", reason: message, retryAfterSeconds: 0, ...time };
+  }
+}
+
+function judgeAnswer({ status, headers }: AnswerHead): ForwardOutcome {
+  const redirects = status >= 300 && status < 400 ? ", a redirect, which is not followed" : "";
+  return { ...judgeForward(status, headers["retry-after"]), reason: `HTTP ${status}${redirects}` };
+}
