@@ -2,7 +2,7 @@ import { ApiChatError } from "../errors/index.js";
 import type { CheckResult, DiffResult, RawInputs } from "../lib/checks.js";
 import { printLine, printWarning, report } from "../lib/provider-process.js";
 import { readInstance, requestReload, type Instance, type ServerStatus } from "../server/control-client.js";
-import { authorityOf, choosePort, portOfId } from "./addresses.js";
+import { authorityOf, choosePort, originOf, portOfId } from "./addresses.js";
 import { check, diff } from "./check.js";
 import {
   configuredPort,
@@ -11,6 +11,7 @@ import {
   cleanUpDataDir,
   otherOwnerOf,
   prepareDataDir,
+  siblingsOf,
   readConfig,
   takeDataDir,
   writeConfig,
@@ -62,9 +63,33 @@ async function createProcess(inputs: ProcessInputs): Promise<{ id: string; outs:
   const { name, dataDir } = inputs;
   // Of a process that a refresh found gone, or that this run stopped.
   const former = configuredPort(dataDir) || rememberedPort(dataDir) || 0;
-  const { status, wasRunning } = await applyInputs(inputs, (running) => inputs.port || running || former);
+  const { status, wasRunning } = await applyInputs(
+    inputs,
+    (running) => inputs.port || running || former,
+  ).catch(async (error: unknown) => {
+    throw (await findAddressConflict(inputs)) ?? error;
+  });
   if (wasRunning) printLine(name, `adopted the responder that runs on ${dataDir} already, pid ${status.pid}`);
   return { id: authorityOf(status.host, status.port), outs: toState(inputs, status) };
+}
+
+/**
+ * The error of a create whose address is used by a responder of this stack, most likely the same resource under its
+ * former name.
+ */
+async function findAddressConflict(inputs: ProcessInputs): Promise<ApiChatError | undefined> {
+  const { host, port = 0 } = inputs;
+  const siblings = await siblingsOf(inputs);
+  for (const { name, dataDir } of siblings.filter((sibling) => sibling.dataDir !== inputs.dataDir)) {
+    const other = await readInstance(dataDir);
+    const isThere = other !== undefined && originOf(other.host, other.port) === originOf(host, port);
+    if (!isThere || !(await isAlive(other))) continue;
+    const text =
+      `${port} is taken by the responder "${name}" of this stack; ` +
+      `if "${inputs.name}" is its new name, give it the alias "${name}", otherwise set another port`;
+    return new ApiChatError("conflict", "", { operation: "responder", problems: [{ field: "port", text }] });
+  }
+  return undefined;
 }
 
 /**

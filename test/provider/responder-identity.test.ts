@@ -9,7 +9,9 @@ import {
   deliver,
   destroy,
   diff,
+  end,
   expectGone,
+  failureOf,
   pidsOf,
   read,
   run,
@@ -101,5 +103,19 @@ describe("a responder under a new name without an alias", () => {
     expect(await deliver(renamed)).toBe(200);
     await destroy(renamed);
     expect(await pidsOf()).toEqual([]);
+  });
+
+  test("at a fixed port is told which resource has the port, and how to give it the alias", async () => {
+    const port = await freePort();
+    const created = await create({ port });
+    const error = await failureOf(createRenamed({ port }));
+    expect(error).toMatchObject({ code: "conflict", subject: "renamed", problems: [{ field: "port" }] });
+    expect(error.message).toContain(
+      `port: ${port} is taken by the responder "chat" of this stack; if "renamed" is its new name, give it the alias "chat"`,
+    );
+    expect(await read(created)).toEqual(created.outs);
+    // A file that a killed process left names nobody.
+    await end(created);
+    await expect(createRenamed({ port })).resolves.toMatchObject({ outs: { port } });
   });
 });
