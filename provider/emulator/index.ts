@@ -14,7 +14,7 @@ export type {
   MessageRecord,
   RecordedRequest,
 } from "./state.js";
-export type { SentMessage } from "./service/messages.js";
+export type { SentMessage } from "./contact.js";
 export type { Workspace } from "./workspace.js";
 export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";

@@ -5,13 +5,13 @@ import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";
 import { switches } from "./switches.js";
 
-/** What a seed file can set. The options can set the same and take precedence. */
+/** The options that a seed file can set. */
 export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
 
 /**
- * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` and `flowApiKeyEnv` for keys that stand in the environment),
- * `flow`, `flows` (scenarios by name), `faults`, and every switch. Gives options for `startEmulator`. Throws `invalid_config`
- * with line and field of everything that is wrong, and none of the values.
+ * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` and `flowApiKeyEnv` for keys in the environment), `flow`,
+ * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with
+ * line and field of every problem, and none of the values.
  *
  * @example
  * const emulator = await startEmulator({ ...(await readSeed("emulator.yaml")), port: 8080 });
@@ -35,12 +35,12 @@ const seedWorkspace = workspaceOptions
       ...rest,
       apiKey:
         chooseKey(context, "apiKey", apiKey, apiKeyEnv) ??
-        refuse(context, "apiKey", "is missing; write it, or apiKeyEnv"),
+        reject(context, "apiKey", "is missing; write it, or apiKeyEnv"),
       ...(flowKey !== undefined && { flowApiKey: flowKey }),
     };
   });
 
-/** A key as it stands there, or that of the environment. */
+/** Returns the key itself, or the key from the environment. */
 function chooseKey(
   context: z.RefinementCtx,
   field: string,
@@ -49,13 +49,13 @@ function chooseKey(
 ): string | undefined {
   if (variable === undefined) return given;
   if (given !== undefined)
-    return refuse(context, `${field}Env`, `cannot be combined with ${field}; use one of the two`);
+    return reject(context, `${field}Env`, `cannot be combined with ${field}; use one of the two`);
   const value = process.env[variable];
   if (value) return value;
-  return refuse(context, `${field}Env`, "names an environment variable that is not set or empty; set it");
+  return reject(context, `${field}Env`, "names an environment variable that is not set or empty; set it");
 }
 
-function refuse(context: z.RefinementCtx, field: string, message: string): string {
+function reject(context: z.RefinementCtx, field: string, message: string): string {
   context.addIssue({ code: "custom", path: [field], message });
   return "";
 }
@@ -69,7 +69,7 @@ const seedWorkspaces = z.array(seedWorkspace).superRefine((workspaces, context) 
   }
 });
 
-/** A switch that the file leaves out stays out: the options, or the default, decide. */
+/** The switches without their defaults: one that the file omits stays undefined. */
 const givenSwitches = Object.fromEntries(
   Object.entries(switches).map(([name, schema]) => [name, withoutDefault(schema).optional()]),
 );
@@ -88,5 +88,5 @@ const seed = z
     flows: z.record(z.string().min(1), scenario).optional(),
     faults: z.array(faultRule).optional(),
   })
-  // The switches were checked one by one, by the schemas that the options have.
+  // The type of the switches is lost above.
   .transform((data) => data as Seed);

@@ -11,17 +11,17 @@ import {
 } from "./state.js";
 
 /**
- * Which record to wait for: a predicate, or the fields it must have. A field that is an object needs to match only in the named
- * fields. Such as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
+ * The record to wait for: a predicate, or the fields it must have, at any depth. Such as `{ workspace: "acme", verdict:
+ * "delivered" }` or `{ body: { content: "hello" } }`.
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 
 export interface WaitOptions {
   /** Default 10,000. */
   timeoutMs?: number;
-  /** Ends the waiting; it then rejects with the signal's reason. */
+  /** Ends the wait, which then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Only a record that is newer than this one, such as the one that was waited for before. Default: any. */
+  /** Only records newer than this one. Default: any. */
   after?: { readonly order: number };
 }
 
@@ -39,7 +39,7 @@ const recordsOf: { [K in Kind]: (workspace: WorkspaceState) => RecordTypes[K][] 
   message: ({ conversations }) => [...conversations.values()].flatMap(({ messages }) => messages),
 };
 
-/** Resolves with the newest record that matches, or else the first one to come. */
+/** Resolves with the newest record that matches, or else the next one. */
 export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,
@@ -70,7 +70,7 @@ export async function waitForRecord<K extends Kind>(
   }
 }
 
-/** A delivery that is pending is still to change, so it counts only where it is asked for. */
+/** A pending delivery matches only if `verdict` is `pending`, because it will still change. */
 function isDone(record: object, match: object): boolean {
   if (!("verdict" in record) || record.verdict !== "pending") return true;
   return "verdict" in match && match.verdict === "pending";
@@ -80,7 +80,7 @@ function matches<T>(record: T, match: Match<T>): boolean {
   return typeof match === "function" ? match(record) : matchesPartially(record, match);
 }
 
-/** Whether a value has all that is wanted of it. */
+/** Whether a value has all wanted fields, at any depth. */
 export function matchesPartially(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
@@ -88,13 +88,13 @@ export function matchesPartially(value: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, field]) => matchesPartially(fields.get(name), field));
 }
 
-/** Of all workspaces, oldest first. */
+/** Returns the records of all workspaces, oldest first. */
 export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: K): RecordTypes[K][] {
   return [...directory.values()].flatMap(recordsOf[kind]).toSorted((a, b) => a.order - b.order);
 }
 
 function recordIn<K extends Kind>(change: Change, kind: K): RecordTypes[K] | undefined {
-  return change.kind === kind ? (change as unknown as RecordTypes)[kind] : undefined;
+  return change.type === kind ? (change as unknown as RecordTypes)[kind] : undefined;
 }
 
 function timeoutOf<K extends Kind>(
@@ -110,7 +110,7 @@ function timeoutOf<K extends Kind>(
   });
 }
 
-/** Why there could be none: the workspace does not exist, or nobody is there to deliver to. */
+/** Says why there are no records: the workspace does not exist, or no webhook accepts deliveries. */
 function describeAbsence(
   { directory, settings }: EmulatorState,
   kind: Kind,
@@ -137,7 +137,7 @@ function describeSeen(seen: readonly RecordTypes[Kind][]): string {
   return `${those}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
 }
 
-/** No text of a message, no address and no key. */
+/** Contains no text of a message, URL or key. */
 function describe(record: RecordTypes[Kind]): string {
   const about = `${record.id} of workspace "${record.workspace}"`;
   if ("from" in record) return `${about} from the ${record.from}`;

@@ -1,69 +1,44 @@
 import { Hono, type MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
-import { HttpError } from "../errors.js";
-import { BODY_LIMIT_BYTES } from "../../responder/request.js";
+import { HttpError } from "../checks.js";
 import type { EmulatorState } from "../state.js";
 import { addRecordRoutes } from "./record-routes.js";
 import type { ControlApp, ControlEnv } from "./requests.js";
 import { addRoutes } from "./routes.js";
 
-type Middleware = MiddlewareHandler<ControlEnv>;
-
-/** The routes of the control API, to be mounted at `/_emulator`. */
+/** Creates the routes of the control API, to be mounted at `/_emulator`. */
 export function createApi(state: EmulatorState): ControlApp {
   const api: ControlApp = new Hono();
-  const readReveal: Middleware = (context, next) => {
+  const readReveal: MiddlewareHandler<ControlEnv> = (context, next) => {
     const { reveal = "false" } = context.req.query();
     if (reveal !== "true" && reveal !== "false") throw new HttpError(422, "reveal: must be true or false");
     context.set("viewer", { state, reveal: reveal === "true" });
     return next();
   };
-  api.use(notCached, readReveal, limitBody, onlyJson);
+  api.use(notCached, readReveal);
   addRoutes(api, state);
   addRecordRoutes(api, state);
-  refuseOtherMethods(api);
+  rejectOtherMethods(api);
   return api;
 }
 
-/** Nothing of it is cached: it changes, and may hold secrets. */
+/** Responses change and may contain secrets. */
 export const NOT_CACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
-const notCached: Middleware = async (context, next) => {
+const notCached: MiddlewareHandler = async (context, next) => {
   await next();
   for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
 };
 
-const limit = bodyLimit({
-  maxSize: BODY_LIMIT_BYTES,
-  onError: () => {
-    throw new HttpError(413, "the body is too large", { headers: { connection: "close" } });
-  },
-});
-
-const limitBody: Middleware = (context, next) => {
-  // bodyLimit reads a body of unknown length and makes a Request of it again, for which it needs one of Node's own.
-  if (context.req.header("content-length") === undefined) context.req.raw = context.req.raw.clone();
-  return limit(context, next);
-};
-
-/** Also because a page from elsewhere can send any other type without asking first. */
-const onlyJson: Middleware = async ({ req }, next) => {
-  const [type = ""] = (req.header("content-type") ?? "").split(";");
-  const isJson = type.trim().toLowerCase() === "application/json";
-  if (!isJson && (await req.text()) !== "") throw new HttpError(415, "send the body as application/json");
-  await next();
-};
-
-/** Methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
+/** Returns methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
 export const listRoutes = ({ routes }: ControlApp): { method: string; path: string }[] =>
-  // What is for every method is a middleware.
+  // Middleware is for every method.
   routes.filter(({ method }) => method !== "ALL");
 
-function refuseOtherMethods(api: ControlApp): void {
+function rejectOtherMethods(api: ControlApp): void {
   for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
     const allow = routes.map(({ method }) => method).join(", ");
     api.all(path, () => {
-      throw new HttpError(405, `takes ${allow} only`, { headers: { allow } });
+      throw new HttpError(405, `use ${allow}`, { headers: { allow } });
     });
   }
 }

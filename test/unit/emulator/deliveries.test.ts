@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { DeliveryRecord, EmulatorOptions } from "../../../provider/emulator/index.js";
-import { encodeMessage } from "../../../provider/emulator/deliveries/record.js";
+import { encodeMessage } from "../../../provider/emulator/conversations.js";
 import type { ReplyContent } from "../../../provider/emulator/flows/flow.js";
 import { signBody } from "../../../provider/responder/index.js";
 import { parseOutbound, type OutboundGenericTemplate, type OutboundMessage } from "../../../schema/index.js";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startEmulator, type Scenario, type ScenarioCondition } from "../../../provider/emulator/index.js";
 import type { Flow } from "../../../provider/emulator/flows/flow.js";
-import { samples } from "../../../provider/emulator/flows/samples.js";
+import { sampleUrls } from "../../../provider/emulator/flows/samples.js";
 import { flowOfScenario, scenario } from "../../../provider/emulator/flows/scenario.js";
 import { parseYaml } from "../../../provider/lib/yaml-file.js";
 import {
@@ -57,7 +57,7 @@ describe("menu", () => {
     const all = ["button_template", "text", "generic_template", ...MEDIA_KINDS];
     expect(kinds.toSorted()).toEqual(all.toSorted());
     const urls = bodies.flatMap((body) => (JSON.parse(body) as { url?: string }).url ?? []);
-    expect(urls).toEqual([...samples.keys()].map((path) => scene.emulator.url + path));
+    expect(urls).toEqual(Object.values(sampleUrls(scene.emulator.url)));
   });
 });
 
