@@ -9,6 +9,7 @@ import {
   type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
+  type Numbered,
   type Place,
   type WorkspaceState,
 } from "./state.js";
@@ -27,19 +28,16 @@ export function getOrCreateConversation(
   workspace: WorkspaceState,
   { contactId, contactName = "", conversationId: id }: Party,
 ): Place {
-  const { conversations } = workspace;
   const conversationId = String(id);
   const key = keyOf({ contactId, conversationId });
-  const conversation = conversations.get(key) ?? {
-    ...nextRecord(state, "conversation"),
-    workspace: workspace.name,
-    contactId,
-    contactName,
-    conversationId,
-    lastAt: new Date().toISOString(),
-    messages: [],
-    queue: new ConversationQueue(state.outgoing.closing),
-  };
+  const { conversations, name } = workspace;
+  let conversation = conversations.get(key);
+  if (conversation === undefined) {
+    const { at: lastAt, ...numbered } = nextRecord(state, "conversation");
+    const queue = new ConversationQueue(state.outgoing.closing);
+    const party = { contactId, contactName, conversationId };
+    conversation = { ...numbered, workspace: name, ...party, lastAt, messages: [], queue };
+  }
   // The order in the map is that of use.
   conversations.delete(key);
   const [idle] = conversations.size < HISTORY_LIMIT ? [] : conversations;
@@ -72,7 +70,6 @@ export function addMessage(
 ): MessageRecord {
   const message: MessageRecord = {
     ...nextRecord(state, "message"),
-    at: new Date().toISOString(),
     workspace: conversation.workspace,
     conversation: conversation.id,
     from,
@@ -98,11 +95,10 @@ type NewDelivery = SentBody & Pick<DeliveryRecord, "message" | "url" | "dueAt" |
 export function recordDelivery(
   { state, workspace, conversation }: Place,
   { message, url, request, base64, dueAt, resendOf }: NewDelivery,
-  numbered = nextRecord(state, "delivery"),
+  numbered: Numbered = nextRecord(state, "delivery"),
 ): DeliveryRecord {
   const delivery: DeliveryRecord = {
     ...numbered,
-    at: new Date().toISOString(),
     workspace: workspace.name,
     conversation: conversation.id,
     contactId: conversation.contactId,

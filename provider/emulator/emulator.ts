@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Agent } from "undici";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { isLoopback } from "../lib/url.js";
@@ -8,7 +8,7 @@ import { assertSameOrigin } from "./control/guard.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { HttpError, invalidOption, parseOptions } from "./checks.js";
+import { invalidOption, parseOptions } from "./checks.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
 import { runFlow } from "./flows/run-flow.js";
@@ -20,8 +20,7 @@ import {
   type EmulatorSettings,
   type WorkspaceOptions,
 } from "./options.js";
-import { toJson } from "./service/exchange.js";
-import { addressOf, listen, respondRaw, send, type HttpListener } from "./service/http.js";
+import { addressOf, listen, respondRaw, type HttpListener, type RequestHandler } from "./service/http.js";
 import { respondBot } from "./service/messages.js";
 import { respondRegistration } from "./service/registration.js";
 import {
@@ -99,28 +98,46 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const closing = new AbortController();
   const state = createState(checked, closing.signal);
   const ready = Promise.withResolvers<void>();
-  const parts = await openParts(state, ready.promise);
-  state.origins = { registration: parts.registration.origin, bot: parts.bots.origin };
-  state.samples = sampleUrls(parts.registration.origin);
-  const emulator = createEmulator(state, parts, closing);
+  const store = checked.data === undefined ? undefined : new EmulatorStore(checked.data);
+  const listeners: HttpListener[] = [];
+  const open = async (port: number, respond: RequestHandler): Promise<string> => {
+    const listener = await listen({ host: checked.host, port, ready: ready.promise }, respond);
+    listeners.push(listener);
+    return listener.origin;
+  };
+  const close = async (): Promise<void> => {
+    // The next emulator on the same data resumes what is interrupted now.
+    store?.detach();
+    closing.abort();
+    ready.resolve();
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await state.outgoing.dispatcher.destroy();
+    store?.close();
+  };
   try {
+    state.origins.bot = await open(checked.botPort, createService(state, respondBot));
+    const [service, control] = [createService(state, respondRegistration), createControl(state)];
+    state.origins.registration = await open(checked.port, (incoming, outgoing) =>
+      isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
+    );
+    state.samples = sampleUrls(state.origins.registration);
     // Before the data is read, which contains functions only by name.
     for (const { name, flow } of checked.workspaces) {
       flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
     }
-    parts.store?.attach(state);
+    store?.attach(state);
     const kept = new Set(state.directory.keys());
     for (const workspace of checked.workspaces)
       if (!kept.has(workspace.name)) createWorkspace(state, workspace);
+    const emulator = createEmulator(state, close);
     for (const fault of checked.faults) emulator.injectFault(fault);
     resume(state);
     ready.resolve();
+    return emulator;
   } catch (error) {
-    ready.resolve();
-    await emulator.close();
+    await close();
     throw error;
   }
-  return emulator;
 }
 
 function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorState {
@@ -155,35 +172,6 @@ const KEEP_ALIVE_MS = 100;
 /** The same if the endpoint says how long it keeps one: undici stays 2 seconds below that. */
 const MAX_KEEP_ALIVE_MS = 10_000;
 
-/** Everything that an emulator has opened. */
-interface Parts {
-  bots: HttpListener;
-  registration: HttpListener;
-  store: EmulatorStore | undefined;
-}
-
-/** Opens everything or nothing. No request gets a response before `ready`. */
-async function openParts(state: EmulatorState, ready: Promise<void>): Promise<Parts> {
-  const { host, port, botPort, data } = state.settings;
-  const store = data === undefined ? undefined : new EmulatorStore(data);
-  let bots: HttpListener | undefined;
-  try {
-    bots = await listen({ host, port: botPort }, createService(state, ready, respondBot));
-    const service = createService(state, ready, respondRegistration);
-    const control = createControl(state);
-    const registration = await listen({ host, port }, async (incoming, outgoing) => {
-      if (!isControl(incoming)) return service(incoming, outgoing);
-      await ready;
-      return control(incoming, outgoing);
-    });
-    return { bots, registration, store };
-  } catch (error) {
-    await bots?.close();
-    store?.close();
-    throw error;
-  }
-}
-
 function isControl(incoming: IncomingMessage): boolean {
   const { pathname } = addressOf(incoming);
   if (pathname === "/") return incoming.method === "GET";
@@ -194,29 +182,16 @@ function isControl(incoming: IncomingMessage): boolean {
  * One of the two interfaces of the service. On loopback it is guarded: the keys of a test are not secret, so a web page could
  * read and change a registration with them. On other addresses it is as open as the service's.
  */
-function createService(
-  state: EmulatorState,
-  ready: Promise<void>,
-  respond: typeof respondBot,
-): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
+function createService(state: EmulatorState, respond: typeof respondBot): RequestHandler {
   const { settings } = state;
-  return async (incoming, outgoing) => {
-    await ready;
-    try {
-      if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
-    } catch (error) {
-      if (!(error instanceof HttpError)) throw error;
-      return send(outgoing, toJson(403, { error: { code: "forbidden", message: error.message } }));
-    }
-    return respondRaw(incoming, outgoing, (request) => respond(state, request));
+  const guard = (incoming: IncomingMessage): void => {
+    if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
   };
+  return (incoming, outgoing) =>
+    respondRaw(incoming, outgoing, { guard, respond: (request) => respond(state, request) });
 }
 
-function createEmulator(
-  state: EmulatorState,
-  { bots, registration, store }: Parts,
-  closing: AbortController,
-): Emulator {
+function createEmulator(state: EmulatorState, close: () => Promise<void>): Emulator {
   const handles = new WeakMap<WorkspaceState, Workspace>();
   const handleOf = (workspace: WorkspaceState): Workspace => {
     const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
@@ -224,8 +199,8 @@ function createEmulator(
     return handle;
   };
   return {
-    url: registration.origin,
-    botUrl: bots.origin,
+    url: state.origins.registration,
+    botUrl: state.origins.bot,
     get workspaces() {
       return new Map([...state.directory].map(([name, workspace]) => [name, handleOf(workspace)]));
     },
@@ -246,14 +221,7 @@ function createEmulator(
     waitForHandshake: (match = {}, options = {}) => waitForRecord(state, "handshake", match, options),
     waitForMessage: (match = {}, options = {}) => waitForRecord(state, "message", match, options),
     reset: (options) => resetState(state, options),
-    close: async () => {
-      // The next emulator on the same data resumes what is interrupted now.
-      store?.detach();
-      closing.abort();
-      await Promise.all([registration.close(), bots.close()]);
-      await state.outgoing.dispatcher.destroy();
-      store?.close();
-    },
+    close,
   };
 }
 

@@ -20,54 +20,37 @@ export function readSeed(path: string): Promise<Seed> {
   return readYamlFile(path, seed);
 }
 
-const environmentName = z.string().min(1);
+const variable = z.string().min(1).optional();
 
 const seedWorkspace = workspaceOptions
   .extend({
     apiKey: workspaceOptions.shape.apiKey.optional(),
-    apiKeyEnv: environmentName.optional(),
+    apiKeyEnv: variable,
     flow: z.string().min(1).optional(),
-    flowApiKeyEnv: environmentName.optional(),
+    flowApiKeyEnv: variable,
   })
-  .transform(({ apiKey, apiKeyEnv, flowApiKey, flowApiKeyEnv, ...rest }, context): WorkspaceOptions => {
-    const flowKey = chooseKey(context, "flowApiKey", flowApiKey, flowApiKeyEnv);
+  .transform(({ apiKeyEnv, flowApiKeyEnv, ...given }, context): WorkspaceOptions => {
+    const reject = (field: string, message: string): string => {
+      context.addIssue({ code: "custom", path: [field], message });
+      return "";
+    };
+    const choose = (field: "apiKey" | "flowApiKey", name: string | undefined): string | undefined => {
+      if (name === undefined) return given[field];
+      if (given[field] !== undefined) {
+        return reject(`${field}Env`, `cannot be combined with ${field}; use one of the two`);
+      }
+      return (
+        process.env[name] ||
+        reject(`${field}Env`, "names an environment variable that is not set or empty; set it")
+      );
+    };
+    const flowApiKey = choose("flowApiKey", flowApiKeyEnv);
     return {
-      ...rest,
-      apiKey:
-        chooseKey(context, "apiKey", apiKey, apiKeyEnv) ??
-        reject(context, "apiKey", "is missing; write it, or apiKeyEnv"),
-      ...(flowKey !== undefined && { flowApiKey: flowKey }),
+      ...given,
+      apiKey: choose("apiKey", apiKeyEnv) ?? reject("apiKey", "is missing; write it, or apiKeyEnv"),
+      ...(flowApiKey !== undefined && { flowApiKey }),
     };
   });
-
-/** Returns the key itself, or the key from the environment. */
-function chooseKey(
-  context: z.RefinementCtx,
-  field: string,
-  given: string | undefined,
-  variable: string | undefined,
-): string | undefined {
-  if (variable === undefined) return given;
-  if (given !== undefined)
-    return reject(context, `${field}Env`, `cannot be combined with ${field}; use one of the two`);
-  const value = process.env[variable];
-  if (value) return value;
-  return reject(context, `${field}Env`, "names an environment variable that is not set or empty; set it");
-}
-
-function reject(context: z.RefinementCtx, field: string, message: string): string {
-  context.addIssue({ code: "custom", path: [field], message });
-  return "";
-}
-
-const seedWorkspaces = z.array(seedWorkspace).superRefine((workspaces, context) => {
-  for (const [index, { name }] of workspaces.entries()) {
-    const first = workspaces.findIndex((other) => other.name === name);
-    if (first === index) continue;
-    const message = `is the name of workspaces[${first}] too; give each its own`;
-    context.addIssue({ code: "custom", path: [index, "name"], message });
-  }
-});
 
 /** The switches without their defaults: one that the file omits stays undefined. */
 const givenSwitches = Object.fromEntries(
@@ -83,7 +66,7 @@ function withoutDefault(schema: z.ZodType): z.ZodType {
 const seed = z
   .strictObject({
     ...givenSwitches,
-    workspaces: seedWorkspaces.optional(),
+    workspaces: z.array(seedWorkspace).optional(),
     flow: z.string().min(1).optional(),
     flows: z.record(z.string().min(1), scenario).optional(),
     faults: z.array(faultRule).optional(),

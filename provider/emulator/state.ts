@@ -11,7 +11,7 @@ import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing
 import type { HandshakeEncoding } from "./switches.js";
 
 /** A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets. */
-interface Numbered {
+export interface Numbered {
   id: string;
   /** Counts all records of one emulator. */
   order: number;
@@ -272,10 +272,11 @@ export interface EmulatorState {
 
 const PREFIXES = { conversation: "c", message: "m", handshake: "h", delivery: "d", request: "r", fault: "f" };
 
-/** Returns the id and order of a new record. */
-export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): { id: string; order: number } {
+/** Numbers a new record. */
+export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): Numbered {
   state.lastOrder += 1;
-  return { id: `${PREFIXES[kind]}${state.lastOrder}`, order: state.lastOrder };
+  const order = state.lastOrder;
+  return { id: `${PREFIXES[kind]}${order}`, order, at: new Date().toISOString() };
 }
 
 /** How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and messages of those. */

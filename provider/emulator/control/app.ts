@@ -10,8 +10,8 @@ import { ApiChatError } from "../../errors/index.js";
 import { bearerOf, HttpError, isSameKey, rejectKey } from "../checks.js";
 import { samples, SAMPLES_PATH } from "../flows/samples.js";
 import type { EmulatorState } from "../state.js";
-import { createApi, NOT_CACHED } from "./api.js";
 import { assertSameOrigin, PAGE_PATH } from "./guard.js";
+import { createApi, NOT_CACHED } from "./routes.js";
 import type { ControlError } from "./shapes.js";
 
 type App = Hono<{ Bindings: HttpBindings }>;

@@ -1,12 +1,11 @@
 import * as z from "zod";
-import { streamSSE } from "hono/streaming";
+import { Hono, type MiddlewareHandler } from "hono";
 import {
   type KnownOutbound,
   OutboundFormatError,
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
 import type { WebhookConfiguration } from "../../../schema/registration.js";
-import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { VERSION } from "../../lib/version.js";
 import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
@@ -26,9 +25,11 @@ import {
   takeOver,
   workspaceChange,
 } from "../workspaces.js";
+import { addRecordRoutes } from "./record-routes.js";
 import {
   type ControlApp,
   type ControlContext,
+  type ControlEnv,
   parseQuery,
   readJson,
   readText,
@@ -39,11 +40,44 @@ import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js"
 
 const anything = z.record(z.string(), z.unknown());
 
-/** The emulator as a whole, its workspaces, messages sent by hand, and faults. */
-export function addRoutes(api: ControlApp, state: EmulatorState): void {
+/** Creates the routes of the control API, to be mounted at `/_emulator`. */
+export function createApi(state: EmulatorState): ControlApp {
+  const api: ControlApp = new Hono();
+  const readReveal: MiddlewareHandler<ControlEnv> = (context, next) => {
+    const { reveal = "false" } = context.req.query();
+    if (reveal !== "true" && reveal !== "false") throw new HttpError(422, "reveal: must be true or false");
+    context.set("viewer", { state, reveal: reveal === "true" });
+    return next();
+  };
+  api.use(notCached, readReveal);
   addEmulatorRoutes(api, state);
   addWorkspaceRoutes(api, state);
   addFaultRoutes(api, state);
+  addRecordRoutes(api, state);
+  rejectOtherMethods(api);
+  return api;
+}
+
+/** Responses change and may contain secrets. */
+export const NOT_CACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+const notCached: MiddlewareHandler = async (context, next) => {
+  await next();
+  for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
+};
+
+/** Returns methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
+export const listRoutes = ({ routes }: ControlApp): { method: string; path: string }[] =>
+  // Middleware is for every method.
+  routes.filter(({ method }) => method !== "ALL");
+
+function rejectOtherMethods(api: ControlApp): void {
+  for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
+    const allow = routes.map(({ method }) => method).join(", ");
+    api.all(path, () => {
+      throw new HttpError(405, `use ${allow}`, { headers: { allow } });
+    });
+  }
 }
 
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
@@ -199,41 +233,45 @@ const WAITING_BYTES = 8 * 1024 * 1024;
 
 const HEARTBEAT_MS = 15_000;
 
-/** The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. */
-function streamEvents(context: ControlContext, viewer: Viewer): Response {
+/**
+ * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. Not with
+ * hono's streamSSE, which has no limit for what waits.
+ */
+function streamEvents({ req, env: { incoming } }: ControlContext, viewer: Viewer): Response {
   // hono handles HEAD as GET: the stream would have no reader.
-  if (context.req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
+  if (req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
   const { closing } = viewer.state.outgoing;
-  // Stops proxies from buffering.
-  context.header("x-accel-buffering", "no");
-  return streamSSE(context, async (stream) => {
-    const ended = Promise.withResolvers<void>();
-    let waitingBytes = 0;
-    let count = 0;
-    const writes = new KeyedQueue();
-    const write = (bytes: number, work: () => Promise<unknown>): void => {
-      waitingBytes += bytes;
-      void writes.run("event", async () => {
-        await work();
-        waitingBytes -= bytes;
-      });
-      if (waitingBytes <= WAITING_BYTES) return;
-      context.env.incoming.socket.destroy();
-      ended.resolve();
-    };
-    write(0, () => stream.write(": live\n\n"));
-    const unsubscribe = subscribeTo(viewer, (event) => {
-      const data = JSON.stringify(event);
-      count += 1;
-      const message = { id: String(count), event: event.type, data };
-      write(data.length, () => stream.writeSSE(message));
-    });
-    const heartbeat = setInterval(() => write(0, () => stream.write(":\n\n")), HEARTBEAT_MS);
-    stream.onAbort(() => ended.resolve());
-    closing.addEventListener("abort", () => ended.resolve(), { once: true });
-    if (closing.aborted) ended.resolve();
-    await ended.promise;
-    unsubscribe();
-    clearInterval(heartbeat);
-  });
+  const ended = new AbortController();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const write = (text: string): void => {
+          controller.enqueue(Buffer.from(text));
+          if (Number(controller.desiredSize) < 0) incoming.socket.destroy();
+        };
+        let count = 0;
+        write(": live\n\n");
+        const unsubscribe = subscribeTo(viewer, (event) => {
+          count += 1;
+          write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
+        });
+        const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
+        const close = (): void => {
+          ended.abort();
+          controller.close();
+        };
+        closing.addEventListener("abort", close);
+        ended.signal.addEventListener("abort", () => {
+          unsubscribe();
+          clearInterval(heartbeat);
+          closing.removeEventListener("abort", close);
+        });
+      },
+      cancel: () => ended.abort(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
+  );
+  // The last header stops proxies from buffering.
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+  return new Response(stream, { headers });
 }

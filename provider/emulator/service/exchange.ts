@@ -75,7 +75,6 @@ function recordRequest(
   const action = address.searchParams.get("action");
   const record: RecordedRequest = {
     ...nextRecord(state, "request"),
-    at: new Date().toISOString(),
     interface: to,
     workspace: null,
     ...(action !== null && { action }),

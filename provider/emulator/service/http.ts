@@ -14,6 +14,12 @@ export function addressOf({ url: target = "/" }: IncomingMessage): URL {
   return URL.parse(text) ?? new URL("http://emulator/");
 }
 
+interface Service {
+  /** Throws an HttpError if nothing of the request may be processed. */
+  guard: (incoming: IncomingMessage) => void;
+  respond: (request: HttpRequest) => Promise<HttpResponse>;
+}
+
 /**
  * Reads a request of the service and sends its response. Not with hono: connections are cut on purpose here, and creating a
  * Response and reading it again costs a third of the requests per second.
@@ -21,18 +27,21 @@ export function addressOf({ url: target = "/" }: IncomingMessage): URL {
 export async function respondRaw(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  respond: (request: HttpRequest) => Promise<HttpResponse>,
+  { guard, respond }: Service,
 ): Promise<void> {
   try {
+    guard(incoming);
     const body = await readBody(incoming);
     const { method = "", headers } = incoming;
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
     const request = { method, address: addressOf(incoming), headers: Object.fromEntries(pairs), body };
     send(outgoing, await respond(request));
   } catch (error) {
-    // The client disconnected or the emulator is closing, and the response goes nowhere; or it is a bug of ours.
-    const message = `the emulator failed: ${error instanceof Error ? error.message : String(error)}`;
-    send(outgoing, toJson(500, { status: "error", message }));
+    // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
+    const text = error instanceof Error ? error.message : String(error);
+    const [status, message] =
+      error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];
+    send(outgoing, toJson(status, { status: "error", message }));
   }
 }
 
@@ -49,7 +58,7 @@ export async function readBody(incoming: IncomingMessage): Promise<string | Http
   return new HttpError(413, message, { headers: { connection: "close" } });
 }
 
-export function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpResponse): void {
+function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpResponse): void {
   if (cut === "closed") {
     outgoing.socket?.destroy();
   } else if (cut === "truncated") {
@@ -71,14 +80,16 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-/** Listens on an address. Throws `invalid_config` if it is not available. */
+export type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+/** Listens on an address. Requests wait for `ready`. Throws `invalid_config` if the address is not available. */
 export async function listen(
-  { host, port }: { host: string; port: number },
-  respond: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
+  { host, port, ready }: { host: string; port: number; ready: Promise<void> },
+  respond: RequestHandler,
 ): Promise<HttpListener> {
   const inProgress = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
-    const exchange = respond(incoming, outgoing).finally(() => inProgress.delete(exchange));
+    const exchange = ready.then(() => respond(incoming, outgoing)).finally(() => inProgress.delete(exchange));
     inProgress.add(exchange);
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
