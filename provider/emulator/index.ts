@@ -6,7 +6,7 @@ export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js
 export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
 export { readSeed, type Seed } from "./seed.js";
-export type { BeforeFirstSet, FailedHandshake, HandshakeEncoding } from "./switches.js";
+export type { HandshakeEncoding } from "./switches.js";
 export type {
   ConversationRecord,
   DeliveryRecord,

@@ -64,5 +64,3 @@ export type SwitchSettings = z.output<typeof schema>;
 export type Reading<Name extends keyof SwitchSettings> = SwitchSettings[Name];
 
 export type HandshakeEncoding = Reading<"handshake">["encoding"];
-export type FailedHandshake = Reading<"failedHandshake">;
-export type BeforeFirstSet = Reading<"beforeFirstSet">;

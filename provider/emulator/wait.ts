@@ -2,7 +2,6 @@ import { ApiChatError } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS, orAborted } from "../lib/abort.js";
 import {
   deliverableRegistration,
-  type Change,
   type DeliveryRecord,
   type EmulatorState,
   type HandshakeRecord,
@@ -52,8 +51,9 @@ export async function waitForRecord<K extends Kind>(
   if (known !== undefined) return known;
   const { promise, resolve } = Promise.withResolvers<RecordTypes[K]>();
   const unsubscribe = state.changes.subscribe((change) => {
-    const record = recordIn(change, kind);
-    if (record !== undefined && isWanted(record)) resolve(record);
+    if (change.type !== kind) return;
+    const record = (change as unknown as RecordTypes)[kind];
+    if (isWanted(record)) resolve(record);
   });
   const { closing } = state.outgoing;
   const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
@@ -61,10 +61,11 @@ export async function waitForRecord<K extends Kind>(
     return await orAborted(promise, anySignal(signal, closing, timeout));
   } catch (error) {
     if (signal?.aborted) throw error;
-    if (closing.aborted) {
-      throw new ApiChatError("unavailable", "the emulator was closed", { operation: "check" });
-    }
-    throw timeoutOf(state, kind, match, timeoutMs);
+    const operation = kind === "handshake" ? "handshake" : "message";
+    if (closing.aborted) throw new ApiChatError("unavailable", "the emulator was closed", { operation });
+    const instead = describeInstead(state, kind, "workspace" in match ? match.workspace : undefined);
+    const text = `no ${kind} that matches within ${timeoutMs} ms; ${instead}`;
+    throw new ApiChatError("timeout", text, { operation });
   } finally {
     unsubscribe();
   }
@@ -93,29 +94,12 @@ export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: 
   return [...directory.values()].flatMap(recordsOf[kind]).toSorted((a, b) => a.order - b.order);
 }
 
-function recordIn<K extends Kind>(change: Change, kind: K): RecordTypes[K] | undefined {
-  return change.type === kind ? (change as unknown as RecordTypes)[kind] : undefined;
-}
+/** How many records an error names. */
+const SHOWN = 5;
 
-function timeoutOf<K extends Kind>(
-  state: EmulatorState,
-  kind: K,
-  match: Match<RecordTypes[K]>,
-  timeoutMs: number,
-): ApiChatError {
-  const workspace = "workspace" in match ? match.workspace : undefined;
-  const instead = describeAbsence(state, kind, workspace) ?? describeSeen(listRecords(state, kind));
-  return new ApiChatError("timeout", `no ${kind} that matches within ${timeoutMs} ms; ${instead}`, {
-    operation: kind === "handshake" ? "handshake" : "message",
-  });
-}
-
-/** Says why there are no records: the workspace does not exist, or no webhook accepts deliveries. */
-function describeAbsence(
-  { directory, settings }: EmulatorState,
-  kind: Kind,
-  wanted: unknown,
-): string | undefined {
+/** Says which records there are, or why there can be none. */
+function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): string {
+  const { directory, settings } = state;
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
   if (workspaces.length === 0) {
     const named = typeof wanted === "string" ? ` named ${JSON.stringify(wanted)}` : "";
@@ -124,14 +108,10 @@ function describeAbsence(
   }
   const isIdle = (workspace: WorkspaceState): boolean =>
     workspace.deliveries.length === 0 && deliverableRegistration(workspace, settings) === null;
-  if (kind !== "delivery" || !workspaces.every(isIdle)) return undefined;
-  return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
-}
-
-/** How many records an error names. */
-const SHOWN = 5;
-
-function describeSeen(seen: readonly RecordTypes[Kind][]): string {
+  if (kind === "delivery" && workspaces.every(isIdle)) {
+    return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
+  }
+  const seen = listRecords(state, kind);
   if (seen.length === 0) return "there was none at all";
   const those = seen.length > SHOWN ? `the last ${SHOWN} of ${seen.length} were` : "there were";
   return `${those}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;

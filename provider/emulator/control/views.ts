@@ -1,5 +1,6 @@
 import { createRedactor, MASK, type Redact } from "../../lib/redact.js";
 import { hideQuery, SECRET_CHARACTERS, secretsOfUrl } from "../../lib/url.js";
+import type { HttpMessage } from "../service/outgoing.js";
 import {
   type Change,
   type Conversation,
@@ -102,16 +103,17 @@ function maskRecord<Shown extends { workspace: string | null }>(
 ): Shown {
   const workspace = directory.get(record.workspace ?? "");
   const redact = workspace === undefined ? undefined : redactorOf(workspace);
-  return maskFields(record, {
-    text: (text) => maskNamed(redact?.(text) ?? text),
-    keyHeader: typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization",
-  }) as Shown;
-}
-
-interface Masks {
-  text: Redact;
-  /** The header of the flow API key, in lower case. Wrong keys are masked too. */
-  keyHeader: string;
+  // Wrong keys are masked too.
+  const keyHeader = typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization";
+  const mask = (field: string, value: unknown): unknown => {
+    if (typeof value === "object") {
+      return field === "headers" ? maskHeaders(value as HttpMessage["headers"] | null, keyHeader) : value;
+    }
+    if (typeof value !== "string") return value;
+    if (field === "url") return hideQuery(value);
+    return field === "base64" ? MASK : maskNamed(redact?.(value) ?? value);
+  };
+  return JSON.parse(JSON.stringify(record, mask)) as Shown;
 }
 
 /** The last redactor of each workspace: creating one takes much longer than masking a record. */
@@ -130,31 +132,15 @@ function redactorOf(workspace: WorkspaceState): Redact {
   return redact;
 }
 
-function maskFields(fields: object, masks: Masks): object {
-  return mapValues(fields, (name, value) => maskValue(name, value, masks));
-}
-
-function maskValue(name: string, value: unknown, masks: Masks): unknown {
-  if (typeof value === "string") {
-    if (name === "url") return hideQuery(value);
-    return name === "base64" ? MASK : masks.text(value);
-  }
-  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, masks));
-  if (typeof value !== "object" || value === null) return value;
-  return name === "headers" ? maskHeaders(value, masks) : maskFields(value, masks);
-}
-
 const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
 
-function maskHeaders(headers: object, { text, keyHeader }: Masks): object {
-  return mapValues(headers, (name, value) => {
-    if (SECRET_HEADER.test(name) || name.toLowerCase() === keyHeader) return MASK;
-    return name === "location" ? hideValues(String(value)) : text(String(value));
+function maskHeaders(headers: HttpMessage["headers"] | null, keyHeader: string): HttpMessage["headers"] {
+  const masked = Object.entries(headers ?? {}).map(([name, value]) => {
+    if (SECRET_HEADER.test(name) || name.toLowerCase() === keyHeader) return [name, MASK];
+    return [name, name === "location" ? hideValues(value) : value];
   });
+  return Object.fromEntries(masked) as HttpMessage["headers"];
 }
-
-const mapValues = (fields: object, map: (name: string, value: unknown) => unknown): object =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(name, value)]));
 
 /** Includes a value without an end, in a body that was cut. */
 const SECRET_FIELD =
