@@ -4,7 +4,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
- * (section 6.1), or one try of a delivery (section 6.2).
+ * (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 

@@ -6,7 +6,7 @@ import { switches } from "./switches.js";
 
 /** A name that needs no encoding in a path. */
 export const pathSegment = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, {
-  error: "must start with a letter or digit and hold only letters, digits, '.', '_' and '-'",
+  error: "must start with a letter or digit and contain only letters, digits, '.', '_' and '-'",
 });
 
 const port = z.int().min(0).max(65_535);
@@ -19,7 +19,7 @@ const flow = z.union([z.string().min(1), z.custom<Flow>((value) => typeof value 
 });
 
 const flowApiKey = z.string().regex(/^[\x21-\x7e]+$/, {
-  error: "must hold visible ASCII characters only: it is sent in a header",
+  error: "must contain visible ASCII characters only: it is sent in a header",
 });
 
 /** A registration without a handshake. */
@@ -71,7 +71,7 @@ export const emulatorOptions = z.strictObject({
   token: z
     .string()
     .regex(/^[A-Za-z0-9._~+/-]+=*$/, {
-      error: "must hold only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
+      error: "must contain only letters, digits, '.', '_', '~', '+', '/' and '-', as a bearer token (RFC 6750)",
     })
     .optional(),
   /** The workspaces at the start. A workspace that is already in `data` takes precedence. Default: none. */

@@ -63,7 +63,7 @@ export interface Workspace
 
 const ASSIGNABLE = ["apiKey", "flowApiKey", "mayManageFlow", "flow"] as const satisfies (keyof Assignable)[];
 
-/** Creates the handle of a workspace. It holds nothing itself. */
+/** Creates the handle of a workspace. It has no state of its own. */
 export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceState): Workspace {
   const handle: Omit<Workspace, keyof Assignable> = {
     name: state.name,
