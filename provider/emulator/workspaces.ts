@@ -72,13 +72,12 @@ function deriveCode(purpose: string, name: string): string {
 
 /** Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is already used. */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
-  const flow = flowNameOf(state.flows, options.flow, { for: options.name, otherwise: state.settings.flow });
+  const { name } = options;
+  const flow = flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow });
   const workspace = newWorkspace(options, { botBaseUrl: state.origins.bot, flow });
-  if (state.directory.has(workspace.name)) {
-    throw invalidOption(`there is already a workspace named "${workspace.name}"`);
-  }
+  if (state.directory.has(name)) throw invalidOption(`there is already a workspace named "${name}"`);
   assertPossible(state, workspace, workspace);
-  state.directory.set(workspace.name, workspace);
+  state.directory.set(name, workspace);
   if (options.registration) takeOver(state, workspace, options.registration);
   else publishWorkspace(state, workspace);
   return workspace;
