@@ -27,7 +27,7 @@ const flows: readonly Flow[] = [
   {
     name: "a message into the emulator and its reply",
     begins: ["provider/emulator/service/messages.ts"],
-    budget: 35,
+    budget: 25,
   },
   { name: "all that the engine's provider process loads", begins: ["provider/dynamic.ts"] },
 ];

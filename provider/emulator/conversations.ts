@@ -1,4 +1,4 @@
-import type { InboundMessage } from "../../schema/inbound.js";
+import { isUtf8 } from "node:buffer";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import { ConversationQueue } from "./deliveries/queue.js";
 import {
@@ -6,13 +6,17 @@ import {
   keep,
   nextRecord,
   type Conversation,
+  type DeliveryRecord,
   type EmulatorState,
   type MessageRecord,
+  type Numbered,
+  type Place,
   type WorkspaceState,
 } from "./state.js";
+import type { Reading } from "./switches.js";
 
-/** Whom a message is from or to. */
-export interface Party {
+/** The sender or recipient of a message. */
+interface Party {
   contactId: string;
   conversationId: number | bigint;
   contactName?: string;
@@ -22,48 +26,32 @@ export interface Party {
 export function getOrCreateConversation(
   state: EmulatorState,
   workspace: WorkspaceState,
-  party: Party,
-): Conversation {
-  const { conversations } = workspace;
-  const { contactId, contactName = "" } = party;
-  const conversationId = String(party.conversationId);
+  { contactId, contactName = "", conversationId: id }: Party,
+): Place {
+  const conversationId = String(id);
   const key = keyOf({ contactId, conversationId });
-  const known = conversations.get(key);
-  if (known) {
-    conversations.delete(key);
-    conversations.set(key, known);
-    return known;
+  const { conversations, name } = workspace;
+  let conversation = conversations.get(key);
+  if (conversation === undefined) {
+    const { at: lastAt, ...numbered } = nextRecord(state, "conversation");
+    const queue = new ConversationQueue(state.outgoing.closing);
+    const party = { contactId, contactName, conversationId };
+    conversation = { ...numbered, workspace: name, ...party, lastAt, messages: [], queue };
   }
-  const conversation: Conversation = {
-    ...nextRecord(state, "conversation"),
-    workspace: workspace.name,
-    contactId,
-    contactName,
-    conversationId,
-    lastAt: new Date().toISOString(),
-    messages: [],
-    queue: new ConversationQueue(state.outgoing.closing),
-  };
-  if (conversations.size >= HISTORY_LIMIT) dropLongestSilent(state, conversations);
-  conversations.set(key, conversation);
-  return conversation;
-}
-
-function dropLongestSilent({ changes }: EmulatorState, conversations: Map<string, Conversation>): void {
-  const [entry] = conversations;
-  if (entry === undefined) return;
-  const [key, conversation] = entry;
+  // The order in the map is that of use.
   conversations.delete(key);
-  changes.publish({ kind: "conversation-dropped", conversation });
+  const [idle] = conversations.size < HISTORY_LIMIT ? [] : conversations;
+  if (idle) {
+    conversations.delete(idle[0]);
+    state.changes.publish({ type: "conversation-dropped", conversation: idle[1] });
+  }
+  conversations.set(key, conversation);
+  return { state, workspace, conversation };
 }
 
-/** Its place in `WorkspaceState.conversations`. */
-export function keyOf({
-  contactId,
-  conversationId,
-}: Pick<Conversation, "contactId" | "conversationId">): string {
-  return `${conversationId} ${contactId}`;
-}
+/** The key in `WorkspaceState.conversations`. */
+export const keyOf = (of: Pick<Conversation, "contactId" | "conversationId">): string =>
+  `${of.conversationId} ${of.contactId}`;
 
 /** A message as it is recorded. JSON has no bigint, and a number would lose digits. */
 export function withDigits(message: OutboundMessage): OutboundMessage {
@@ -72,35 +60,103 @@ export function withDigits(message: OutboundMessage): OutboundMessage {
   return shown as OutboundMessage;
 }
 
-interface NewMessage {
-  from: MessageRecord["from"];
-  body: InboundMessage | OutboundMessage;
-  /** The id of a reply's delivery. */
-  delivery?: string;
-  /** Whether the flow still has to answer it. */
-  unanswered?: boolean;
-}
+type NewMessage = Pick<MessageRecord, "from" | "body"> &
+  Partial<Pick<MessageRecord, "delivery" | "unanswered">>;
 
-/** Adds a message to a conversation and reports both. */
+/** Adds a message to a conversation and publishes both. */
 export function addMessage(
-  state: EmulatorState,
-  conversation: Conversation,
-  { from, body, delivery, unanswered = false }: NewMessage,
+  { state, conversation }: Place,
+  { from, body, delivery = null, unanswered = false }: NewMessage,
 ): MessageRecord {
   const message: MessageRecord = {
     ...nextRecord(state, "message"),
-    at: new Date().toISOString(),
     workspace: conversation.workspace,
     conversation: conversation.id,
     from,
     body: "conv_id" in body ? withDigits(body) : body,
-    delivery: delivery ?? null,
+    delivery,
     unanswered,
   };
   keep(conversation.messages, message);
   conversation.lastAt = message.at;
   if ("sender" in body && body.sender.name !== "") conversation.contactName = body.sender.name;
-  state.changes.publish({ kind: "conversation", conversation });
-  state.changes.publish({ kind: "message", message });
+  state.changes.publish({ type: "conversation", conversation });
+  state.changes.publish({ type: "message", message });
   return message;
+}
+
+/** The bytes of a delivery before its first attempt. */
+export type SentBody = Pick<DeliveryRecord, "request" | "base64">;
+
+/** Whatever distinguishes one delivery from another when it is created. */
+type NewDelivery = SentBody & Pick<DeliveryRecord, "message" | "url" | "dueAt" | "resendOf">;
+
+/** Records and publishes a pending delivery. */
+export function recordDelivery(
+  { state, workspace, conversation }: Place,
+  { message, url, request, base64, dueAt, resendOf }: NewDelivery,
+  numbered: Numbered = nextRecord(state, "delivery"),
+): DeliveryRecord {
+  const delivery: DeliveryRecord = {
+    ...numbered,
+    workspace: workspace.name,
+    conversation: conversation.id,
+    contactId: conversation.contactId,
+    conversationId: conversation.conversationId,
+    message,
+    url,
+    request,
+    ...(base64 !== undefined && { base64 }),
+    signature: "right",
+    verdict: "pending",
+    reason: "",
+    attempts: [],
+    dueAt,
+    resendOf,
+  };
+  keep(workspace.deliveries, delivery);
+  state.changes.publish({ type: "delivery", delivery });
+  return delivery;
+}
+
+/** Records a delivery with the same bytes and headers as an earlier one, except for `changed`. */
+export function recordCopy(
+  place: Place,
+  delivery: DeliveryRecord,
+  changed: Partial<SentBody> = {},
+): DeliveryRecord {
+  const dueAt = new Date().toISOString();
+  return recordDelivery(place, { ...delivery, ...changed, dueAt, resendOf: delivery.id });
+}
+
+/** Records a body. */
+export function encodeBody(body: string | Uint8Array): SentBody {
+  const bytes = Buffer.from(body);
+  const request = { headers: {}, body: bytes.toString("utf8") };
+  return isUtf8(bytes) ? { request } : { request, base64: bytes.toString("base64") };
+}
+
+/** Returns the bytes to sign and send. */
+export function decodeBody({ request, base64 }: DeliveryRecord): string | Uint8Array {
+  return base64 === undefined ? request.body : Buffer.from(base64, "base64");
+}
+
+/** Writes a message (section 2.4) as JSON.stringify or as PHP's json_encode does. */
+export function encodeMessage(message: OutboundMessage, encoding: Reading<"deliveryEncoding">): SentBody {
+  const json = serializeMessage(message);
+  return encodeBody(encoding === "php" ? escapeAsPhp(json) : json);
+}
+
+/** Like JSON.stringify, but writes all digits of a conversation id beyond the safe integers (a bigint). */
+function serializeMessage(message: OutboundMessage): string {
+  if (typeof message.conv_id !== "bigint") return JSON.stringify(message);
+  const { conv_id, ...rest } = message;
+  return JSON.stringify({ ...rest, conv_id: 0 }).replace(/0\}$/, `${conv_id}}`);
+}
+
+/** PHP escapes slashes and all characters beyond ASCII, those beyond the BMP as two surrogates. JSON has slashes only in strings. */
+function escapeAsPhp(json: string): string {
+  return json
+    .replaceAll("/", String.raw`\/`)
+    .replace(/[\u0080-\uffff]/g, (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).padStart(4, "0"));
 }

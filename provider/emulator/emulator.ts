@@ -1,15 +1,18 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createControl } from "./control/app.js";
-import { assertSameOrigin } from "./control/guard.js";
+import type { IncomingMessage } from "node:http";
+import { Agent } from "undici";
 import { KeyedQueue } from "../lib/keyed-queue.js";
 import { isLoopback } from "../lib/url.js";
+import { VERSION } from "../lib/version.js";
+import { createControl } from "./control/app.js";
+import { assertSameOrigin } from "./control/guard.js";
 import type { EmulatorEvent } from "./control/shapes.js";
 import { subscribeTo } from "./control/views.js";
 import { queueDelivery } from "./deliveries/delivery.js";
-import { invalidOption, parseOptions, HttpError } from "./errors.js";
+import { invalidOption, parseOptions } from "./checks.js";
 import { FaultList, faultRule, type FaultRule } from "./faults.js";
 import { createFlows, flowNameOf } from "./flows/flows.js";
-import { answerMessage } from "./flows/run-flow.js";
+import { runFlow } from "./flows/run-flow.js";
+import { sampleUrls } from "./flows/samples.js";
 import {
   emulatorOptions,
   workspaceOptions,
@@ -17,10 +20,9 @@ import {
   type EmulatorSettings,
   type WorkspaceOptions,
 } from "./options.js";
-import { answerBot } from "./service/messages.js";
-import { addressOf, answerJson, answerRaw, listen, send, type HttpListener } from "./service/http.js";
-import { createDispatcher } from "./service/outgoing.js";
-import { answerRegistration } from "./service/registration.js";
+import { addressOf, listen, respondRaw, type HttpListener, type RequestHandler } from "./service/http.js";
+import { respondBot } from "./service/messages.js";
+import { respondRegistration } from "./service/registration.js";
 import {
   ChangeHub,
   nextRecord,
@@ -34,51 +36,51 @@ import {
 import { EmulatorStore } from "./store.js";
 import { waitForRecord, type Match, type WaitOptions } from "./wait.js";
 import { createWorkspaceHandle, type Workspace } from "./workspace.js";
-import { createWorkspace, removeWorkspace, resetState } from "./workspaces.js";
+import { createWorkspace, findWorkspace, removeWorkspace, resetState } from "./workspaces.js";
 
 /** A running emulator of the service. */
 export interface Emulator {
-  /** Origin of the registration interface. A workspace's `baseUrl` lies under it. */
+  /** Origin of the registration interface, where every `baseUrl` starts. */
   readonly url: string;
   /** Origin of the bot host, on another port: `{bot_base_url}` of the specification. */
   readonly botUrl: string;
   readonly workspaces: ReadonlyMap<string, Workspace>;
-  /** The workspace of this name; throws `invalid_config` if there is none. */
+  /** Returns the workspace of this name. Throws `invalid_config` if there is none. */
   workspace(name: string): Workspace;
-  /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is taken. */
+  /** Adds a workspace. Throws `invalid_config` if an option is wrong, or its name, bot code or address is already used. */
   addWorkspace(options: WorkspaceOptions): Workspace;
   /** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
   removeWorkspace(name: string): void;
-  /** Every request received, oldest first, with all keys in clear; the last 10,000 are kept. */
+  /** Every request received, oldest first, with unmasked keys; the last 10,000 are kept. */
   readonly requests: readonly RecordedRequest[];
-  /** Makes the next calls of an operation go wrong. Rules are tried in the order of injection; the first that matches counts. */
+  /** Makes the next calls of an operation fail. The first matching rule applies, in the order of injection. */
   injectFault(rule: FaultRule): void;
-  /** Takes back every fault that was injected. */
+  /** Removes every injected fault. */
   clearFaults(): void;
-  /** Calls the listener with everything that happens from now on, secrets masked, until the function given back is called. */
+  /** Calls the listener with everything that happens from now on, secrets masked. Returns a function that ends it. */
   subscribe(listener: (event: EmulatorEvent) => void): () => void;
   /**
    * Resolves with the newest matching delivery, or with the next one that matches. A pending delivery matches only if `verdict`
-   * asks for it. Throws `timeout`, naming what was seen instead.
+   * is `pending`. Throws `timeout` with the records seen instead.
    */
   waitForDelivery(match?: Match<DeliveryRecord>, options?: WaitOptions): Promise<DeliveryRecord>;
-  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with what was seen instead. */
+  /** Resolves with the newest handshake that matches, or with the next one. Throws `timeout` with the records seen instead. */
   waitForHandshake(match?: Match<HandshakeRecord>, options?: WaitOptions): Promise<HandshakeRecord>;
-  /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with what was seen instead. */
+  /** Resolves with the newest message that matches, or with the next one. Throws `timeout` with the records seen instead. */
   waitForMessage(match?: Match<MessageRecord>, options?: WaitOptions): Promise<MessageRecord>;
   /**
-   * Forgets conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations,
-   * unless they are to go too. Resolves when nothing of what was forgotten is in progress any more.
+   * Removes all conversations, deliveries, handshakes, requests and faults. Workspaces stay, with their keys and registrations,
+   * unless `workspaces` is true. Resolves when no attempt of a removed delivery is in progress.
    */
   reset(options?: { workspaces?: boolean }): Promise<void>;
-  /** Stops the emulator and closes all connections, including those waiting for a response. May be called more than once. */
+  /** Stops the emulator and closes all connections, including those that wait for a response. May be called more than once. */
   close(): Promise<void>;
 }
 
 /**
  * Starts the service on this machine: the registration interface with real handshakes, messages on `bot_url`, flows that
- * reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` naming each option that is wrong, or a port that
- * cannot be had.
+ * reply, and signed deliveries (sections 4 and 6). Throws `invalid_config` with each wrong option, or a port that is not
+ * available.
  *
  * @example
  * const emulator = await startEmulator({ workspaces: [{ name: "acme", apiKey: "an-api-key" }] });
@@ -96,28 +98,46 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const closing = new AbortController();
   const state = createState(checked, closing.signal);
   const ready = Promise.withResolvers<void>();
-  const parts = await openParts(state, ready.promise);
-  state.origins = { registration: parts.registration.origin, bot: parts.bots.origin };
-  const emulator = createEmulator(state, parts, closing);
+  const store = checked.data === undefined ? undefined : new EmulatorStore(checked.data);
+  const listeners: HttpListener[] = [];
+  const open = async (port: number, respond: RequestHandler): Promise<string> => {
+    const listener = await listen({ host: checked.host, port, ready: ready.promise }, respond);
+    listeners.push(listener);
+    return listener.origin;
+  };
+  const close = async (): Promise<void> => {
+    // The next emulator on the same data resumes what is interrupted now.
+    store?.detach();
+    closing.abort();
+    ready.resolve();
+    await Promise.all(listeners.map((listener) => listener.close()));
+    await state.outgoing.dispatcher.destroy();
+    store?.close();
+  };
   try {
-    // Also of workspaces that the data holds: a file keeps no function, only its name.
+    state.origins.bot = await open(checked.botPort, createService(state, respondBot));
+    const [service, control] = [createService(state, respondRegistration), createControl(state)];
+    state.origins.registration = await open(checked.port, (incoming, outgoing) =>
+      isControl(incoming) ? control(incoming, outgoing) : service(incoming, outgoing),
+    );
+    state.samples = sampleUrls(state.origins.registration);
+    // Before the data is read, which contains functions only by name.
     for (const { name, flow } of checked.workspaces) {
       flowNameOf(state.flows, flow, { for: name, otherwise: state.settings.flow });
     }
-    parts.store?.attach(state);
-    // Those that the data holds already stay as they are there.
+    store?.attach(state);
     const kept = new Set(state.directory.keys());
     for (const workspace of checked.workspaces)
       if (!kept.has(workspace.name)) createWorkspace(state, workspace);
+    const emulator = createEmulator(state, close);
     for (const fault of checked.faults) emulator.injectFault(fault);
     resume(state);
     ready.resolve();
+    return emulator;
   } catch (error) {
-    ready.resolve();
-    await emulator.close();
+    await close();
     throw error;
   }
-  return emulator;
 }
 
 function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorState {
@@ -127,45 +147,30 @@ function createState(options: EmulatorSettings, closing: AbortSignal): EmulatorS
   return {
     settings: { ...options, flow },
     directory: new Map(),
-    faults: new FaultList(() => changes.publish({ kind: "faults" })),
+    faults: new FaultList(() => changes.publish({ type: "faults" })),
     requests: [],
-    calls: new KeyedQueue(),
+    turns: new KeyedQueue(),
     flows,
     changes,
     lastOrder: 0,
     origins: { registration: "", bot: "" },
-    outgoing: { dispatcher: createDispatcher(), closing },
+    samples: sampleUrls(""),
+    outgoing: {
+      dispatcher: new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS }),
+      userAgent: `pulumi-apichat-emulator/${VERSION}`,
+      closing,
+    },
   };
 }
 
-/** What an emulator has open. */
-interface Parts {
-  bots: HttpListener;
-  registration: HttpListener;
-  store: EmulatorStore | undefined;
-}
+/**
+ * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a connection that the
+ * endpoint is closing must not be reused, because a POST without a response cannot be repeated.
+ */
+const KEEP_ALIVE_MS = 100;
 
-/** Opens all of it or nothing. No request is answered before `ready`. */
-async function openParts(state: EmulatorState, ready: Promise<void>): Promise<Parts> {
-  const { host, port, botPort, data } = state.settings;
-  const store = data === undefined ? undefined : new EmulatorStore(data);
-  let bots: HttpListener | undefined;
-  try {
-    bots = await listen({ host, port: botPort }, createService(state, ready, answerBot));
-    const service = createService(state, ready, answerRegistration);
-    const control = createControl(state);
-    const registration = await listen({ host, port }, async (incoming, outgoing) => {
-      if (!isControl(incoming)) return service(incoming, outgoing);
-      await ready;
-      return control(incoming, outgoing);
-    });
-    return { bots, registration, store };
-  } catch (error) {
-    await bots?.close();
-    store?.close();
-    throw error;
-  }
-}
+/** The same if the endpoint says how long it keeps one: undici stays 2 seconds below that. */
+const MAX_KEEP_ALIVE_MS = 10_000;
 
 function isControl(incoming: IncomingMessage): boolean {
   const { pathname } = addressOf(incoming);
@@ -174,58 +179,40 @@ function isControl(incoming: IncomingMessage): boolean {
 }
 
 /**
- * One of the two interfaces of the service. On a port that only this machine reaches it is guarded: the keys of a test are no
- * secret, so a web page could read and change a registration with them. Elsewhere it is as open as the service's.
+ * One of the two interfaces of the service. On loopback it is guarded: the keys of a test are not secret, so a web page could
+ * read and change a registration with them. On other addresses it is as open as the service's.
  */
-function createService(
-  state: EmulatorState,
-  ready: Promise<void>,
-  answer: typeof answerBot,
-): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
+function createService(state: EmulatorState, respond: typeof respondBot): RequestHandler {
   const { settings } = state;
-  return async (incoming, outgoing) => {
-    await ready;
-    try {
-      if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
-    } catch (error) {
-      if (!(error instanceof HttpError)) throw error;
-      return send(outgoing, answerJson(403, { error: { code: "forbidden", message: error.message } }));
-    }
-    return answerRaw(incoming, outgoing, (request) => answer(state, request));
+  const guard = (incoming: IncomingMessage): void => {
+    if (isLoopback(settings.host)) assertSameOrigin(settings, incoming);
   };
+  return (incoming, outgoing) =>
+    respondRaw(incoming, outgoing, { guard, respond: (request) => respond(state, request) });
 }
 
-function createEmulator(
-  state: EmulatorState,
-  { bots, registration, store }: Parts,
-  closing: AbortController,
-): Emulator {
+function createEmulator(state: EmulatorState, close: () => Promise<void>): Emulator {
   const handles = new WeakMap<WorkspaceState, Workspace>();
   const handleOf = (workspace: WorkspaceState): Workspace => {
     const handle = handles.get(workspace) ?? createWorkspaceHandle(state, workspace);
     handles.set(workspace, handle);
     return handle;
   };
-  const findWorkspace = (name: string): Workspace => {
-    const workspace = state.directory.get(name);
-    if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);
-    return handleOf(workspace);
-  };
   return {
-    url: registration.origin,
-    botUrl: bots.origin,
+    url: state.origins.registration,
+    botUrl: state.origins.bot,
     get workspaces() {
       return new Map([...state.directory].map(([name, workspace]) => [name, handleOf(workspace)]));
     },
     requests: state.requests,
-    workspace: findWorkspace,
+    workspace: (name) => handleOf(findWorkspace(state, name)),
     addWorkspace: (wanted) =>
       handleOf(createWorkspace(state, parseOptions("addWorkspace", workspaceOptions, wanted))),
-    removeWorkspace: (name) => removeWorkspace(state, name),
+    removeWorkspace: (name) => removeWorkspace(state, findWorkspace(state, name)),
     injectFault: (given) => {
       const rule = parseOptions("injectFault", faultRule, given);
       // A misspelt name would be a fault that never matches.
-      if (rule.workspace !== undefined) findWorkspace(rule.workspace);
+      if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
       state.faults.add(nextRecord(state, "fault").id, rule);
     },
     clearFaults: () => state.faults.clear(),
@@ -234,32 +221,25 @@ function createEmulator(
     waitForHandshake: (match = {}, options = {}) => waitForRecord(state, "handshake", match, options),
     waitForMessage: (match = {}, options = {}) => waitForRecord(state, "message", match, options),
     reset: (options) => resetState(state, options),
-    close: async () => {
-      // What is broken off now is done by the next emulator on the same data.
-      store?.detach();
-      closing.abort();
-      await Promise.all([registration.close(), bots.close()]);
-      await state.outgoing.dispatcher.destroy();
-      store?.close();
-    },
+    close,
   };
 }
 
 /**
- * After a restart: resumes the deliveries that are pending, and has the flows answer the messages that none has answered. A
- * delivery that the endpoint took just before the end is sent again: its answer was not seen.
+ * After a restart: resumes pending deliveries and runs the flows for unanswered messages. A delivery that the endpoint accepted
+ * just before the end is sent again, because its response was not seen.
  */
 function resume(state: EmulatorState): void {
   for (const workspace of state.directory.values()) {
-    const conversations = new Map(Array.from(workspace.conversations.values(), (each) => [each.id, each]));
-    for (const delivery of workspace.deliveries) {
-      const conversation = conversations.get(delivery.conversation);
-      if (!conversation || delivery.verdict !== "pending") continue;
-      void queueDelivery({ state, workspace, conversation, delivery });
-    }
-    for (const conversation of conversations.values()) {
+    const pending = Map.groupBy(
+      workspace.deliveries.filter(({ verdict }) => verdict === "pending"),
+      ({ conversation }) => conversation,
+    );
+    for (const conversation of workspace.conversations.values()) {
+      const place = { state, workspace, conversation };
+      for (const delivery of pending.get(conversation.id) ?? []) void queueDelivery({ ...place, delivery });
       for (const message of conversation.messages) {
-        if (message.unanswered) void answerMessage({ state, workspace, conversation, message });
+        if (message.unanswered) void runFlow({ ...place, message });
       }
     }
   }

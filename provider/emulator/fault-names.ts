@@ -1,4 +1,4 @@
-/** What a fault can strike, and the faults that have only a name. The page loads this file, so it loads no zod. */
+/** The operations that can have a fault, and the faults that are only a name. The page loads this file, so it imports no zod. */
 
 export const FAULT_OPERATIONS = [
   "message",

@@ -4,7 +4,7 @@ import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "./fault-names.
 
 /**
  * What a fault changes: an action of section 4.1, a message on `bot_url` (section 4.2), the handshake that set-webhook makes
- * (section 6.1), or one try of a delivery (section 6.2).
+ * (section 6.1), or one attempt of a delivery (section 6.2).
  */
 export type FaultOperation = (typeof FAULT_OPERATIONS)[number];
 
@@ -26,37 +26,37 @@ const answerFault = z.union([
 ]);
 
 /**
- * What goes wrong with a call of the registration interface, or with a message on `bot_url`:
+ * A fault of a call to the registration interface, or of a message on `bot_url`:
  * - `{ status }`: this HTTP status, with `Retry-After` and a body if given. The change is not made, unless `afterChange`.
- * - `{ delayMs }`: the answer comes late. The change is made when the delay is over; with `afterChange`, before it.
- * - `{ statusField }`: HTTP 200 with this envelope status in place of `ok`. The change is not made, unless `afterChange`.
- * - `broken-json`, `html`, `truncated`: the change is made; the answer is cut JSON, an HTML page, or a body that ends
+ * - `{ delayMs }`: the response is late. The change is made after the delay; with `afterChange`, before it.
+ * - `{ statusField }`: HTTP 200 with this envelope status instead of `ok`. The change is not made, unless `afterChange`.
+ * - `broken-json`, `html`, `truncated`: the change is made; the response is cut JSON, an HTML page, or a body that ends
  *   before its `Content-Length`.
- * - `close-before`, `close-after`: the connection is closed without an answer, before or after the change is made.
+ * - `close-before`, `close-after`: the connection is closed without a response, before or after the change is made.
  *
- * A fault of the handshake stands for what the webhook URL answers, so the handshake fails: nothing is sent to it,
- * except with `close-after` (sent, its answer is lost) and `{ delayMs }` (sent late; the time limit runs meanwhile).
+ * A fault of the handshake replaces the response of the webhook URL, so the handshake fails. Nothing is sent to the URL,
+ * except with `close-after` (sent, its response is lost) and `{ delayMs }` (sent late, within the same time limit).
  */
 export type AnswerFault = z.infer<typeof answerFault>;
 
 const deliveryFault = z.union([statusFault, delayFault, z.enum(DELIVERY_FAULTS)]);
 
 /**
- * What goes wrong with one try of a delivery:
- * - `{ status }`: the webhook URL answers this, as far as the emulator can tell: nothing is sent, or with `afterChange` it is
- *   sent and its own answer lost. `retryAfterSeconds` changes nothing here.
+ * A fault of one attempt of a delivery:
+ * - `{ status }`: replaces the response of the webhook URL. Nothing is sent, unless `afterChange`. `retryAfterSeconds` has no
+ *   effect here.
  * - `{ delayMs }`: sent this much later, as are the deliveries queued behind it; with `afterChange`, sent at once, but its
  *   response counts only after the delay.
  * - `broken-json`, `truncated`: the last 4 bytes are missing, or the connection ends in the middle of the body. The
- *   signature is that of the whole body.
- * - `close-before`, `close-after`: not sent, or sent and its answer lost.
- * - `wrong-signature`: signed with another key.
- * - `duplicate`: sent a second time right after, with the same bytes and headers, as a delivery of its own.
- * - `reorder`: goes after the next delivery of its conversation; alone, if none comes within a second.
+ *   signature is for the whole body.
+ * - `close-before`, `close-after`: not sent, or sent and its response lost.
+ * - `wrong-signature`: signed with a different key.
+ * - `duplicate`: sent a second time right after, with the same bytes and headers, as a separate delivery.
+ * - `reorder`: sent after the next delivery of its conversation, or alone if there is none within a second.
  */
 export type DeliveryFault = z.infer<typeof deliveryFault>;
 
-/** What goes wrong with one call, message, handshake or try of a delivery. */
+/** A fault of one call, message, handshake or attempt of a delivery. */
 export type Fault = AnswerFault | DeliveryFault;
 
 /** The faults that an operation can have. */
@@ -75,15 +75,15 @@ const fault = z.union([...answerFault.options, ...deliveryFault.options], {
 export const faultRule = z
   .strictObject({
     operation: z.enum(FAULT_OPERATIONS),
-    /** Only calls of this workspace. Default: all. Calls with a wrong API key never match. */
+    /** Only calls of this workspace. Default: all workspaces. Calls with a wrong API key never match. */
     workspace: z.string().optional(),
-    /** How many calls get the fault; then the rule is spent. Default 1; with `every` or `probability` unlimited. */
+    /** How many calls the fault applies to. Default 1; with `every` or `probability` unlimited. */
     times: count.optional(),
-    /** Every n-th matching call gets the fault. Default 1: every call. */
+    /** The fault applies to every n-th matching call. Default 1: every call. */
     every: z.int().min(1).optional(),
-    /** How likely a call gets it, from 0 to 1. Default 1: always. */
+    /** The probability of the fault, from 0 to 1. Default 1. */
     probability: z.number().min(0).max(1).optional(),
-    /** Of the chances of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
+    /** The seed of `probability`: equal seeds match the same calls, counted from the injection. Default 1. */
     seed: z.int().optional(),
     fault,
   })
@@ -92,13 +92,10 @@ export const faultRule = z
     error: ({ input }) => describeMisfit(input),
   });
 
-/**
- * A fault to be injected. It is plain JSON except for `times: Infinity`; leaving out `times` together with `every` means the
- * same.
- */
+/** A fault to inject. Plain JSON except for `times: Infinity`; `every` without `times` means the same. */
 export interface FaultRule extends z.input<typeof faultRule> {}
 
-/** Whether an operation can have a fault: a delivery has no envelope, and an answer no signature. */
+/** Whether an operation can have a fault: a delivery has no envelope, and a response has no signature. */
 function fits<Operation extends FaultOperation>(operation: Operation, of: Fault): of is FaultOf<Operation> {
   return (operation === "delivery" ? deliveryFault : answerFault).safeParse(of).success;
 }
@@ -111,12 +108,12 @@ function describeMisfit(rule: unknown): string {
     : `${name} is a fault of the operation delivery, not of ${operation}`;
 }
 
-/** A rule with what has come of it: `GET /_emulator/faults`. */
+/** A rule with its state: `GET /_emulator/faults`. */
 export interface FaultView extends FaultRule {
   id: string;
-  /** How many calls may still get it; null without end. */
+  /** How many more calls it applies to; null if unlimited. */
   left: number | null;
-  /** How many calls got it. */
+  /** How many calls it applied to. */
   matched: number;
 }
 
@@ -126,9 +123,7 @@ interface ActiveRule {
   random: () => number;
 }
 
-const DEFAULT_SEED = 1;
-
-/** The rules of one emulator, in the order they were injected. */
+/** The rules of one emulator, in the order of injection. */
 export class FaultList {
   readonly #onChange: () => void;
   #rules: ActiveRule[] = [];
@@ -141,23 +136,23 @@ export class FaultList {
     return this.#rules.map(({ view }) => ({ ...view }));
   }
 
-  /** Adds a rule behind the others. */
+  /** Appends a rule. */
   add(id: string, { times, ...rule }: FaultRule): FaultView {
     const isEndless = rule.every !== undefined || rule.probability !== undefined;
     const most = times ?? (isEndless ? Infinity : 1);
-    // Infinity is no JSON: without end is null in `left`, and leaves out `times`.
+    // JSON has no Infinity: unlimited is null in `left`, and omits `times`.
     const left = most === Infinity ? null : most;
     const view = { ...rule, ...(times !== Infinity && { times }), id, matched: 0, left };
-    this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? DEFAULT_SEED) });
+    this.#rules.push({ view, seen: 0, random: createRandom(rule.seed ?? 1) });
     this.#onChange();
     return view;
   }
 
-  /** Takes a rule back; false if there is none of this id. */
+  /** Removes a rule. Returns false if there is none with this id. */
   remove(id: string): boolean {
-    const left = this.#rules.filter(({ view }) => view.id !== id);
-    if (left.length === this.#rules.length) return false;
-    this.#rules = left;
+    const index = this.#rules.findIndex(({ view }) => view.id === id);
+    if (index < 0) return false;
+    this.#rules.splice(index, 1);
     this.#onChange();
     return true;
   }
@@ -167,10 +162,7 @@ export class FaultList {
     this.#onChange();
   }
 
-  /**
-   * The fault of this call, if any: that of the first rule that matches, which is then one call nearer its end. Rules whose
-   * fault is `except` are passed over.
-   */
+  /** Returns the fault of the first matching rule, and counts the match. Rules with the fault `except` are skipped. */
   take<Operation extends FaultOperation>(
     operation: Operation,
     workspace: string,
@@ -201,7 +193,7 @@ function isDue(rule: ActiveRule): boolean {
   return probability === undefined || rule.random() < probability;
 }
 
-/** Numbers from 0 to below 1 that follow from a seed (mulberry32): the same in every run. Not for secrets. */
+/** Returns a generator of numbers from 0 to below 1 (mulberry32), the same for equal seeds. Not for secrets. */
 function createRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {

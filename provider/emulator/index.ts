@@ -6,7 +6,6 @@ export type { Flow, FlowContext, FlowReply, ReplyContent } from "./flows/flow.js
 export type { Scenario, ScenarioCondition, ScenarioRule } from "./flows/scenario.js";
 export type { EmulatorOptions, WorkspaceOptions } from "./options.js";
 export { readSeed, type Seed } from "./seed.js";
-export type { BeforeFirstSet } from "./switches.js";
 export type {
   ConversationRecord,
   DeliveryRecord,
@@ -14,7 +13,7 @@ export type {
   MessageRecord,
   RecordedRequest,
 } from "./state.js";
-export type { SentMessage } from "./service/messages.js";
+export type { SentMessage } from "./contact.js";
 export type { Workspace } from "./workspace.js";
 export type { WorkspaceChange } from "./workspaces.js";
 export type { Match, WaitOptions } from "./wait.js";

@@ -5,13 +5,13 @@ import { scenario } from "./flows/scenario.js";
 import { workspaceOptions, type EmulatorOptions, type WorkspaceOptions } from "./options.js";
 import { switches } from "./switches.js";
 
-/** What a seed file can set. The options can set the same and take precedence. */
+/** The options that a seed file can set. */
 export type Seed = Partial<Omit<EmulatorOptions, "port" | "botPort" | "host" | "token" | "data">>;
 
 /**
- * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` and `flowApiKeyEnv` for keys that stand in the environment),
- * `flow`, `flows` (scenarios by name), `faults`, and every switch. Gives options for `startEmulator`. Throws `invalid_config`
- * with line and field of everything that is wrong, and none of the values.
+ * Reads a seed file, YAML or JSON: `workspaces` (with `apiKeyEnv` and `flowApiKeyEnv` for keys in the environment), `flow`,
+ * `flows` (scenarios by name), `faults`, and every switch. Returns options for `startEmulator`. Throws `invalid_config` with
+ * line and field of every problem, and none of the values.
  *
  * @example
  * const emulator = await startEmulator({ ...(await readSeed("emulator.yaml")), port: 8080 });
@@ -20,56 +20,39 @@ export function readSeed(path: string): Promise<Seed> {
   return readYamlFile(path, seed);
 }
 
-const environmentName = z.string().min(1);
+const variable = z.string().min(1).optional();
 
 const seedWorkspace = workspaceOptions
   .extend({
     apiKey: workspaceOptions.shape.apiKey.optional(),
-    apiKeyEnv: environmentName.optional(),
+    apiKeyEnv: variable,
     flow: z.string().min(1).optional(),
-    flowApiKeyEnv: environmentName.optional(),
+    flowApiKeyEnv: variable,
   })
-  .transform(({ apiKey, apiKeyEnv, flowApiKey, flowApiKeyEnv, ...rest }, context): WorkspaceOptions => {
-    const flowKey = chooseKey(context, "flowApiKey", flowApiKey, flowApiKeyEnv);
+  .transform(({ apiKeyEnv, flowApiKeyEnv, ...given }, context): WorkspaceOptions => {
+    const reject = (field: string, message: string): string => {
+      context.addIssue({ code: "custom", path: [field], message });
+      return "";
+    };
+    const choose = (field: "apiKey" | "flowApiKey", name: string | undefined): string | undefined => {
+      if (name === undefined) return given[field];
+      if (given[field] !== undefined) {
+        return reject(`${field}Env`, `cannot be combined with ${field}; use one of the two`);
+      }
+      return (
+        process.env[name] ||
+        reject(`${field}Env`, "names an environment variable that is not set or empty; set it")
+      );
+    };
+    const flowApiKey = choose("flowApiKey", flowApiKeyEnv);
     return {
-      ...rest,
-      apiKey:
-        chooseKey(context, "apiKey", apiKey, apiKeyEnv) ??
-        refuse(context, "apiKey", "is missing; write it, or apiKeyEnv"),
-      ...(flowKey !== undefined && { flowApiKey: flowKey }),
+      ...given,
+      apiKey: choose("apiKey", apiKeyEnv) ?? reject("apiKey", "is missing; write it, or apiKeyEnv"),
+      ...(flowApiKey !== undefined && { flowApiKey }),
     };
   });
 
-/** A key as it stands there, or that of the environment. */
-function chooseKey(
-  context: z.RefinementCtx,
-  field: string,
-  given: string | undefined,
-  variable: string | undefined,
-): string | undefined {
-  if (variable === undefined) return given;
-  if (given !== undefined)
-    return refuse(context, `${field}Env`, `cannot be combined with ${field}; use one of the two`);
-  const value = process.env[variable];
-  if (value) return value;
-  return refuse(context, `${field}Env`, "names an environment variable that is not set or empty; set it");
-}
-
-function refuse(context: z.RefinementCtx, field: string, message: string): string {
-  context.addIssue({ code: "custom", path: [field], message });
-  return "";
-}
-
-const seedWorkspaces = z.array(seedWorkspace).superRefine((workspaces, context) => {
-  for (const [index, { name }] of workspaces.entries()) {
-    const first = workspaces.findIndex((other) => other.name === name);
-    if (first === index) continue;
-    const message = `is the name of workspaces[${first}] too; give each its own`;
-    context.addIssue({ code: "custom", path: [index, "name"], message });
-  }
-});
-
-/** A switch that the file leaves out stays out: the options, or the default, decide. */
+/** The switches without their defaults: one that the file omits stays undefined. */
 const givenSwitches = Object.fromEntries(
   Object.entries(switches).map(([name, schema]) => [name, withoutDefault(schema).optional()]),
 );
@@ -83,10 +66,10 @@ function withoutDefault(schema: z.ZodType): z.ZodType {
 const seed = z
   .strictObject({
     ...givenSwitches,
-    workspaces: seedWorkspaces.optional(),
+    workspaces: z.array(seedWorkspace).optional(),
     flow: z.string().min(1).optional(),
     flows: z.record(z.string().min(1), scenario).optional(),
     faults: z.array(faultRule).optional(),
   })
-  // The switches were checked one by one, by the schemas that the options have.
+  // The type of the switches is lost above.
   .transform((data) => data as Seed);

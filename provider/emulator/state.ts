@@ -1,4 +1,5 @@
 import type { InboundMessage } from "../../schema/inbound.js";
+import type { MediaKind } from "../../schema/message-kind.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
 import type { KeyedQueue } from "../lib/keyed-queue.js";
@@ -6,43 +7,41 @@ import type { ConversationQueue } from "./deliveries/queue.js";
 import type { FaultList } from "./faults.js";
 import type { Flow } from "./flows/flow.js";
 import type { Settings } from "./options.js";
-import type { HttpMessage, ReceivedResponse, Outgoing } from "./service/outgoing.js";
+import type { HttpMessage, Outgoing, ReceivedResponse } from "./service/outgoing.js";
 import type { HandshakeEncoding } from "../errors/index.js";
 
-/*
- * A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets.
- * `order` counts all records of one emulator, so that they can be put in one line; times are ISO 8601.
- */
-
-interface Numbered {
+/** A record has one form, JSON: in memory, in the file and on the wire. The control API masks its secrets. */
+export interface Numbered {
   id: string;
+  /** Counts all records of one emulator. */
   order: number;
+  /** Times are ISO 8601. */
   at: string;
 }
 
 /** A request that the emulator received. */
 export interface RecordedRequest extends Numbered {
-  /** Which of the two ports it came to. */
+  /** Which of the two ports received it. */
   interface: "registration" | "bot";
-  /** The workspace it was for, if the address (or the address and the API key) names one. */
+  /** The workspace that the address, or the address and the API key, identify; null if they identify none. */
   workspace: string | null;
   /** The query parameter `action`, as sent. */
   action?: string;
-  /** `get-webhook`, `set-webhook`, `delete-webhook`; `message` on `bot_url`; null if it is none of them. */
+  /** `get-webhook`, `set-webhook`, `delete-webhook`, or `message` on `bot_url`; null for anything else. */
   operation: string | null;
-  /** The conversation of a message that was taken. */
+  /** The conversation of an accepted message. */
   conversation: string | null;
   method: string;
-  /** The whole address. */
+  /** The full URL. */
   url: string;
   request: HttpMessage;
-  /** The status of the answer. Missing while it is in progress, and when the connection was closed without an answer. */
+  /** Missing while the request is in progress, and if the connection was closed without a response. */
   status?: number;
-  /** The answer; null while it is in progress, and when the connection was closed without one. */
+  /** Null while the request is in progress, and if the connection was closed without a response. */
   response: ReceivedResponse | null;
-  /** The injected fault that it got, as JSON text; empty if none. */
+  /** The injected fault that applied, as JSON; empty if none did. */
   fault: string;
-  /** From the whole request to the answer; 0 while it is in progress. */
+  /** From the complete request to the response; 0 while it is in progress. */
   durationMs: number;
 }
 
@@ -52,11 +51,11 @@ export interface MessageRecord extends Numbered {
   /** The id of its conversation. */
   conversation: string;
   from: "contact" | "flow" | "agent";
-  /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a text here. */
+  /** The body (section 2.3 or 2.4). A conversation id beyond the safe integers is a string here. */
   body: InboundMessage | OutboundMessage;
-  /** The delivery of a reply; null for what the contact sent, and for a reply that no verified webhook was there for. */
+  /** The delivery of a reply; null for the contact's messages, and for replies while no webhook accepted deliveries. */
   delivery: string | null;
-  /** Whether the flow has still to answer it: a restart resumes it. */
+  /** Whether the flow still has to reply. A restart resumes it. */
   unanswered: boolean;
 }
 
@@ -68,25 +67,25 @@ export interface HandshakeRecord extends Numbered {
   url: string;
   challenge: string;
   verdict: "passed" | "failed";
-  /** What was wrong; empty if it passed. No secret is in it. */
+  /** What was wrong; empty if it passed. Contains no secrets. */
   reason: string;
   /** The parameters as they were sent. */
   request: HttpMessage;
-  /** The status that the webhook URL answered, where it answered. */
+  /** The status of the webhook URL's response; missing if there was none. */
   status?: number;
   response: ReceivedResponse | null;
   durationMs: number;
 }
 
-/** One try of a delivery. */
-interface DeliveryAttempt {
+/** One attempt of a delivery. */
+export interface DeliveryAttempt {
   at: string;
   durationMs: number;
-  /** What the endpoint answered, up to 64 KiB; null if there was no answer. */
+  /** The endpoint's response, up to 64 KiB; null if there was none. */
   response: ReceivedResponse | null;
   /** What was wrong; empty if it was delivered. */
   reason: string;
-  /** The injected fault that it got, as JSON text; empty if none. */
+  /** The injected fault that applied, as JSON; empty if none did. */
   fault: string;
 }
 
@@ -99,26 +98,26 @@ export interface DeliveryRecord extends Numbered {
   contactId: string;
   /** `conv_id` of the message, as digits. */
   conversationId: string;
-  /** What it delivers, such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a text. */
+  /** Such as `{ type: "text", text: "hello", … }`. A conversation id beyond the safe integers is a string here. */
   message: OutboundMessage;
-  /** Where it was posted last, or is to be posted: the registered `webhook_url`. */
+  /** The `webhook_url` of the last attempt, or before the first the registered one. */
   url: string;
-  /** The headers that were sent last, none before the first try, and the body that was signed. */
+  /** The headers of the last attempt, none before the first, and the signed body. */
   request: HttpMessage;
-  /** The bytes that were signed, in base64, where they are no UTF-8. */
+  /** The signed bytes in base64, if they are not UTF-8. */
   base64?: string;
   /** Whether the signature is the right one for the registered key. */
   signature: "right" | "wrong";
-  /** `delivered` if the webhook URL took it; `pending` while a try is in progress or still to come. */
+  /** `delivered` if the webhook URL accepted it; `pending` while an attempt is in progress or still due. */
   verdict: "pending" | "delivered" | "failed";
-  /** What was wrong with the last try; empty if it was delivered. */
+  /** What was wrong with the last attempt; empty if it was delivered. */
   reason: string;
-  /** The status of the last answer; missing if there was none. */
+  /** The status of the last response; missing if there was none. */
   status?: number;
   attempts: DeliveryAttempt[];
-  /** Not tried before this moment. */
+  /** The next attempt is not made before this moment. */
   dueAt: string;
-  /** The delivery whose bytes were sent again. */
+  /** The delivery whose bytes it sends again. */
   resendOf: string | null;
 }
 
@@ -129,42 +128,51 @@ export interface ConversationRecord {
   workspace: string;
   /** `sender.id` (section 2.3). */
   contactId: string;
-  /** `sender.name` of the last message that had one. */
+  /** `sender.name` of the last message with a name. */
   contactName: string;
-  /** `conversation_id`, as digits: it may be beyond the safe integers. */
+  /** `conversation_id`, as digits: it may exceed the safe integers. */
   conversationId: string;
   lastAt: string;
   /** Oldest first. */
   messages: MessageRecord[];
 }
 
-/** A conversation as the emulator holds it. */
+/** A conversation in memory. */
 export interface Conversation extends ConversationRecord {
   readonly queue: ConversationQueue;
 }
 
-/** What a workspace holds while a webhook is registered (section 2.1, without the bot's address). */
+/** A conversation with its workspace and emulator. */
+export interface Place {
+  state: EmulatorState;
+  workspace: WorkspaceState;
+  conversation: Conversation;
+}
+
+/** A registered webhook (section 2.1, without the bot's URL). */
 export type Registration = Omit<WebhookConfiguration, "bot_url">;
 
-/** What is kept of a workspace: all but its records, and what only a running emulator has. */
+/** The part of a workspace that the store keeps: all but its records. */
 export interface WorkspaceRecord {
   readonly name: string;
   /** The path of `baseUrl`, such as `/acme/apichat`. */
   readonly path: string;
   /** The query of `baseUrl`, without `?`. */
   readonly query: string;
+  /** The required `ChaveApi` of requests. */
   apiKey: string;
-  /** What messages on `bot_url` are sent with (section 5). */
+  /** The required API key of messages to `botUrl` (section 5). */
   flowApiKey: string;
+  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
   mayManageFlow: boolean;
-  /** The name of what replies. */
+  /** The name of the flow that replies: built-in, a scenario, or `custom-…` for a function. */
   flow: string;
   botCode: string;
   botBaseUrl: string;
-  /** The namespace of the bot's flow, in the header `x-flow-ns` of deliveries (section 6.2). */
+  /** The namespace of its flow: the header `x-flow-ns` of deliveries (section 6.2). */
   readonly flowNs: string;
   registration: Registration | null;
-  /** Whether a webhook was ever registered: before that, get-webhook answers as `beforeFirstSet` says. */
+  /** Whether a webhook was ever registered. Before that, get-webhook responds as `beforeFirstSet` says. */
   everSet: boolean;
   /** When the registration becomes `verified` by itself, in milliseconds since 1970. */
   verifiesAtMs: number | null;
@@ -172,17 +180,17 @@ export interface WorkspaceRecord {
   routeTo: string | null;
 }
 
-/** All that the emulator holds of one workspace: plain data, changed by the functions of this folder. */
+/** A workspace in memory: plain data, changed by the functions of this folder. */
 export interface WorkspaceState extends WorkspaceRecord {
   handshakes: HandshakeRecord[];
   deliveries: DeliveryRecord[];
-  /** By conversation id and contact, in the order of the last message from the contact. */
+  /** By conversation id and contact, the one idle longest first. */
   conversations: Map<string, Conversation>;
-  /** When the calls and messages of the last second came, as `performance.now()`; kept only where they are limited. */
+  /** When the requests of the last second arrived (`performance.now()`); recorded only if `requestsPerSecond` is set. */
   requestTimes: number[];
 }
 
-/** The registration as it is now: the status that time has brought is written down first. */
+/** Returns the registration, `verified` if `verifyAfterMs` has passed. */
 export function currentRegistration(workspace: WorkspaceState): Registration | null {
   const { registration, verifiesAtMs } = workspace;
   if (registration && verifiesAtMs !== null && Date.now() >= verifiesAtMs) {
@@ -192,14 +200,14 @@ export function currentRegistration(workspace: WorkspaceState): Registration | n
   return registration;
 }
 
-/** The registration that deliveries go to now, if there is one. */
+/** Returns the registration that accepts deliveries now, if any. */
 export function deliverableRegistration(
   workspace: WorkspaceState,
   { deliveryWhile }: Pick<Settings, "deliveryWhile">,
 ): Registration | null {
   const registration = currentRegistration(workspace);
-  const takes = deliveryWhile === "registered" || registration?.webhook_status === "verified";
-  return takes ? registration : null;
+  const accepts = deliveryWhile === "registered" || registration?.webhook_status === "verified";
+  return accepts ? registration : null;
 }
 
 /** A flow that threw or returned an invalid reply; the message gets no reply. */
@@ -211,21 +219,21 @@ export interface FlowFailure {
   reason: string;
 }
 
-/** Something that the emulator holds is new or has changed. The record is whole: who listens needs no other. */
+/** Something is new or has changed; contains the complete record. */
 export type Change =
-  | { kind: "workspace"; workspace: WorkspaceState }
-  | { kind: "workspace-removed"; name: string }
-  | { kind: "conversation"; conversation: Conversation }
-  | { kind: "conversation-dropped"; conversation: Conversation }
-  | { kind: "message"; message: MessageRecord }
-  | { kind: "handshake"; handshake: HandshakeRecord }
-  | { kind: "delivery"; delivery: DeliveryRecord }
-  | { kind: "flow-failed"; failure: FlowFailure }
-  | { kind: "request"; request: RecordedRequest }
-  | { kind: "faults" }
-  | { kind: "reset" };
+  | { type: "workspace"; workspace: WorkspaceState }
+  | { type: "workspace-removed"; name: string }
+  | { type: "conversation"; conversation: Conversation }
+  | { type: "conversation-dropped"; conversation: Conversation }
+  | { type: "message"; message: MessageRecord }
+  | { type: "handshake"; handshake: HandshakeRecord }
+  | { type: "delivery"; delivery: DeliveryRecord }
+  | { type: "flow-failed"; failure: FlowFailure }
+  | { type: "request"; request: RecordedRequest }
+  | { type: "faults" }
+  | { type: "reset" };
 
-/** Notifies all listeners synchronously, so that the store has written a record before its request is answered. */
+/** Notifies all listeners synchronously, so that the store has written a record before the request gets its response. */
 export class ChangeHub {
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -233,14 +241,14 @@ export class ChangeHub {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** Gives the function that ends the subscription. */
+  /** Returns the function that ends the subscription. */
   subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 }
 
-/** All that one emulator holds, for the functions that answer its requests. */
+/** The state of one emulator. */
 export interface EmulatorState {
   readonly settings: Settings;
   /** The workspaces, by name. */
@@ -249,29 +257,32 @@ export interface EmulatorState {
   readonly outgoing: Outgoing;
   /** Oldest first. */
   readonly requests: RecordedRequest[];
-  /** The calls of each workspace to the registration interface. */
-  readonly calls: KeyedQueue<WorkspaceState>;
-  /** What can reply, by the name that a workspace chooses. */
+  /** What happens in turn: calls to a workspace's registration interface, the replies of a conversation's flow. */
+  readonly turns: KeyedQueue<WorkspaceState | Conversation>;
+  /** By the name that a workspace chooses. */
   readonly flows: Map<string, Flow>;
   readonly changes: ChangeHub;
   /** The `order` of the last record. */
   lastOrder: number;
-  /** Where the two ports can be reached, once they listen. */
+  /** The origins of the two ports, once they listen. */
   origins: { registration: string; bot: string };
+  /** The URLs of the samples that the emulator serves. */
+  samples: Record<MediaKind, string>;
 }
 
 const PREFIXES = { conversation: "c", message: "m", handshake: "h", delivery: "d", request: "r", fault: "f" };
 
-/** Identifies a new record: all of one emulator are counted together. */
-export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): { id: string; order: number } {
+/** Numbers a new record. */
+export function nextRecord(state: EmulatorState, kind: keyof typeof PREFIXES): Numbered {
   state.lastOrder += 1;
-  return { id: `${PREFIXES[kind]}${state.lastOrder}`, order: state.lastOrder };
+  const order = state.lastOrder;
+  return { id: `${PREFIXES[kind]}${order}`, order, at: new Date().toISOString() };
 }
 
-/** How many requests, and how many handshakes, deliveries and messages of a workspace, are kept. The oldest go first. */
+/** How many requests are kept, and how many handshakes, deliveries and conversations of a workspace, and messages of those. */
 export const HISTORY_LIMIT = 10_000;
 
-/** Adds a record to a list that must not grow without end. Cuts seldom, because each cut moves the whole list. */
+/** Adds a record to a list of limited length. Cuts seldom, because each cut moves the whole list. */
 export function keep<T>(list: T[], record: T): void {
   list.push(record);
   if (list.length >= HISTORY_LIMIT * 1.1) list.splice(0, list.length - HISTORY_LIMIT);

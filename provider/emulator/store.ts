@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { inTransaction, openSqlite, toSqliteError, type SqliteErrorCode } from "../lib/sqlite.js";
 import { keyOf } from "./conversations.js";
 import { ConversationQueue } from "./deliveries/queue.js";
-import { invalidOption } from "./errors.js";
+import { invalidOption } from "./checks.js";
 import {
   HISTORY_LIMIT,
   type Change,
@@ -19,12 +19,12 @@ import {
 } from "./state.js";
 import { newWorkspace } from "./workspaces.js";
 
-/** What the rows of each kind hold, as JSON. */
+/** The rows of each kind, as JSON. */
 interface Kept {
   meta: {
-    /** The `order` of the last record, also of one that was forgotten: no id is given twice. */
+    /** The `order` of the last record, including removed ones: no id is used twice. */
     lastOrder: number;
-    /** Where the bot host was: bots that were there move with it. */
+    /** The previous origin of the bot host. Bots with this origin move with it. */
     botOrigin: string;
   };
   workspace: WorkspaceRecord;
@@ -37,31 +37,45 @@ interface Kept {
 
 type Kind = keyof Kept;
 
-/** How long a start waits for an emulator that is just ending, in milliseconds. */
+/** How long a start waits for an emulator that is just closing, in milliseconds. */
 const LOCK_TIMEOUT_MS = 500;
 
-/** `ord` counts all records of one emulator; `scope` is whose list a record is in. */
+/** `ord` is the record's `order`. `conversation` is set for conversations and their messages. */
 const TABLES = `
   CREATE TABLE records (
     kind TEXT NOT NULL,
-    scope TEXT NOT NULL,
+    workspace TEXT NOT NULL,
+    conversation TEXT NOT NULL,
     ord INTEGER NOT NULL,
     data TEXT NOT NULL,
-    UNIQUE (kind, scope, ord)
+    UNIQUE (workspace, conversation, kind, ord)
   ) STRICT;
 `;
 
+/** Deletes the records that the lists in memory have dropped. */
+const SWEEP = `
+  DELETE FROM records WHERE rowid IN (
+    SELECT rowid FROM (
+      SELECT rowid, row_number() OVER (PARTITION BY workspace, conversation, kind ORDER BY ord DESC) AS place
+      FROM records WHERE kind IN ('request', 'handshake', 'delivery', 'message')
+    ) WHERE place > ${HISTORY_LIMIT}
+  );
+`;
+
+/** How many records are written between two sweeps. */
+const SWEEP_AFTER = 1_000;
+
 /**
- * Opens the file exclusively until it is closed or the process ends in any way; creates it (mode 0600) if it is missing. Throws
- * `invalid_config`, naming the file, if it belongs to another program or release or is in use; the file is then unchanged.
+ * Opens the file exclusively until it is closed or the process ends; creates it (mode 0600) if it is missing. Throws
+ * `invalid_config`, and leaves the file unchanged, if it belongs to a different program or version or is in use.
  */
 function openFile(path: string): DatabaseSync {
   try {
     return openSqlite(resolve(path), {
       applicationId: "apie",
-      version: 3,
+      version: 4,
       tables: TABLES,
-      // NORMAL: what a process has written is safe from its death, if not from that of the machine.
+      // NORMAL: written records survive the death of the process, but perhaps not of the machine.
       pragmas: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
       lockTimeoutMs: LOCK_TIMEOUT_MS,
       exclusive: true,
@@ -73,38 +87,35 @@ function openFile(path: string): DatabaseSync {
 }
 
 const HINTS: Partial<Record<SqliteErrorCode, string>> = {
-  busy: "; stop the emulator that has it open, or give this one a file of its own",
-  foreign: "; give a file of its own",
-  older: ", or another file",
-  newer: ", or another file",
+  busy: "; stop the emulator that has it open, or use a separate file for this one",
+  foreign: "; use a separate file",
+  older: ", or a different file",
+  newer: ", or a different file",
 };
 
-/** After this many new records, rows that the lists have dropped are deleted. */
-const SWEEP_AFTER = 1_000;
-
-/** Keeps the state of one emulator in a file: each record is in it before the request that made it is answered. */
+/** Keeps the state of one emulator in a file. A record is written before the response to its request. */
 export class EmulatorStore {
   readonly #database: DatabaseSync;
   readonly #statements: ReturnType<typeof prepareStatements>;
   #unsubscribe = (): void => {};
   #writes = 0;
-  /** What is not newer was forgotten by a reset: something of it may still be in progress. */
+  /** Records up to this order were removed by a reset, but may still be in progress. */
   #forgotten = 0;
 
-  /** Opens the file. Throws `invalid_config` naming it if it cannot be had. */
+  /** Opens the file. Throws `invalid_config` if it cannot. */
   constructor(path: string) {
     this.#database = openFile(path);
     this.#statements = prepareStatements(this.#database);
   }
 
-  /** Brings back what the file holds, and keeps every change from now on. The state knows its origins by then. */
+  /** Restores the content of the file, and keeps every change from now on. The state must know its origins. */
   attach(state: EmulatorState): void {
     restoreState(this.#database, state);
     this.#writeMeta(state);
     this.#unsubscribe = state.changes.subscribe((change) => this.#keep(state, change));
   }
 
-  /** What is changed from now on is not kept: what an emulator breaks off at its end is done by the next. */
+  /** Stops keeping changes: the next emulator resumes what is interrupted from now on. */
   detach(): void {
     this.#unsubscribe();
   }
@@ -116,23 +127,27 @@ export class EmulatorStore {
   }
 
   #keep(state: EmulatorState, change: Change): void {
-    switch (change.kind) {
+    switch (change.type) {
       case "workspace":
-        return this.#write("workspace", change.workspace.name, 0, withoutRecords(change.workspace));
+        return this.#write("workspace", withoutRecords(change.workspace), {
+          workspace: change.workspace.name,
+        });
       case "workspace-removed":
         return inTransaction(this.#database, () => {
-          this.#statements.removeMessagesOf.run(change.name);
-          this.#statements.removeScope.run(change.name);
+          this.#statements.removeWorkspace.run(change.name);
           this.#writeMeta(state);
         });
       case "conversation":
-        return this.#record(state, "conversation", withoutMessages(change.conversation));
-      case "conversation-dropped":
-        return inTransaction(this.#database, () => {
-          const { id, workspace, order } = change.conversation;
-          this.#statements.removeMessages.run(id);
-          this.#statements.removeConversation.run(workspace, order);
-        });
+        return this.#record(
+          state,
+          "conversation",
+          withoutMessages(change.conversation),
+          change.conversation.id,
+        );
+      case "conversation-dropped": {
+        const { workspace, id } = change.conversation;
+        return void this.#statements.removeConversation.run(workspace, id);
+      }
       case "message":
         return this.#record(state, "message", change.message, change.message.conversation);
       case "handshake":
@@ -140,7 +155,7 @@ export class EmulatorStore {
       case "delivery":
         return this.#record(state, "delivery", change.delivery);
       case "request":
-        return this.#record(state, "request", change.request, "");
+        return this.#record(state, "request", change.request);
       case "reset":
         this.#forgotten = state.lastOrder;
         return inTransaction(this.#database, () => {
@@ -153,66 +168,38 @@ export class EmulatorStore {
   }
 
   #record(
-    state: EmulatorState,
+    { directory }: EmulatorState,
     kind: Kind,
     record: { order: number; workspace: string | null },
-    scope = record.workspace ?? "",
+    conversation = "",
   ): void {
-    // Something of a workspace that is gone may still be in progress. Requests stay.
-    const isGone = kind !== "request" && !state.directory.has(record.workspace ?? "");
+    const workspace = kind === "request" ? "" : (record.workspace ?? "");
+    // Something of a removed workspace may still be in progress.
+    const isGone = workspace !== "" && !directory.has(workspace);
     if (isGone || record.order <= this.#forgotten) return;
-    this.#write(kind, scope, record.order, record);
+    this.#write(kind, record, { workspace, conversation, order: record.order });
     this.#writes += 1;
-    if (this.#writes % SWEEP_AFTER === 0) inTransaction(this.#database, () => this.#sweep(state));
+    if (this.#writes % SWEEP_AFTER === 0) this.#database.exec(SWEEP);
   }
 
-  #write(kind: Kind, scope: string, order: number, record: object): void {
-    this.#statements.write.run(kind, scope, order, JSON.stringify(record));
+  #write(kind: Kind, record: object, { workspace = "", conversation = "", order = 0 } = {}): void {
+    this.#statements.write.run(kind, workspace, conversation, order, JSON.stringify(record));
   }
 
   #writeMeta({ lastOrder, origins }: EmulatorState): void {
-    this.#write("meta", "", 0, { lastOrder, botOrigin: origins.bot });
-  }
-
-  /** Takes out what the lists in memory have dropped. */
-  #sweep(state: EmulatorState): void {
-    for (const [kind, scope, [oldest, ...rest]] of listsOf(state)) {
-      if (oldest === undefined || rest.length + 1 < HISTORY_LIMIT) continue;
-      this.#statements.removeOlder.run(kind, scope, oldest.order);
-    }
+    this.#write("meta", { lastOrder, botOrigin: origins.bot });
   }
 }
 
-function prepareStatements(database: DatabaseSync) {
-  return {
-    write: database.prepare(
-      `INSERT INTO records (kind, scope, ord, data) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, scope, ord) DO UPDATE SET data = excluded.data`,
-    ),
-    clear: database.prepare("DELETE FROM records WHERE kind NOT IN ('workspace', 'meta')"),
-    removeScope: database.prepare(
-      "DELETE FROM records WHERE kind IN ('workspace', 'conversation', 'handshake', 'delivery') AND scope = ?",
-    ),
-    removeMessagesOf: database.prepare(
-      `DELETE FROM records WHERE kind = 'message' AND scope IN
-       (SELECT 'c' || ord FROM records WHERE kind = 'conversation' AND scope = ?)`,
-    ),
-    removeMessages: database.prepare("DELETE FROM records WHERE kind = 'message' AND scope = ?"),
-    removeConversation: database.prepare(
-      "DELETE FROM records WHERE kind = 'conversation' AND scope = ? AND ord = ?",
-    ),
-    removeOlder: database.prepare("DELETE FROM records WHERE kind = ? AND scope = ? AND ord < ?"),
-  };
-}
-
-function* listsOf(state: EmulatorState): Generator<[Kind, string, readonly { order: number }[]]> {
-  yield ["request", "", state.requests];
-  for (const { name, handshakes, deliveries, conversations } of state.directory.values()) {
-    yield ["handshake", name, handshakes];
-    yield ["delivery", name, deliveries];
-    for (const { id, messages } of conversations.values()) yield ["message", id, messages];
-  }
-}
+const prepareStatements = (database: DatabaseSync) => ({
+  write: database.prepare(
+    `INSERT INTO records (kind, workspace, conversation, ord, data) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (workspace, conversation, kind, ord) DO UPDATE SET data = excluded.data`,
+  ),
+  clear: database.prepare("DELETE FROM records WHERE kind NOT IN ('workspace', 'meta')"),
+  removeWorkspace: database.prepare("DELETE FROM records WHERE workspace = ?"),
+  removeConversation: database.prepare("DELETE FROM records WHERE workspace = ? AND conversation = ?"),
+});
 
 function withoutRecords(workspace: WorkspaceState): WorkspaceRecord {
   const { handshakes: _h, deliveries: _d, conversations: _c, requestTimes: _r, ...kept } = workspace;
@@ -223,28 +210,26 @@ function withoutMessages({ messages: _m, queue: _q, ...kept }: Conversation): Ke
   return kept;
 }
 
-/** Brings back into an empty state what the file holds. */
+/** Restores the content of the file into an empty state. */
 function restoreState(database: DatabaseSync, state: EmulatorState): void {
-  // Oldest first; workspaces in the order in which they were made. The version of the file says what is in the rows.
+  const { directory } = state;
+  // Oldest first; workspaces in the order of creation. The version of the file vouches for the shape of its rows.
   const select = database.prepare("SELECT data FROM records WHERE kind = ? ORDER BY ord, rowid");
   const read = <K extends Kind>(kind: K): Kept[K][] =>
     select.all(kind).map(({ data }) => JSON.parse(String(data)) as Kept[K]);
   const [meta] = read("meta");
   if (meta === undefined) return;
   for (const kept of read("workspace")) restoreWorkspace(state, meta, kept);
-  // Its workspace holds them in the order of their last message.
-  const byLastMessage = read("conversation").toSorted((a, b) => Date.parse(a.lastAt) - Date.parse(b.lastAt));
-  const byId = new Map<string, Conversation>();
-  for (const kept of byLastMessage) {
-    const conversation = { ...kept, messages: [], queue: new ConversationQueue(state.outgoing.closing) };
-    byId.set(kept.id, conversation);
-    state.directory.get(kept.workspace)?.conversations.set(keyOf(kept), conversation);
+  // The map has them in the order of use.
+  const byUse = read("conversation").toSorted((a, b) => Date.parse(a.lastAt) - Date.parse(b.lastAt));
+  const messages = Map.groupBy(read("message"), ({ conversation }) => conversation);
+  for (const kept of byUse) {
+    const queue = new ConversationQueue(state.outgoing.closing);
+    const conversation = { ...kept, messages: messages.get(kept.id) ?? [], queue };
+    directory.get(kept.workspace)?.conversations.set(keyOf(kept), conversation);
   }
-  for (const message of read("message")) byId.get(message.conversation)?.messages.push(message);
-  for (const delivery of read("delivery")) state.directory.get(delivery.workspace)?.deliveries.push(delivery);
-  for (const handshake of read("handshake")) {
-    state.directory.get(handshake.workspace)?.handshakes.push(handshake);
-  }
+  for (const delivery of read("delivery")) directory.get(delivery.workspace)?.deliveries.push(delivery);
+  for (const handshake of read("handshake")) directory.get(handshake.workspace)?.handshakes.push(handshake);
   state.requests.push(...read("request"));
   const last = database.prepare("SELECT max(ord) AS last FROM records").get()?.["last"];
   state.lastOrder = Math.max(meta.lastOrder, Number(last ?? 0));
@@ -255,12 +240,11 @@ function restoreWorkspace(state: EmulatorState, meta: Kept["meta"], kept: Worksp
   const { name, flow } = kept;
   if (!flows.has(flow)) {
     throw invalidOption(
-      `data: ${settings.data}: workspace "${name}" answers with the flow "${flow}", which is not there; give it with ` +
-        `flows again, as in the run before; there are ${[...flows.keys()].join(", ")}`,
+      `data: ${settings.data}: workspace "${name}" uses the flow "${flow}", which does not exist; pass it in flows, as in ` +
+        `the previous run; there are ${[...flows.keys()].join(", ")}`,
     );
   }
-  // The ports may be others than before; a bot that was moved to another host stays there.
+  // The ports may differ from the previous run's. A bot on a different host stays there.
   const botBaseUrl = kept.botBaseUrl === meta.botOrigin ? origins.bot : kept.botBaseUrl;
-  const workspace = { ...newWorkspace(kept, { botBaseUrl, flow }), ...kept, botBaseUrl };
-  state.directory.set(name, workspace);
+  state.directory.set(name, { ...newWorkspace(kept, { botBaseUrl, flow }), ...kept, botBaseUrl });
 }

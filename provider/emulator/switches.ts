@@ -45,7 +45,7 @@ function toSchema(point: OpenPoint): z.ZodType {
 
 const { handshake, ...others } = OPEN_POINTS;
 
-/** zod schemas of the switches: how the open points of the specification are read. */
+/** zod schemas of the switches: the readings of the specification's open points. */
 export const switches = {
   /** How the service performs the handshake. */
   handshake: z.strictObject(toSchemas(handshake)).prefault({}),
@@ -54,7 +54,7 @@ export const switches = {
 
 const schema = z.object(switches);
 
-/** How the open points of the specification are read. */
+/** The readings of the specification's open points. */
 export interface Switches extends z.input<typeof schema> {}
 
 /** The switches with every default filled in. */
@@ -62,5 +62,3 @@ export type SwitchSettings = z.output<typeof schema>;
 
 /** A reading of the open point of this name. */
 export type Reading<Name extends keyof SwitchSettings> = SwitchSettings[Name];
-
-export type BeforeFirstSet = Reading<"beforeFirstSet">;

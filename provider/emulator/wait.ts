@@ -2,7 +2,6 @@ import { ApiChatError } from "../errors/index.js";
 import { anySignal, MAX_TIMER_MS, orAborted } from "../lib/abort.js";
 import {
   deliverableRegistration,
-  type Change,
   type DeliveryRecord,
   type EmulatorState,
   type HandshakeRecord,
@@ -11,17 +10,17 @@ import {
 } from "./state.js";
 
 /**
- * Which record to wait for: a predicate, or the fields it must have. A field that is an object needs to match only in the named
- * fields. Such as `{ workspace: "acme", verdict: "delivered" }` or `{ body: { content: "hello" } }`.
+ * The record to wait for: a predicate, or the fields it must have, at any depth. Such as `{ workspace: "acme", verdict:
+ * "delivered" }` or `{ body: { content: "hello" } }`.
  */
 export type Match<T> = { [Field in keyof T]?: T[Field] | Partial<T[Field]> } | ((record: T) => boolean);
 
 export interface WaitOptions {
   /** Default 10,000. */
   timeoutMs?: number;
-  /** Ends the waiting; it then rejects with the signal's reason. */
+  /** Ends the wait, which then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Only a record that is newer than this one, such as the one that was waited for before. Default: any. */
+  /** Only records newer than this one. Default: any. */
   after?: { readonly order: number };
 }
 
@@ -39,7 +38,7 @@ const recordsOf: { [K in Kind]: (workspace: WorkspaceState) => RecordTypes[K][] 
   message: ({ conversations }) => [...conversations.values()].flatMap(({ messages }) => messages),
 };
 
-/** Resolves with the newest record that matches, or else the first one to come. */
+/** Resolves with the newest record that matches, or else the next one. */
 export async function waitForRecord<K extends Kind>(
   state: EmulatorState,
   kind: K,
@@ -52,8 +51,9 @@ export async function waitForRecord<K extends Kind>(
   if (known !== undefined) return known;
   const { promise, resolve } = Promise.withResolvers<RecordTypes[K]>();
   const unsubscribe = state.changes.subscribe((change) => {
-    const record = recordIn(change, kind);
-    if (record !== undefined && isWanted(record)) resolve(record);
+    if (change.type !== kind) return;
+    const record = (change as unknown as RecordTypes)[kind];
+    if (isWanted(record)) resolve(record);
   });
   const { closing } = state.outgoing;
   const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
@@ -61,16 +61,17 @@ export async function waitForRecord<K extends Kind>(
     return await orAborted(promise, anySignal(signal, closing, timeout));
   } catch (error) {
     if (signal?.aborted) throw error;
-    if (closing.aborted) {
-      throw new ApiChatError("unavailable", "the emulator was closed", { operation: "check" });
-    }
-    throw timeoutOf(state, kind, match, timeoutMs);
+    const operation = kind === "handshake" ? "handshake" : "message";
+    if (closing.aborted) throw new ApiChatError("unavailable", "the emulator was closed", { operation });
+    const instead = describeInstead(state, kind, "workspace" in match ? match.workspace : undefined);
+    const text = `no ${kind} that matches within ${timeoutMs} ms; ${instead}`;
+    throw new ApiChatError("timeout", text, { operation });
   } finally {
     unsubscribe();
   }
 }
 
-/** A delivery that is pending is still to change, so it counts only where it is asked for. */
+/** A pending delivery matches only if `verdict` is `pending`, because it will still change. */
 function isDone(record: object, match: object): boolean {
   if (!("verdict" in record) || record.verdict !== "pending") return true;
   return "verdict" in match && match.verdict === "pending";
@@ -80,7 +81,7 @@ function matches<T>(record: T, match: Match<T>): boolean {
   return typeof match === "function" ? match(record) : matchesPartially(record, match);
 }
 
-/** Whether a value has all that is wanted of it. */
+/** Whether a value has all wanted fields, at any depth. */
 export function matchesPartially(value: unknown, wanted: unknown): boolean {
   if (typeof wanted !== "object" || wanted === null) return Object.is(value, wanted);
   if (typeof value !== "object" || value === null) return false;
@@ -88,34 +89,17 @@ export function matchesPartially(value: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, field]) => matchesPartially(fields.get(name), field));
 }
 
-/** Of all workspaces, oldest first. */
+/** Returns the records of all workspaces, oldest first. */
 export function listRecords<K extends Kind>({ directory }: EmulatorState, kind: K): RecordTypes[K][] {
   return [...directory.values()].flatMap(recordsOf[kind]).toSorted((a, b) => a.order - b.order);
 }
 
-function recordIn<K extends Kind>(change: Change, kind: K): RecordTypes[K] | undefined {
-  return change.kind === kind ? (change as unknown as RecordTypes)[kind] : undefined;
-}
+/** How many records an error names. */
+const SHOWN = 5;
 
-function timeoutOf<K extends Kind>(
-  state: EmulatorState,
-  kind: K,
-  match: Match<RecordTypes[K]>,
-  timeoutMs: number,
-): ApiChatError {
-  const workspace = "workspace" in match ? match.workspace : undefined;
-  const instead = describeAbsence(state, kind, workspace) ?? describeSeen(listRecords(state, kind));
-  return new ApiChatError("timeout", `no ${kind} that matches within ${timeoutMs} ms; ${instead}`, {
-    operation: kind === "handshake" ? "handshake" : "message",
-  });
-}
-
-/** Why there could be none: the workspace does not exist, or nobody is there to deliver to. */
-function describeAbsence(
-  { directory, settings }: EmulatorState,
-  kind: Kind,
-  wanted: unknown,
-): string | undefined {
+/** Says which records there are, or why there can be none. */
+function describeInstead(state: EmulatorState, kind: Kind, wanted: unknown): string {
+  const { directory, settings } = state;
   const workspaces = [...directory.values()].filter(({ name }) => wanted === undefined || name === wanted);
   if (workspaces.length === 0) {
     const named = typeof wanted === "string" ? ` named ${JSON.stringify(wanted)}` : "";
@@ -124,20 +108,16 @@ function describeAbsence(
   }
   const isIdle = (workspace: WorkspaceState): boolean =>
     workspace.deliveries.length === 0 && deliverableRegistration(workspace, settings) === null;
-  if (kind !== "delivery" || !workspaces.every(isIdle)) return undefined;
-  return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
-}
-
-/** How many records an error names. */
-const SHOWN = 5;
-
-function describeSeen(seen: readonly RecordTypes[Kind][]): string {
+  if (kind === "delivery" && workspaces.every(isIdle)) {
+    return `no verified webhook is registered in ${workspaces.map(({ name }) => name).join(", ")}`;
+  }
+  const seen = listRecords(state, kind);
   if (seen.length === 0) return "there was none at all";
   const those = seen.length > SHOWN ? `the last ${SHOWN} of ${seen.length} were` : "there were";
   return `${those}: ${seen.slice(-SHOWN).map(describe).join("; ")}`;
 }
 
-/** No text of a message, no address and no key. */
+/** Contains no text of a message, URL or key. */
 function describe(record: RecordTypes[Kind]): string {
   const about = `${record.id} of workspace "${record.workspace}"`;
   if ("from" in record) return `${about} from the ${record.from}`;

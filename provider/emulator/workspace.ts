@@ -1,65 +1,57 @@
 import type { InboundMessage } from "../../schema/inbound.js";
 import type { OutboundMessage } from "../../schema/outbound.js";
 import type { WebhookConfiguration } from "../../schema/registration.js";
+import { sendAsContact, type SentMessage } from "./contact.js";
 import { deliverMessage, type DeliveryOptions } from "./deliveries/delivery.js";
-import { parseOptions } from "./errors.js";
+import { parseOptions } from "./checks.js";
 import { registrationFields } from "./options.js";
-import { sendAsContact, type SentMessage } from "./service/messages.js";
 import type {
   ConversationRecord,
   DeliveryRecord,
   EmulatorState,
   HandshakeRecord,
   Registration,
+  WorkspaceRecord,
   WorkspaceState,
 } from "./state.js";
 import {
   baseUrlOf,
   botUrlOf,
   changeWorkspace,
-  publishWorkspace,
   readConfiguration,
-  register,
-  unregister,
+  dropRegistration,
+  takeOver,
   type WorkspaceChange,
 } from "./workspaces.js";
 
-/** A workspace of the emulator, for tests: what it holds, what it did, and how to change it behind a client's back. */
-export interface Workspace {
-  readonly name: string;
-  /** What requests must hold in `ChaveApi`. Assign another to rotate it. */
-  apiKey: string;
-  /** The address of its registration interface (section 4.1), with its own query if it has one. */
+/** The settings of a workspace that a test may assign. */
+type Assignable = Pick<WorkspaceRecord, "apiKey" | "flowApiKey" | "mayManageFlow" | "flow">;
+
+/** A workspace of the emulator, for tests. Assigning a setting changes it; an unknown `flow` throws `invalid_config`. */
+export interface Workspace
+  extends Assignable, Readonly<Pick<WorkspaceRecord, "name" | "botCode" | "flowNs">> {
+  /** The address of its registration interface (section 4.1), including its own query if it has one. */
   readonly baseUrl: string;
-  readonly botCode: string;
-  /** Where its messages go (section 4.2), also while nothing is registered. */
+  /** The address of its bot (section 4.2), even while nothing is registered. */
   readonly botUrl: string;
-  /** The namespace of its flow: the header `x-flow-ns` of deliveries. */
-  readonly flowNs: string;
-  /** What messages to `botUrl` must be sent with (section 5). Assign another to rotate it. */
-  flowApiKey: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: boolean;
-  /** The name of what replies. Throws `invalid_config` when assigned a name that the emulator has no flow of. */
-  flow: string;
-  /** What is registered, with the key in clear and the URL as it was set; undefined if nothing is. */
+  /** The registered webhook, with the unmasked key and the URL as it was set; undefined if there is none. */
   readonly registration: WebhookConfiguration | undefined;
-  /** The handshakes made for it, oldest first. */
+  /** Its handshakes, oldest first. */
   readonly handshakes: readonly HandshakeRecord[];
-  /** The deliveries made for it, oldest first. */
+  /** Its deliveries, oldest first. */
   readonly deliveries: readonly DeliveryRecord[];
   /** Its conversations with their messages in both directions, in the order in which they began. */
   readonly conversations: readonly ConversationRecord[];
   /**
-   * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section 4.2), and gives
-   * the answer, also a refusal. Throws `unavailable` if there is none.
+   * Posts a message to `botUrl` with the flow API key, as the external system does for a contact (section 4.2), and returns the
+   * response, whatever its status. Throws `unavailable` if there is none.
    */
   send(message: InboundMessage): Promise<SentMessage>;
-  /** Changes the registration or the bot without a handshake. Throws `invalid_config` if nothing is registered to change. */
+  /** Changes the registration or the bot without a handshake. Throws `invalid_config` if there is no registration to change. */
   change(change: WorkspaceChange): void;
-  /** Somebody else registers an endpoint of its own: `verified`, without a handshake. */
+  /** Registers somebody else's endpoint: `verified`, without a handshake. */
   takeOver(registration: Pick<Registration, "webhook_url" | "webhook_verification_key">): void;
-  /** Somebody else removes the registration: all four fields are empty, as after delete-webhook. */
+  /** Removes the registration as somebody else would: all four fields are empty, as after delete-webhook. */
   removeRegistration(): void;
   /**
    * Signs a message with the registered key and posts it to the registered URL (section 6.2), after the other deliveries of its
@@ -69,42 +61,16 @@ export interface Workspace {
   deliver(message: OutboundMessage, options?: DeliveryOptions): Promise<DeliveryRecord>;
 }
 
-/** The handle of a workspace. It holds nothing itself: all is in the state. */
+const ASSIGNABLE = ["apiKey", "flowApiKey", "mayManageFlow", "flow"] as const satisfies (keyof Assignable)[];
+
+/** Creates the handle of a workspace. It has no state of its own. */
 export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceState): Workspace {
-  return {
+  const handle: Omit<Workspace, keyof Assignable> = {
     name: state.name,
     flowNs: state.flowNs,
     baseUrl: baseUrlOf(emulator, state),
-    get handshakes() {
-      return state.handshakes;
-    },
-    get deliveries() {
-      return state.deliveries;
-    },
-    get apiKey() {
-      return state.apiKey;
-    },
-    set apiKey(apiKey: string) {
-      changeWorkspace(emulator, state, { apiKey });
-    },
-    get flowApiKey() {
-      return state.flowApiKey;
-    },
-    set flowApiKey(flowApiKey: string) {
-      changeWorkspace(emulator, state, { flowApiKey });
-    },
-    get mayManageFlow() {
-      return state.mayManageFlow;
-    },
-    set mayManageFlow(mayManageFlow: boolean) {
-      changeWorkspace(emulator, state, { mayManageFlow });
-    },
-    get flow() {
-      return state.flow;
-    },
-    set flow(flow: string) {
-      changeWorkspace(emulator, state, { flow });
-    },
+    handshakes: state.handshakes,
+    deliveries: state.deliveries,
     get botCode() {
       return state.botCode;
     },
@@ -119,17 +85,18 @@ export function createWorkspaceHandle(emulator: EmulatorState, state: WorkspaceS
     },
     send: (message) => sendAsContact(emulator, state, message),
     change: (change) => changeWorkspace(emulator, state, change),
-    takeOver: (registration) => {
-      register(state, {
-        ...parseOptions("takeOver", registrationFields, registration),
-        webhook_status: "verified",
-      });
-      publishWorkspace(emulator, state);
-    },
-    removeRegistration: () => {
-      unregister(state);
-      publishWorkspace(emulator, state);
-    },
+    takeOver: (given) => takeOver(emulator, state, parseOptions("takeOver", registrationFields, given)),
+    removeRegistration: () => dropRegistration(emulator, state),
     deliver: (message, options) => deliverMessage(emulator, state, message, options),
   };
+  for (const name of ASSIGNABLE) {
+    Object.defineProperty(handle, name, {
+      enumerable: true,
+      get: () => state[name],
+      set(value: unknown) {
+        changeWorkspace(emulator, state, { [name]: value });
+      },
+    });
+  }
+  return handle as Workspace;
 }

@@ -1,34 +1,32 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { WebhookConfiguration } from "../../schema/registration.js";
-import { invalidOption, parseOptions } from "./errors.js";
+import { invalidOption, parseOptions } from "./checks.js";
 import { flowNameOf } from "./flows/flows.js";
-import { flowApiKey, pathSegment, type WorkspaceOptions } from "./options.js";
+import { workspaceOptions, type WorkspaceOptions } from "./options.js";
 import { currentRegistration, type EmulatorState, type Registration, type WorkspaceState } from "./state.js";
 
+const { shape } = workspaceOptions;
 const text = z.string().min(1);
 
-/** What the control API changes; code also changes the registration. */
+/** What the control API changes; code can also change the registration. */
 export const workspaceChange = z.strictObject({
-  /** Another API key: the old one no longer works. */
-  apiKey: text.optional(),
-  /** Another API key of the flow (section 5). */
-  flowApiKey: flowApiKey.optional(),
+  /** A different API key; the old one no longer works. */
+  apiKey: shape.apiKey.optional(),
+  /** A different API key of the flow (section 5). */
+  flowApiKey: shape.flowApiKey,
   /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: z.boolean().optional(),
-  /** The name of what replies. */
+  mayManageFlow: shape.mayManageFlow,
+  /** The name of the flow that replies. */
   flow: text.optional(),
-  /** Another bot: from now on `bot_url` ends in this code. */
-  botCode: pathSegment.optional(),
-  /** The same bot on another host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
+  /** A different bot: `bot_url` ends in this code. */
+  botCode: shape.botCode,
+  /** The same bot on a different host: `bot_url` starts with this, such as `http://127.0.0.2:8080`. */
   botBaseUrl: z
     .string()
     .refine((given) => URL.parse(given) !== null, { error: "must be an absolute URL" })
     .optional(),
-  /**
-   * The name of the workspace that calls with this workspace's address and API key reach from now on; the workspace's
-   * own name takes it back.
-   */
+  /** The workspace that receives calls with this one's address and API key. Its own name undoes this. */
   routeTo: text.optional(),
 });
 
@@ -38,10 +36,10 @@ const anyChange = workspaceChange.extend({
   webhook_status: z.string().optional(),
 });
 
-/** What can change without the client's doing. */
+/** A change without the client's involvement. */
 export interface WorkspaceChange extends z.infer<typeof anyChange> {}
 
-/** A workspace without records. `flow` is the name of what replies, where the options name none or a function. */
+/** Creates a workspace without records. `flow` is the name of its flow, which the options may lack. */
 export function newWorkspace(
   options: Omit<WorkspaceOptions, "registration">,
   { botBaseUrl, flow }: { botBaseUrl: string; flow: string },
@@ -72,24 +70,20 @@ function deriveCode(purpose: string, name: string): string {
   return `f${createHash("sha256").update(`${purpose}:${name}`).digest("hex").slice(0, 23)}`;
 }
 
-/** Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is taken. */
+/** Adds a workspace. Throws `invalid_config` if its flow is unknown, or its name, bot code or address is already used. */
 export function createWorkspace(state: EmulatorState, options: WorkspaceOptions): WorkspaceState {
-  const flow = flowNameOf(state.flows, options.flow, { for: options.name, otherwise: state.settings.flow });
+  const { name } = options;
+  const flow = flowNameOf(state.flows, options.flow, { for: name, otherwise: state.settings.flow });
   const workspace = newWorkspace(options, { botBaseUrl: state.origins.bot, flow });
-  if (state.directory.has(workspace.name)) {
-    throw invalidOption(`there is already a workspace named "${workspace.name}"`);
-  }
-  assertIsPossible(state, workspace, workspace);
-  state.directory.set(workspace.name, workspace);
-  if (options.registration) register(workspace, { ...options.registration, webhook_status: "verified" });
-  publishWorkspace(state, workspace);
+  if (state.directory.has(name)) throw invalidOption(`there is already a workspace named "${name}"`);
+  assertPossible(state, workspace, workspace);
+  state.directory.set(name, workspace);
+  if (options.registration) takeOver(state, workspace, options.registration);
+  else publishWorkspace(state, workspace);
   return workspace;
 }
 
-/**
- * Changes a workspace behind its client's back: all of it or, if anything is wrong, nothing. Throws `invalid_config` naming
- * what cannot be.
- */
+/** Changes a workspace without its client's involvement. Throws `invalid_config`, and changes nothing, if any field is wrong. */
 export function changeWorkspace(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -100,71 +94,70 @@ export function changeWorkspace(
     anyChange,
     change,
   );
-  assertIsPossible(state, workspace, own);
+  assertPossible(state, workspace, own);
   changeRegistration(workspace, dropUndefined({ webhook_url, webhook_verification_key, webhook_status }));
   Object.assign(workspace, dropUndefined(own));
   publishWorkspace(state, workspace);
 }
 
-/** Removes a workspace and everything in it; its pending deliveries fail. Throws `invalid_config` if there is none. */
-export function removeWorkspace(state: EmulatorState, name: string): void {
-  const workspace = state.directory.get(name);
-  if (!workspace) throw invalidOption(`there is no workspace named "${name}"`);
+/** Returns the workspace of this name. Throws `invalid_config` if there is none. */
+export function findWorkspace({ directory }: EmulatorState, name: string): WorkspaceState {
+  const workspace = directory.get(name);
+  if (workspace) return workspace;
+  throw invalidOption(`there is no workspace named "${name}"`);
+}
+
+/** Removes a workspace and everything in it; its pending deliveries fail. */
+export function removeWorkspace(state: EmulatorState, workspace: WorkspaceState): void {
+  const { name } = workspace;
   state.directory.delete(name);
   for (const { queue } of workspace.conversations.values()) void queue.end();
   for (const delivery of workspace.deliveries.filter(({ verdict }) => verdict === "pending")) {
     Object.assign(delivery, { verdict: "failed", reason: "the workspace was removed" });
-    state.changes.publish({ kind: "delivery", delivery });
+    state.changes.publish({ type: "delivery", delivery });
   }
-  state.changes.publish({ kind: "workspace-removed", name });
+  state.changes.publish({ type: "workspace-removed", name });
 }
 
-/**
- * Forgets what has happened: conversations, deliveries, handshakes, requests and faults. Workspaces stay as they are, with
- * their keys and registrations, unless they are to go too. What is still to be delivered never is; resolves when nothing of
- * it is in progress any more.
- */
+/** See `Emulator.reset`. Pending deliveries are dropped. */
 export async function resetState(
   state: EmulatorState,
   { workspaces = false }: { workspaces?: boolean } = {},
 ): Promise<void> {
-  const queues = [...state.directory.values()].flatMap((workspace) =>
-    Array.from(workspace.conversations.values(), (conversation) => conversation.queue),
-  );
+  const ended: Promise<void>[] = [];
   for (const workspace of state.directory.values()) {
-    // In place: the lists are handed out.
+    for (const { queue } of workspace.conversations.values()) ended.push(queue.end());
+    // In place: callers have the lists.
     workspace.handshakes.length = 0;
     workspace.deliveries.length = 0;
     workspace.conversations.clear();
-    if (workspaces) removeWorkspace(state, workspace.name);
+    if (workspaces) removeWorkspace(state, workspace);
   }
   state.requests.length = 0;
   state.faults.clear();
-  state.changes.publish({ kind: "reset" });
-  await Promise.all(queues.map((each) => each.end()));
+  state.changes.publish({ type: "reset" });
+  await Promise.all(ended);
 }
 
-/** Reports that a workspace has changed. One that was removed while a call was in progress stays removed. */
+/** Publishes a changed workspace, unless it was removed while a call was in progress. */
 export function publishWorkspace({ changes, directory }: EmulatorState, workspace: WorkspaceState): void {
-  if (directory.get(workspace.name) === workspace) changes.publish({ kind: "workspace", workspace });
+  if (directory.get(workspace.name) === workspace) changes.publish({ type: "workspace", workspace });
 }
 
-/** The address of a workspace's registration interface (section 4.1), with its own query if it has one. */
-export function baseUrlOf({ origins }: EmulatorState, { path, query }: WorkspaceState): string {
-  return `${origins.registration}${path}${query === "" ? "" : `?${query}`}`;
-}
+/** See `Workspace.baseUrl`. */
+export const baseUrlOf = ({ origins }: EmulatorState, { path, query }: WorkspaceState): string =>
+  `${origins.registration}${path}${query === "" ? "" : `?${query}`}`;
 
-export function botUrlOf(workspace: WorkspaceState): string {
-  return `${workspace.botBaseUrl}/api/apichat/${workspace.botCode}`;
-}
+export const botUrlOf = ({ botBaseUrl, botCode }: WorkspaceState): string =>
+  `${botBaseUrl}/api/apichat/${botCode}`;
 
-/** The whole configuration as it is held (section 2.1), the key in clear; null if nothing is registered. */
+/** Returns the configuration (section 2.1) with the unmasked key; null if nothing is registered. */
 export function readConfiguration(workspace: WorkspaceState): WebhookConfiguration | null {
   const registration = currentRegistration(workspace);
   return registration && { ...registration, bot_url: botUrlOf(workspace) };
 }
 
-/** Registers, as if by a good set-webhook. */
+/** Registers, like a successful set-webhook. */
 export function register(
   workspace: WorkspaceState,
   registration: Registration,
@@ -173,13 +166,29 @@ export function register(
   Object.assign(workspace, { registration, everSet: true, verifiesAtMs });
 }
 
-/** Removes the registration: from now on the four fields are empty, as after delete-webhook. */
+/** Removes the registration, like delete-webhook. */
 export function unregister(workspace: WorkspaceState): void {
   Object.assign(workspace, { registration: null, everSet: true, verifiesAtMs: null });
 }
 
-/** Throws if a workspace cannot have these: an unknown flow or routeTo, another's bot code or address. */
-function assertIsPossible(
+/** Registers somebody else's endpoint: `verified`, without a handshake. */
+export function takeOver(
+  state: EmulatorState,
+  workspace: WorkspaceState,
+  fields: Omit<Registration, "webhook_status">,
+): void {
+  register(workspace, { ...fields, webhook_status: "verified" });
+  publishWorkspace(state, workspace);
+}
+
+/** Removes the registration as somebody else would. */
+export function dropRegistration(state: EmulatorState, workspace: WorkspaceState): void {
+  unregister(workspace);
+  publishWorkspace(state, workspace);
+}
+
+/** Throws `invalid_config` for an unknown flow or routeTo, and for another workspace's bot code or address. */
+function assertPossible(
   { flows, directory }: EmulatorState,
   workspace: WorkspaceState,
   { flow, botCode, apiKey, routeTo }: Partial<WorkspaceState>,
@@ -189,7 +198,6 @@ function assertIsPossible(
   if (flow !== undefined && !flows.has(flow)) {
     throw invalidOption(`flow: there is none named "${flow}"; there are ${[...flows.keys()].join(", ")}`);
   }
-  // A message would have two bots to go to.
   const sameBot = others.find((other) => other.botCode === botCode);
   if (sameBot) throw invalidOption(`bot code "${botCode}" belongs to workspace "${sameBot.name}"`);
   const atAddress = others.filter((other) => other.path === path && other.query === query);

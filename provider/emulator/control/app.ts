@@ -1,26 +1,23 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { serveStatic } from "@hono/node-server/serve-static";
 import { type Context, Hono } from "hono";
-import { bearerAuth } from "hono/bearer-auth";
 import { getCookie, setCookie } from "hono/cookie";
-import { HTTPException } from "hono/http-exception";
 import { ApiChatError } from "../../errors/index.js";
-import { HttpError } from "../errors.js";
-import { samples } from "../flows/samples.js";
-import { isSameKey } from "../service/checks.js";
+import { bearerOf, HttpError, isSameKey, rejectKey } from "../checks.js";
+import { samples, SAMPLES_PATH } from "../flows/samples.js";
 import type { EmulatorState } from "../state.js";
-import { createApi, NOT_CACHED } from "./api.js";
 import { assertSameOrigin, PAGE_PATH } from "./guard.js";
+import { createApi, NOT_CACHED } from "./routes.js";
 import type { ControlError } from "./shapes.js";
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
 /**
- * The control API and the page, for the port of the registration interface. An unauthorized caller learns nothing else, not even
+ * The control API and the page, for the port of the registration interface. An unauthorized caller learns nothing, not even
  * whether a route exists.
  */
 export function createControl(
@@ -28,9 +25,9 @@ export function createControl(
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> {
   const { settings } = state;
   const app: App = new Hono();
-  app.onError((error, context) => answerError(context, error));
+  app.onError((error, context) => respondError(context, error));
   app.notFound((context) =>
-    answerError(context, new HttpError(404, "there is no such route; the docs list them")),
+    respondError(context, new HttpError(404, "there is no such route; the docs list them")),
   );
   app.get("/", (context) => context.redirect(PAGE_PATH));
   app.get("/_emulator", (context) => context.redirect(PAGE_PATH));
@@ -42,15 +39,15 @@ export function createControl(
   if (settings.token !== undefined) addToken(app, settings.token);
   addPage(app);
   app.route("/_emulator", createApi(state));
-  // Without its own Request and Response in place of the program's.
+  // Without replacing the program's global Request and Response.
   return getRequestListener(app.fetch, { overrideGlobalObjects: false });
 }
 
-/** For everyone: whoever gets a reply of the built-in flows loads them. */
+/** Without a token: the recipients of the built-in flows' replies load them. */
 function addSamples(app: App): void {
-  for (const [path, { contentType, bytes }] of samples) {
+  for (const { file, contentType, bytes } of Object.values(samples)) {
     const headers = { "content-type": contentType, "x-content-type-options": "nosniff" };
-    app.get(path, () => new Response(Buffer.from(bytes), { headers }));
+    app.get(SAMPLES_PATH + file, () => new Response(Buffer.from(bytes), { headers }));
   }
 }
 
@@ -59,38 +56,28 @@ function addSamples(app: App): void {
  * redirects to the same address without the token, so that it does not stay in the browser history.
  */
 function addToken(app: App, token: string): void {
-  // What the browser keeps: not the token itself, and the same after a restart.
+  // The cookie is not the token itself, and the same after a restart.
   const ticket = createHash("sha256").update(`emulator page\n${token}`).digest("hex");
-  const unauthorized = {
-    message: (context: Context) => answerError(context, new HttpError(401, TOKEN_NEEDED)),
-    wwwAuthenticateHeader: "Bearer",
-  };
-  const authorize = bearerAuth({
-    token,
-    noAuthenticationHeader: unauthorized,
-    invalidAuthenticationHeader: unauthorized,
-    invalidToken: unauthorized,
-  });
   app.get(PAGE_PATH, async (context, next) => {
     const given = context.req.query("token");
     if (given === undefined) return next();
     context.header("cache-control", "no-store");
     if (isSameKey(given, token)) {
-      setCookie(context, cookieNameOf(context), ticket, {
-        path: "/_emulator",
-        httpOnly: true,
-        sameSite: "Strict",
-      });
+      const scope = { path: "/_emulator", httpOnly: true, sameSite: "Strict" } as const;
+      setCookie(context, cookieNameOf(context), ticket, scope);
     }
     return context.redirect(PAGE_PATH, 303);
   });
   app.use(async (context, next) => {
-    const shown = getCookie(context, cookieNameOf(context)) ?? "";
-    return isSameKey(shown, ticket) ? next() : authorize(context as Context, next);
+    const isAllowed =
+      isSameKey(getCookie(context, cookieNameOf(context)), ticket) ||
+      isSameKey(bearerOf(context.req.header()), token);
+    if (!isAllowed) throw rejectKey(TOKEN_NEEDED);
+    await next();
   });
 }
 
-/** Cookies do not tell ports apart. */
+/** Cookies are shared by all ports of a host. */
 const cookieNameOf = ({ env }: Context<{ Bindings: HttpBindings }>): string =>
   `apichat_emulator_${env.incoming.socket.localPort}`;
 
@@ -110,16 +97,18 @@ const CODES: Record<number, string> = {
   502: "unavailable",
 };
 
-/** The one answer to all that goes wrong: JSON, or on the page's address a text for people. */
-function answerError(context: Context, error: Error): Response {
-  if (error instanceof HTTPException) return error.getResponse();
+/** Returns the response to any error: JSON, or text at the page's address. */
+function respondError(context: Context, error: Error): Response {
   const { httpStatus, message, headers } = toHttpError(error);
-  if (context.req.path === PAGE_PATH) return answerText(httpStatus, `${message}\n`);
+  if (context.req.path === PAGE_PATH) {
+    const ofText = { "content-type": "text/plain; charset=utf-8", ...headers };
+    return new Response(`${message}\n`, { status: httpStatus, headers: { ...HEADERS, ...ofText } });
+  }
   const body: ControlError = { error: { code: CODES[httpStatus] ?? "failed", message } };
   return Response.json(body, { status: httpStatus, headers: { ...NOT_CACHED, ...headers } });
 }
 
-/** `unavailable`: a fault may close the connection to the bot, which has then not answered. That is no failure of ours. */
+/** `unavailable` is not our failure: a fault may close the connection to the bot. */
 const STATUSES: Partial<Record<ApiChatError["code"], number>> = { invalid_config: 422, unavailable: 502 };
 
 function toHttpError(error: Error): HttpError {
@@ -129,16 +118,7 @@ function toHttpError(error: Error): HttpError {
   return new HttpError(500, `the emulator failed: ${error.message}`);
 }
 
-const CONTENT_TYPES = {
-  "index.html": "text/html; charset=utf-8",
-  "app.js": "text/javascript; charset=utf-8",
-  "app.css": "text/css; charset=utf-8",
-  "favicon.svg": "image/svg+xml",
-} as const;
-
-type PageFile = keyof typeof CONTENT_TYPES;
-
-/** Media come from wherever a message says; all else is from here, and no text ever becomes markup. */
+/** Media come from anywhere, everything else from here, and no text becomes markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -161,35 +141,26 @@ const HEADERS = {
   "cache-control": "no-cache",
 };
 
-/**
- * Beside this file's folder in the package; where sources are run, among what was built from them. The sources have an
- * index.html too, but nothing that a browser can run.
- */
+/** In the package, or if the sources run, in `dist/`. The sources have an index.html too, but nothing that a browser can run. */
 const FOLDERS = ["../page/", "../../../dist/provider/emulator/page/"].map((folder) =>
   fileURLToPath(new URL(folder, import.meta.url)),
 );
 
 function addPage(app: App): void {
-  app.get(PAGE_PATH, () => answerPage("index.html"));
-  for (const file of Object.keys(CONTENT_TYPES) as PageFile[]) {
-    app.get(PAGE_PATH + file, () => answerPage(file));
+  const root = FOLDERS.find((folder) => existsSync(`${folder}app.js`));
+  const serve = root === undefined ? undefined : serveStatic({ root, rewriteRequestPath: basename });
+  for (const file of ["", "index.html", "app.js", "app.css", "favicon.svg"]) {
+    app.get(PAGE_PATH + file, async (context, next) => {
+      if (serve === undefined) throw new HttpError(503, NOT_BUILT);
+      for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+      return serve(context, next);
+    });
   }
 }
 
-/** Answers with a file of the page; 503 that says what to do if it was not built. */
-async function answerPage(file: PageFile): Promise<Response> {
-  const folder = FOLDERS.find((one) => existsSync(`${one}app.js`));
-  if (folder === undefined) return answerText(503, NOT_BUILT);
-  const content = await readFile(folder + file);
-  return new Response(content, { headers: { ...HEADERS, "content-type": CONTENT_TYPES[file] } });
-}
-
-/** A text in place of the page. */
-function answerText(status: number, text: string): Response {
-  const headers = { ...HEADERS, "content-type": "text/plain; charset=utf-8" };
-  return new Response(text, { status, headers });
-}
+/** The file of the page at a path. */
+const basename = (path: string): string => path.slice(PAGE_PATH.length);
 
 const NOT_BUILT =
   "The page is not built. In a clone of pulumi-apichat run: npm run build\n" +
-  "The control API under /_emulator/ works without it.\n";
+  "The control API under /_emulator/ works without it.";

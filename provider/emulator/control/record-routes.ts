@@ -1,14 +1,14 @@
 import * as z from "zod";
 import { resendDelivery } from "../deliveries/delivery.js";
 import type { DeliveryRecord, EmulatorState, HandshakeRecord, RecordedRequest } from "../state.js";
-import { matchesPartially, listRecords } from "../wait.js";
+import { listRecords, matchesPartially } from "../wait.js";
 import {
   findById,
   findConversation,
-  findWorkspace,
   listQuery,
-  readBody,
-  readQuery,
+  readJson,
+  parseQuery,
+  requireWorkspace,
   type ControlApp,
 } from "./requests.js";
 import { viewConversation, viewRecord } from "./views.js";
@@ -16,27 +16,24 @@ import { viewConversation, viewRecord } from "./views.js";
 const deliveryQuery = listQuery.extend({ conversation: z.string().optional() });
 const resendBody = z.strictObject({ sign: z.boolean().default(false), body: z.string().optional() });
 
-/** What happened: conversations, handshakes, deliveries and requests. */
+/** Conversations, handshakes, deliveries and requests. */
 export function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   const listDeliveries = (): DeliveryRecord[] => listRecords(state, "delivery");
-  addList(api, state, {
-    path: "/handshakes",
-    kind: "handshake",
-    list: () => listRecords(state, "handshake"),
-  });
-  addList(api, state, { path: "/deliveries", kind: "delivery", list: listDeliveries, query: deliveryQuery });
-  addList(api, state, { path: "/requests", kind: "request", list: () => state.requests });
+  addList(api, state, "handshake", { path: "/handshakes", list: () => listRecords(state, "handshake") });
+  addList(api, state, "delivery", { path: "/deliveries", list: listDeliveries, query: deliveryQuery });
+  addList(api, state, "request", { path: "/requests", list: () => state.requests });
 
   api.post("/deliveries/:id/resend", async (context) => {
-    const how = await readBody(context, resendBody);
+    const how = await readJson(context, resendBody);
     const delivery = findById("delivery", listDeliveries(), context.req.param("id"));
-    const copy = resendDelivery(state, findWorkspace(state, delivery.workspace), delivery, how);
+    const copy = resendDelivery(state, requireWorkspace(state, delivery.workspace), delivery, how);
     return context.json(viewRecord(context.var.viewer, copy), 202);
   });
 
   api.get("/conversations", (context) => {
-    const { workspace, limit } = readQuery(context, listQuery);
-    const workspaces = workspace === undefined ? state.directory.values() : [findWorkspace(state, workspace)];
+    const { workspace, limit } = parseQuery(context, listQuery);
+    const workspaces =
+      workspace === undefined ? state.directory.values() : [requireWorkspace(state, workspace)];
     const newestFirst = [...workspaces]
       .flatMap(({ conversations }) => [...conversations.values()])
       .toSorted((a, b) => Date.parse(b.lastAt) - Date.parse(a.lastAt) || b.order - a.order);
@@ -44,24 +41,28 @@ export function addRecordRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/conversations/:id/messages", (context) => {
-    const { limit } = readQuery(context, listQuery.pick({ limit: true }));
+    const { limit } = parseQuery(context, listQuery.pick({ limit: true }));
     return context.json(findConversation(state, context.req.param("id")).messages.slice(-limit));
   });
 }
 
 interface List {
   path: string;
-  kind: string;
-  /** Oldest first. */
+  /** Returns the records, oldest first. */
   list: () => readonly (DeliveryRecord | HandshakeRecord | RecordedRequest)[];
   query?: typeof listQuery | typeof deliveryQuery;
 }
 
-/** The newest records of one kind, restricted by the query, and each by its id. */
-function addList(api: ControlApp, state: EmulatorState, { path, kind, list, query = listQuery }: List): void {
+/** Adds the routes for the newest records of a kind, and for one by its id. */
+function addList(
+  api: ControlApp,
+  state: EmulatorState,
+  kind: string,
+  { path, list, query = listQuery }: List,
+): void {
   api.get(path, (context) => {
-    const { limit, ...wanted } = readQuery<z.output<typeof deliveryQuery>>(context, query);
-    if (wanted.workspace !== undefined) findWorkspace(state, wanted.workspace);
+    const { limit, ...wanted } = parseQuery<z.output<typeof deliveryQuery>>(context, query);
+    if (wanted.workspace !== undefined) requireWorkspace(state, wanted.workspace);
     if (wanted.conversation !== undefined) findConversation(state, wanted.conversation);
     const records = list().filter((record) => matchesPartially(record, wanted));
     return context.json(records.slice(-limit).map((record) => viewRecord(context.var.viewer, record)));

@@ -2,7 +2,8 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, Hono } from "hono";
 import * as z from "zod";
 import { describeProblems, parse } from "../../lib/validate.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../checks.js";
+import { readBody } from "../service/http.js";
 import { HISTORY_LIMIT, type Conversation, type EmulatorState, type WorkspaceState } from "../state.js";
 import type { Viewer } from "./views.js";
 
@@ -14,9 +15,22 @@ export interface ControlEnv {
 export type ControlApp = Hono<ControlEnv>;
 export type ControlContext = Context<ControlEnv>;
 
-/** The body, if it is JSON of this shape; an empty object without one. Throws an HttpError that names fields but contains no values. */
-export async function readBody<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
-  const text = (await context.req.text()) || "{}";
+/**
+ * Returns the body as a string, which may be empty. Throws an HttpError if it is too large, or not sent as JSON: a page from
+ * elsewhere can send any other type without a preflight.
+ */
+export async function readText({ env, req }: ControlContext): Promise<string> {
+  const text = await readBody(env.incoming);
+  if (typeof text !== "string") throw text;
+  const [type = ""] = (req.header("content-type") ?? "").split(";");
+  const isJson = type.trim().toLowerCase() === "application/json";
+  if (!isJson && text !== "") throw new HttpError(415, "send the body as application/json");
+  return text;
+}
+
+/** Parses the JSON body; a missing one is an empty object. Throws an HttpError that names fields but contains no values. */
+export async function readJson<T>(context: ControlContext, schema: z.ZodType<T>): Promise<T> {
+  const text = (await readText(context)) || "{}";
   try {
     return parseShape(schema, JSON.parse(text));
   } catch (error) {
@@ -31,11 +45,11 @@ const limit = z
   .transform(Number)
   .pipe(z.int().min(1).max(HISTORY_LIMIT));
 
-/** The query of a list: the newest of a workspace, or of all. */
+/** The query of a list: the newest records of one workspace, or of all. */
 export const listQuery = z.strictObject({ workspace: z.string().optional(), limit: limit.default(1000) });
 
-/** The query parameters, `reveal` among them, if they have this shape. */
-export function readQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {
+/** Parses the query parameters except `reveal`. */
+export function parseQuery<T>(context: ControlContext, schema: z.ZodType<T>): T {
   const { reveal: _reveal, ...parameters } = context.req.query();
   return parseShape(schema, parameters);
 }
@@ -47,21 +61,17 @@ function parseShape<T>(schema: z.ZodType<T>, value: unknown): T {
 }
 
 /** Throws a 404 if there is no workspace of this name. */
-export function findWorkspace({ directory }: EmulatorState, name: string | undefined): WorkspaceState {
-  const workspace = directory.get(name ?? "");
+export function requireWorkspace({ directory }: EmulatorState, name: string): WorkspaceState {
+  const workspace = directory.get(name);
   if (workspace) return workspace;
   throw new HttpError(404, `there is no workspace named ${JSON.stringify(name)}`);
 }
 
-/** The record that the path names. Throws a 404 if there is none. */
-export function findById<Item extends { id: string }>(
-  kind: string,
-  records: readonly Item[],
-  id: string,
-): Item {
+/** Returns the record with this id. Throws a 404 if there is none. */
+export function findById<T extends { id: string }>(kind: string, records: readonly T[], id: string): T {
   const record = records.find((one) => one.id === id);
   if (record) return record;
-  const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never was`;
+  const text = `there is no ${kind} ${JSON.stringify(id)}: it is too old, from before a reset, or never existed`;
   throw new HttpError(404, text);
 }
 

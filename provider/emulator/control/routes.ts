@@ -1,44 +1,83 @@
 import * as z from "zod";
-import { streamSSE } from "hono/streaming";
+import { Hono, type MiddlewareHandler } from "hono";
 import {
   type KnownOutbound,
   OutboundFormatError,
   parseSentOutbound,
 } from "../../../schema/parse-outbound.js";
-import { KeyedQueue } from "../../lib/keyed-queue.js";
+import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { VERSION } from "../../lib/version.js";
+import { sendAsContact } from "../contact.js";
 import { getOrCreateConversation } from "../conversations.js";
 import { sendReply } from "../deliveries/delivery.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../checks.js";
 import { faultRule } from "../faults.js";
-import type { WebhookConfiguration } from "../../../schema/registration.js";
 import { registrationFields, workspaceOptions } from "../options.js";
-import { sendAsContact } from "../service/messages.js";
-import { type EmulatorState, nextRecord } from "../state.js";
+import { type EmulatorState, nextRecord, type WorkspaceState } from "../state.js";
 import { switches } from "../switches.js";
 import {
   changeWorkspace,
   createWorkspace,
-  publishWorkspace,
+  dropRegistration,
   readConfiguration,
-  register,
   removeWorkspace,
   resetState,
-  unregister,
+  takeOver,
   workspaceChange,
 } from "../workspaces.js";
-import { type ControlApp, type ControlContext, findWorkspace, readBody, readQuery } from "./requests.js";
+import { addRecordRoutes } from "./record-routes.js";
+import {
+  type ControlApp,
+  type ControlContext,
+  type ControlEnv,
+  parseQuery,
+  readJson,
+  readText,
+  requireWorkspace,
+} from "./requests.js";
 import type { ContactMessageAnswer, HealthView, ReplyAnswer, SettingsView } from "./shapes.js";
 import { subscribeTo, type Viewer, viewRecord, viewWorkspace } from "./views.js";
 
 const anything = z.record(z.string(), z.unknown());
 
-/** The emulator as a whole, its workspaces, what a person sends by hand, and its faults. */
-export function addRoutes(api: ControlApp, state: EmulatorState): void {
+/** Creates the routes of the control API, to be mounted at `/_emulator`. */
+export function createApi(state: EmulatorState): ControlApp {
+  const api: ControlApp = new Hono();
+  const readReveal: MiddlewareHandler<ControlEnv> = (context, next) => {
+    const { reveal = "false" } = context.req.query();
+    if (reveal !== "true" && reveal !== "false") throw new HttpError(422, "reveal: must be true or false");
+    context.set("viewer", { state, reveal: reveal === "true" });
+    return next();
+  };
+  api.use(notCached, readReveal);
   addEmulatorRoutes(api, state);
   addWorkspaceRoutes(api, state);
-  addMessageRoutes(api, state);
   addFaultRoutes(api, state);
+  addRecordRoutes(api, state);
+  rejectOtherMethods(api);
+  return api;
+}
+
+/** Responses change and may contain secrets. */
+export const NOT_CACHED = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+const notCached: MiddlewareHandler = async (context, next) => {
+  await next();
+  for (const [name, value] of Object.entries(NOT_CACHED)) context.res.headers.set(name, value);
+};
+
+/** Returns methods and paths, such as `{ method: "GET", path: "/workspaces/:name" }`. */
+export const listRoutes = ({ routes }: ControlApp): { method: string; path: string }[] =>
+  // Middleware is for every method.
+  routes.filter(({ method }) => method !== "ALL");
+
+function rejectOtherMethods(api: ControlApp): void {
+  for (const [path, routes] of Map.groupBy(listRoutes(api), (route) => route.path)) {
+    const allow = routes.map(({ method }) => method).join(", ");
+    api.all(path, () => {
+      throw new HttpError(405, `use ${allow}`, { headers: { allow } });
+    });
+  }
 }
 
 function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
@@ -58,18 +97,18 @@ function addEmulatorRoutes(api: ControlApp, state: EmulatorState): void {
   });
 
   api.get("/events", (context) => {
-    readQuery(context, z.strictObject({}));
+    parseQuery(context, z.strictObject({}));
     return streamEvents(context, context.var.viewer);
   });
 
   const resetBody = z.strictObject({ workspaces: z.boolean().default(false) });
   api.post("/reset", async (context) => {
-    await resetState(state, await readBody(context, resetBody));
+    await resetState(state, await readJson(context, resetBody));
     return context.body(null, 204);
   });
 }
 
-/** A group of switches under the names of each, such as `handshake.encoding`. */
+/** Flattens a group of switches to names such as `handshake.encoding`. */
 function flatten(name: string, value: unknown): [string, string | number | boolean][] {
   if (typeof value === "object" && value !== null) {
     return Object.entries(value).flatMap(([key, inner]) => flatten(`${name}.${key}`, inner));
@@ -80,47 +119,64 @@ function flatten(name: string, value: unknown): [string, string | number | boole
 
 function addWorkspaceRoutes(api: ControlApp, state: EmulatorState): void {
   const PATH = "/workspaces/:name";
-  const workspaceOf = (context: ControlContext) => findWorkspace(state, context.req.param("name"));
+  const find = (context: ControlContext): WorkspaceState =>
+    requireWorkspace(state, context.req.param("name") ?? "");
 
   api.get("/workspaces", (context) =>
     context.json(Array.from(state.directory.values(), (one) => viewWorkspace(context.var.viewer, one))),
   );
 
   api.post("/workspaces", async (context) => {
-    const workspace = createWorkspace(state, await readBody(context, workspaceOptions));
+    const workspace = createWorkspace(state, await readJson(context, workspaceOptions));
     return context.json(viewWorkspace(context.var.viewer, workspace), 201);
   });
 
-  api.get(PATH, (context) => context.json(viewWorkspace(context.var.viewer, workspaceOf(context))));
+  api.get(PATH, (context) => context.json(viewWorkspace(context.var.viewer, find(context))));
 
   api.patch(PATH, async (context) => {
-    const workspace = workspaceOf(context);
-    changeWorkspace(state, workspace, await readBody(context, workspaceChange));
+    const workspace = find(context);
+    changeWorkspace(state, workspace, await readJson(context, workspaceChange));
     return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
   api.delete(PATH, (context) => {
-    removeWorkspace(state, workspaceOf(context).name);
+    removeWorkspace(state, find(context));
     return context.body(null, 204);
   });
 
   api.put(`${PATH}/registration`, async (context) => {
-    const workspace = workspaceOf(context);
-    const fields = await readBody(context, registrationOver(readConfiguration(workspace)));
-    register(workspace, { ...fields, webhook_status: "verified" });
-    publishWorkspace(state, workspace);
+    const workspace = find(context);
+    const fields = await readJson(context, registrationOver(readConfiguration(workspace)));
+    takeOver(state, workspace, fields);
     return context.json(viewWorkspace(context.var.viewer, workspace));
   });
 
   api.delete(`${PATH}/registration`, (context) => {
-    const workspace = workspaceOf(context);
-    unregister(workspace);
-    publishWorkspace(state, workspace);
+    dropRegistration(state, find(context));
     return context.body(null, 204);
+  });
+
+  api.post(`${PATH}/messages`, async (context) => {
+    const workspace = find(context);
+    const { status, body = null } = await sendAsContact(state, workspace, await readJson(context, anything));
+    const answer: ContactMessageAnswer = { status, body };
+    return Response.json(answer, { status: status >= 400 ? status : 200 });
+  });
+
+  api.post(`${PATH}/replies`, async (context) => {
+    const workspace = find(context);
+    const parsed = parseReply(await readText(context));
+    const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
+    const party = { contactId: sender_id, conversationId: conv_id };
+    const place = getOrCreateConversation(state, workspace, party);
+    const { message, delivery } = sendReply(place, { from: "agent", content });
+    const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
+    const answer: ReplyAnswer = { message, delivery: shown };
+    return context.json(answer, 201);
   });
 }
 
-/** A new registration. Without a key, the registered one stays: somebody has changed the URL alone. */
+/** The schema of a new registration. Without a key the registered one stays, as if somebody changed only the URL. */
 function registrationOver(registered: WebhookConfiguration | null) {
   if (registered === null) return registrationFields;
   const { webhook_verification_key: key } = registrationFields.shape;
@@ -129,28 +185,7 @@ function registrationOver(registered: WebhookConfiguration | null) {
   });
 }
 
-function addMessageRoutes(api: ControlApp, state: EmulatorState): void {
-  api.post("/workspaces/:name/messages", async (context) => {
-    const workspace = findWorkspace(state, context.req.param("name"));
-    const { status, body = null } = await sendAsContact(state, workspace, await readBody(context, anything));
-    const answer: ContactMessageAnswer = { status, body };
-    return Response.json(answer, { status: status >= 400 ? status : 200 });
-  });
-
-  api.post("/workspaces/:name/replies", async (context) => {
-    const workspace = findWorkspace(state, context.req.param("name"));
-    const parsed = parseReply(await context.req.text());
-    const { sender_id, conv_id, message_type: _type, private: _private, ...content } = parsed;
-    const party = { contactId: sender_id, conversationId: conv_id };
-    const conversation = getOrCreateConversation(state, workspace, party);
-    const { message, delivery } = sendReply(state, workspace, conversation, { from: "agent", content });
-    const shown = delivery === undefined ? null : viewRecord(context.var.viewer, delivery);
-    const answer: ReplyAnswer = { message, delivery: shown };
-    return context.json(answer, 201);
-  });
-}
-
-/** From the text: a conversation id beyond the safe integers keeps its digits. */
+/** Parses the string itself: a conversation id beyond the safe integers keeps its digits. */
 function parseReply(text: string): KnownOutbound["message"] {
   try {
     const parsed = parseSentOutbound(withDefaults(text));
@@ -165,7 +200,7 @@ function parseReply(text: string): KnownOutbound["message"] {
   );
 }
 
-/** The same in every reply, so it may be left out. Of a field that is twice in JSON the last one counts. */
+/** Adds the fields that are the same in every reply. If JSON has a field twice, the last one counts. */
 const withDefaults = (text: string): string =>
   text.replace(/^\s*\{(?=\s*")/, '{"message_type":"outgoing","private":false,');
 
@@ -175,9 +210,9 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   api.get("/faults", (context) => context.json(faults.views));
 
   api.post("/faults", async (context) => {
-    const rule = await readBody(context, faultRule);
+    const rule = await readJson(context, faultRule);
     // A misspelt name would be a fault that never matches.
-    if (rule.workspace !== undefined) findWorkspace(state, rule.workspace);
+    if (rule.workspace !== undefined) requireWorkspace(state, rule.workspace);
     return context.json(faults.add(nextRecord(state, "fault").id, rule), 201);
   });
 
@@ -193,47 +228,50 @@ function addFaultRoutes(api: ControlApp, state: EmulatorState): void {
   });
 }
 
-/** How much may wait for a client that reads slowly; then its connection is closed, and it begins again. */
+/** How much may wait for a client that reads slowly. Beyond that its connection is closed, and it must reconnect. */
 const WAITING_BYTES = 8 * 1024 * 1024;
 
 const HEARTBEAT_MS = 15_000;
 
-/** The live stream as server-sent events. It ends with the emulator, or when the client goes or falls behind. */
-function streamEvents(context: ControlContext, viewer: Viewer): Response {
-  // hono answers HEAD as GET: the stream would have no reader.
-  if (context.req.method === "HEAD")
-    throw new HttpError(405, "takes GET only", { headers: { allow: "GET" } });
+/**
+ * The live stream as server-sent events. It ends when the emulator closes, or the client disconnects or falls behind. Not with
+ * hono's streamSSE, which has no limit for what waits.
+ */
+function streamEvents({ req, env: { incoming } }: ControlContext, viewer: Viewer): Response {
+  // hono handles HEAD as GET: the stream would have no reader.
+  if (req.method === "HEAD") throw new HttpError(405, "use GET", { headers: { allow: "GET" } });
   const { closing } = viewer.state.outgoing;
-  // Sent at once, not when a proxy's buffer is full.
-  context.header("x-accel-buffering", "no");
-  return streamSSE(context, async (stream) => {
-    const ended = Promise.withResolvers<void>();
-    let waitingBytes = 0;
-    let count = 0;
-    const writes = new KeyedQueue();
-    const write = (bytes: number, work: () => Promise<unknown>): void => {
-      waitingBytes += bytes;
-      void writes.run("event", async () => {
-        await work();
-        waitingBytes -= bytes;
-      });
-      if (waitingBytes <= WAITING_BYTES) return;
-      context.env.incoming.socket.destroy();
-      ended.resolve();
-    };
-    write(0, () => stream.write(": live\n\n"));
-    const unsubscribe = subscribeTo(viewer, (event) => {
-      const data = JSON.stringify(event);
-      count += 1;
-      const message = { id: String(count), event: event.type, data };
-      write(data.length, () => stream.writeSSE(message));
-    });
-    const heartbeat = setInterval(() => write(0, () => stream.write(":\n\n")), HEARTBEAT_MS);
-    stream.onAbort(() => ended.resolve());
-    closing.addEventListener("abort", () => ended.resolve(), { once: true });
-    if (closing.aborted) ended.resolve();
-    await ended.promise;
-    unsubscribe();
-    clearInterval(heartbeat);
-  });
+  const ended = new AbortController();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const write = (text: string): void => {
+          controller.enqueue(Buffer.from(text));
+          if (Number(controller.desiredSize) < 0) incoming.socket.destroy();
+        };
+        let count = 0;
+        write(": live\n\n");
+        const unsubscribe = subscribeTo(viewer, (event) => {
+          count += 1;
+          write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${count}\n\n`);
+        });
+        const heartbeat = setInterval(() => write(":\n\n"), HEARTBEAT_MS);
+        const close = (): void => {
+          ended.abort();
+          controller.close();
+        };
+        closing.addEventListener("abort", close);
+        ended.signal.addEventListener("abort", () => {
+          unsubscribe();
+          clearInterval(heartbeat);
+          closing.removeEventListener("abort", close);
+        });
+      },
+      cancel: () => ended.abort(),
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: WAITING_BYTES }),
+  );
+  // The last header stops proxies from buffering.
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+  return new Response(stream, { headers });
 }

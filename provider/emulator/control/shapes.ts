@@ -7,14 +7,15 @@ import type {
   HandshakeRecord,
   MessageRecord,
   RecordedRequest,
+  WorkspaceRecord,
 } from "../state.js";
 import type { HttpMessage } from "../service/outgoing.js";
 
 export type { FaultView } from "../faults.js";
 
-/**
- * The JSON of the control API, one shape for emulator, page and command line: a record as it is held. Secrets (API keys,
- * verification keys, tokens, signatures, query values of URLs) are masked unless the request asks with `?reveal=true`.
+/*
+ * The JSON of the control API, for emulator, page and command line. Secrets (API keys, verification keys, tokens, signatures,
+ * query values of URLs) are masked without `?reveal=true`.
  */
 
 /** A request that the emulator received: `GET /_emulator/requests?workspace=`, `GET /_emulator/requests/{id}`. */
@@ -23,41 +24,35 @@ export type RequestView = RecordedRequest;
 /** A message of a conversation: `GET /_emulator/conversations/{id}/messages`, oldest first. */
 export type MessageView = MessageRecord;
 
-/** A handshake that the emulator made: `GET /_emulator/handshakes?workspace=`, `GET /_emulator/handshakes/{id}`. */
+/** A handshake: `GET /_emulator/handshakes?workspace=`, `GET /_emulator/handshakes/{id}`. */
 export type HandshakeView = HandshakeRecord;
 
 /** A delivery: `GET /_emulator/deliveries?workspace=&conversation=`, `GET /_emulator/deliveries/{id}`. */
 export type DeliveryView = DeliveryRecord;
 
-/** One try of a delivery. */
+/** One attempt of a delivery. */
 export type AttemptView = DeliveryRecord["attempts"][number];
 
-/** Headers and body of one direction; the status is that of an answer. */
+/** Headers and body of one direction, and the status of a response. */
 export interface HttpView extends HttpMessage {
   status?: number;
 }
 
-/** A conversation of one contact: `GET /_emulator/conversations?workspace=`, newest first. */
+/** A conversation: `GET /_emulator/conversations?workspace=`, newest first. */
 export interface ConversationView extends Omit<ConversationRecord, "messages"> {
   messageCount: number;
 }
 
 /** A workspace: `GET /_emulator/workspaces`, `GET /_emulator/workspaces/{name}`. */
-export interface WorkspaceView {
-  name: string;
+export interface WorkspaceView extends Pick<
+  WorkspaceRecord,
+  "name" | "botCode" | "flowNs" | "apiKey" | "flowApiKey" | "mayManageFlow" | "flow"
+> {
   /** Address of the registration interface (section 4.1). */
   baseUrl: string;
-  /** Where its messages go (section 4.2). */
+  /** Address of its bot (section 4.2). */
   botUrl: string;
-  botCode: string;
-  flowNs: string;
-  apiKey: string;
-  flowApiKey: string;
-  /** Whether the flow API key has the permission "Gerenciar Fluxo" (section 5). */
-  mayManageFlow: boolean;
-  /** What replies: a built-in flow, the name of a scenario, or `custom` for a function. */
-  flow: string;
-  /** What is registered; null if nothing is. */
+  /** The registered webhook; null if there is none. */
   registration: WebhookConfiguration | null;
 }
 
@@ -66,45 +61,44 @@ export interface HealthView {
   status: "ok";
   version: string;
   workspaces: number;
-  /** Where the state is kept; null in memory. */
+  /** The file of the state; null in memory. */
   data: string | null;
 }
 
-/** `GET /_emulator/settings`: how the open points of the specification are read, and the flows that can be chosen. */
+/** `GET /_emulator/settings`: the readings of the specification's open points, and the available flows. */
 export interface SettingsView {
-  /** Every switch by its option's name. */
+  /** Every switch by the name of its option. */
   switches: Record<string, string | number | boolean>;
   flows: string[];
 }
 
 /**
- * A message as a contact would send it: `POST /_emulator/workspaces/{name}/messages` posts it to `bot_url` for the page. A
- * refusal of `bot_url` (400 and above) is the status of this answer too.
+ * The response of `bot_url` to a contact's message: `POST /_emulator/workspaces/{name}/messages`. A status of 400 and above is
+ * also the status of this response.
  */
 export interface ContactMessageAnswer {
-  /** What `bot_url` answered. */
   status: number;
   body: unknown;
 }
 
 /**
- * `POST /_emulator/workspaces/{name}/replies` with an outbound message (section 2.4), of which `message_type`
- * and `private` may be left out: an agent answers by hand.
+ * `POST /_emulator/workspaces/{name}/replies` with an agent's reply: an outbound message (section 2.4), with `message_type` and
+ * `private` optional.
  */
 export interface ReplyAnswer {
   message: MessageView;
-  /** Null if no verified webhook is registered to deliver to. */
+  /** Null if no webhook accepts deliveries. */
   delivery: DeliveryView | null;
 }
 
-/** The control API's error response. The HTTP status says what failed; the message says what to do. */
+/** The control API's error response. */
 export interface ControlError {
   error: { code: string; message: string };
 }
 
 /**
- * The live stream, `GET /_emulator/events` (server-sent events): `event` is the type, `data` this JSON, `id` counts. A record
- * that changes is sent again whole, under its id. After `reset` everything is to be read again.
+ * The live stream, `GET /_emulator/events` (server-sent events): `event` is the type, `data` this JSON, `id` counts. A changed
+ * record is sent again, complete. After `reset` everything must be read again.
  */
 export type EmulatorEvent =
   | { type: "workspace"; workspace: WorkspaceView }

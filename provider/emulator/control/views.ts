@@ -1,5 +1,6 @@
 import { createRedactor, MASK, type Redact } from "../../lib/redact.js";
 import { hideQuery, SECRET_CHARACTERS, secretsOfUrl } from "../../lib/url.js";
+import type { HttpMessage } from "../service/outgoing.js";
 import {
   type Change,
   type Conversation,
@@ -10,13 +11,13 @@ import {
 import { baseUrlOf, botUrlOf, readConfiguration } from "../workspaces.js";
 import type { ConversationView, EmulatorEvent, WorkspaceView } from "./shapes.js";
 
-/** For whom records are shown: `reveal` with their secrets in clear. */
+/** Who sees records: `reveal` shows their secrets. */
 export interface Viewer {
   state: EmulatorState;
   reveal: boolean;
 }
 
-/** A record as the viewer may see it. */
+/** Returns a record as the viewer may see it. */
 export function viewRecord<Shown extends { workspace: string | null }>(
   { state, reveal }: Viewer,
   record: Shown,
@@ -56,7 +57,7 @@ export function viewConversation({
   return { ...conversation, messageCount: messages.length };
 }
 
-/** Calls the listener with each event from now on, until the function that it gives is called. */
+/** Calls the listener with each event from now on. Returns a function that ends it. */
 export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => void): () => void {
   return viewer.state.changes.subscribe((change) => {
     try {
@@ -69,57 +70,53 @@ export function subscribeTo(viewer: Viewer, listener: (event: EmulatorEvent) => 
   });
 }
 
-/** What the live stream reports of a change. */
+/** Returns the event of a change, if it has one. */
 function toEvent(viewer: Viewer, change: Change): EmulatorEvent | undefined {
-  switch (change.kind) {
-    case "workspace":
-      return { type: "workspace", workspace: viewWorkspace(viewer, change.workspace) };
-    case "conversation":
-      return { type: "conversation", conversation: viewConversation(change.conversation) };
-    case "message":
-      return { type: "message", message: { ...change.message } };
-    case "handshake":
-      return { type: "handshake", handshake: viewRecord(viewer, change.handshake) };
-    case "delivery":
-      return { type: "delivery", delivery: viewRecord(viewer, change.delivery) };
-    case "request":
-      return { type: "request", request: viewRecord(viewer, change.request) };
-    case "faults":
-      return { type: "faults", faults: viewer.state.faults.views };
+  switch (change.type) {
     case "workspace-removed":
-      return { type: "workspace-removed", name: change.name };
     case "flow-failed":
-      return { type: "flow-failed", failure: change.failure };
     case "reset":
-      return { type: "reset" };
+      return change;
+    case "workspace":
+      return { ...change, workspace: viewWorkspace(viewer, change.workspace) };
+    case "conversation":
+      return { ...change, conversation: viewConversation(change.conversation) };
+    case "message":
+      return { ...change, message: { ...change.message } };
+    case "handshake":
+      return { ...change, handshake: viewRecord(viewer, change.handshake) };
+    case "delivery":
+      return { ...change, delivery: viewRecord(viewer, change.delivery) };
+    case "request":
+      return { ...change, request: viewRecord(viewer, change.request) };
+    case "faults":
+      return { ...change, faults: viewer.state.faults.views };
     case "conversation-dropped":
   }
   return undefined;
 }
 
-/**
- * A record without secrets: what is secret by its place or by the name of its field, and the keys of the workspace wherever they
- * are, because an endpoint may echo them.
- */
+/** Masks what is secret by its place or field, and the keys of the workspace anywhere, because an endpoint may echo them. */
 function maskRecord<Shown extends { workspace: string | null }>(
   record: Shown,
   { directory, settings: { flowKey } }: EmulatorState,
 ): Shown {
   const workspace = directory.get(record.workspace ?? "");
   const redact = workspace === undefined ? undefined : redactorOf(workspace);
-  return maskFields(record, {
-    text: (text) => maskNamed(redact?.(text) ?? text),
-    keyHeader: typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization",
-  }) as Shown;
+  // Wrong keys are masked too.
+  const keyHeader = typeof flowKey === "object" ? flowKey.header.toLowerCase() : "authorization";
+  const mask = (field: string, value: unknown): unknown => {
+    if (typeof value === "object") {
+      return field === "headers" ? maskHeaders(value as HttpMessage["headers"] | null, keyHeader) : value;
+    }
+    if (typeof value !== "string") return value;
+    if (field === "url") return hideQuery(value);
+    return field === "base64" ? MASK : maskNamed(redact?.(value) ?? value);
+  };
+  return JSON.parse(JSON.stringify(record, mask)) as Shown;
 }
 
-interface Masks {
-  text: Redact;
-  /** The header of the flow API key, in lower case: its value is masked even if it is not the right key. */
-  keyHeader: string;
-}
-
-/** The last redactor of each workspace: to make one takes much longer than to mask a record. */
+/** The last redactor of each workspace: creating one takes much longer than masking a record. */
 const redactors = new WeakMap<WorkspaceState, { secrets: string; redact: Redact }>();
 
 function redactorOf(workspace: WorkspaceState): Redact {
@@ -135,46 +132,30 @@ function redactorOf(workspace: WorkspaceState): Redact {
   return redact;
 }
 
-function maskFields(fields: object, masks: Masks): object {
-  return mapValues(fields, (name, value) => maskValue(name, value, masks));
-}
-
-function maskValue(name: string, value: unknown, masks: Masks): unknown {
-  if (typeof value === "string") {
-    if (name === "url") return hideQuery(value);
-    return name === "base64" ? MASK : masks.text(value);
-  }
-  if (Array.isArray(value)) return value.map((entry: unknown) => maskValue("", entry, masks));
-  if (typeof value !== "object" || value === null) return value;
-  return name === "headers" ? maskHeaders(value, masks) : maskFields(value, masks);
-}
-
 const SECRET_HEADER = /authorization|cookie|token|secret|signature|api[-_]?key/i;
 
-function maskHeaders(headers: object, { text, keyHeader }: Masks): object {
-  return mapValues(headers, (name, value) => {
-    if (SECRET_HEADER.test(name) || name.toLowerCase() === keyHeader) return MASK;
-    return name === "location" ? hideValues(String(value)) : text(String(value));
+function maskHeaders(headers: HttpMessage["headers"] | null, keyHeader: string): HttpMessage["headers"] {
+  const masked = Object.entries(headers ?? {}).map(([name, value]) => {
+    if (SECRET_HEADER.test(name) || name.toLowerCase() === keyHeader) return [name, MASK];
+    return [name, name === "location" ? hideValues(value) : value];
   });
+  return Object.fromEntries(masked) as HttpMessage["headers"];
 }
 
-const mapValues = (fields: object, map: (name: string, value: unknown) => unknown): object =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, map(name, value)]));
-
-/** Also in a body that is cut off: the value may have no end. */
+/** Includes a value without an end, in a body that was cut. */
 const SECRET_FIELD =
   /"(ChaveApi|webhook_verification_key|hub_verify_token)"(\s*:\s*)(?:"(?:[^"\\]|\\.)*"?|[^\s,}\]]+)/g;
 const SECRET_PARAMETER = /(^|[&?])(ChaveApi|webhook_verification_key|hub_verify_token)=[^&\s"]*/g;
 const SECRET_PART = /(name="hub_verify_token"\r\n\r\n)[^\r\n]*/g;
 const URL_FIELD = /"(webhook_url)"(\s*:\s*)"((?:[^"\\]|\\.)*)"/g;
 
-/** What is secret by the name of its field, in JSON or any form: also a key that is not the right one. */
+/** Masks what is secret by the name of its field, in JSON or any form, including wrong keys. */
 const maskNamed = (text: string): string =>
   text
     .replace(SECRET_FIELD, `"$1"$2"${MASK}"`)
     .replace(SECRET_PARAMETER, `$1$2=${MASK}`)
     .replace(SECRET_PART, `$1${MASK}`)
-    // Only behind the question mark, since the text is still escaped.
+    // Only after the question mark, because the text is still escaped.
     .replace(
       URL_FIELD,
       (_, name: string, colon: string, url: string) =>

@@ -1,48 +1,39 @@
 import { SIGNATURE_HEADER, signBody } from "../../responder/signature.js";
-import { keyOf } from "../conversations.js";
+import { decodeBody, keyOf, recordCopy } from "../conversations.js";
 import type { DeliveryFault } from "../faults.js";
 import {
   describeStatus,
   describeTimeout,
+  NO_RESPONSE,
   pause,
   post,
   type Outgoing,
   type OutgoingRequest,
   type OutgoingResult,
 } from "../service/outgoing.js";
-import {
-  deliverableRegistration,
-  type Conversation,
-  type DeliveryRecord,
-  type EmulatorState,
-  type WorkspaceState,
-} from "../state.js";
+import { deliverableRegistration, type DeliveryRecord, type Place } from "../state.js";
 import type { Reading } from "../switches.js";
-import { decodeBody, recordCopy } from "./record.js";
 import type { TurnEnd } from "./queue.js";
 
-/** A delivery with all that its tries need. */
-export interface DeliveryJob {
-  state: EmulatorState;
-  workspace: WorkspaceState;
-  conversation: Conversation;
+/** A delivery with everything that its attempts need. */
+export interface DeliveryJob extends Place {
   delivery: DeliveryRecord;
-  /** Time limit of one try, if it is not that of the settings. */
+  /** Time limit of one attempt. Default: `deliveryTimeoutMs` of the emulator. */
   timeoutMs?: number | undefined;
-  /** Sent in place of the right signature. */
+  /** Sent instead of the right signature. */
   signature?: string | undefined;
 }
 
-/** Tries a delivery until it has a verdict. When the emulator closes it stays pending. */
+/** Attempts a delivery until it has a verdict. When the emulator closes it stays pending. */
 export async function performDelivery(job: DeliveryJob, again: boolean): Promise<TurnEnd> {
   const { state, workspace } = job;
   let except: DeliveryFault | undefined = again ? "reorder" : undefined;
-  while (await waitForTry(job)) {
+  while (await waitForAttempt(job)) {
     const fault = state.faults.take("delivery", workspace.name, except);
     if (fault === "reorder") return "after-next";
-    // A retry stays where it is.
+    // Only the first attempt can be overtaken.
     except = "reorder";
-    await tryOnce(job, fault);
+    await attempt(job, fault);
     if (fault === "duplicate") await performCopy(job);
   }
   return "done";
@@ -50,18 +41,18 @@ export async function performDelivery(job: DeliveryJob, again: boolean): Promise
 
 async function performCopy(job: DeliveryJob): Promise<void> {
   if (job.conversation.queue.ended.aborted) return;
-  const copy = { ...job, delivery: recordCopy(job.state, job.workspace, job.delivery) };
-  while (await waitForTry(copy)) await tryOnce(copy, undefined);
+  const copy = { ...job, delivery: recordCopy(job, job.delivery) };
+  while (await waitForAttempt(copy)) await attempt(copy, undefined);
 }
 
-/** Whether a try is to be made, when its moment has come. */
-async function waitForTry(job: DeliveryJob): Promise<boolean> {
+/** Waits until an attempt is due. Returns false if none is to be made. */
+async function waitForAttempt(job: DeliveryJob): Promise<boolean> {
   const { state, conversation, delivery } = job;
   if (delivery.verdict !== "pending") return false;
   await pause(Date.parse(delivery.dueAt) - Date.now(), conversation.queue.ended);
   if (state.outgoing.closing.aborted) return false;
   if (isHeld(job) && !conversation.queue.ended.aborted) return true;
-  // Not published: it has gone with its conversation.
+  // Not published: it is gone with its conversation.
   delivery.verdict = "failed";
   delivery.reason = "its workspace or its conversation was removed";
   return false;
@@ -72,23 +63,22 @@ function isHeld({ state: { directory }, workspace, conversation }: DeliveryJob):
   return isKnown && workspace.conversations.get(keyOf(conversation)) === conversation;
 }
 
-async function tryOnce(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
+async function attempt(job: DeliveryJob, fault: DeliveryFault | undefined): Promise<void> {
   const { state, conversation, delivery } = job;
   const at = new Date().toISOString();
   const begun = performance.now();
   const result = await send(job, fault);
-  // Whether the endpoint took it is then not known: a restart tries again.
+  // Whether the endpoint accepted it is then unknown: a restart attempts it again.
   if (conversation.queue.ended.aborted || !isHeld(job)) return;
   const durationMs = performance.now() - begun;
-  const reason = judgeAnswer(result, state.settings.deliveryResponse);
+  const reason = judgeResponse(result, state.settings.deliveryResponse);
   const response = "reason" in result ? null : result;
-  const attempt = { at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" };
-  delivery.attempts.push(attempt);
+  delivery.attempts.push({ at, durationMs, response, reason, fault: fault ? JSON.stringify(fault) : "" });
   delivery.reason = reason;
   if (response) delivery.status = response.status;
   else delete delivery.status;
   conclude(job);
-  state.changes.publish({ kind: "delivery", delivery });
+  state.changes.publish({ type: "delivery", delivery });
 }
 
 /** Each attempt looks up the URL and the key again, because the registration may have changed since the last. */
@@ -112,12 +102,12 @@ async function send(job: DeliveryJob, fault: DeliveryFault | undefined): Promise
   delivery.signature = signature === right ? "right" : "wrong";
   delivery.request = { headers, body: delivery.request.body };
   const timeoutMs = job.timeoutMs ?? state.settings.deliveryTimeoutMs;
-  const outgoing = { dispatcher: state.outgoing.dispatcher, closing: conversation.queue.ended };
+  const outgoing = { ...state.outgoing, closing: conversation.queue.ended };
   return postWithFault(outgoing, { url, headers, body, timeoutMs }, fault);
 }
 
-/** Why an answer does not mean that the endpoint took the delivery; empty if it does. */
-function judgeAnswer(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
+/** Returns why a response does not mean that the delivery was accepted; empty if it does. */
+function judgeResponse(result: OutgoingResult, reading: Reading<"deliveryResponse">): string {
   if ("reason" in result) return result.reason;
   const { status } = result;
   if (reading === "any" || status === 200) return "";
@@ -128,65 +118,33 @@ const MAX_PAUSE_MS = 24 * 60 * 60 * 1000;
 
 function conclude({ state, delivery }: DeliveryJob): void {
   const { deliveryAttempts, deliveryRetryMs } = state.settings;
-  const tries = delivery.attempts.length;
+  const attempts = delivery.attempts.length;
   if (delivery.reason === "") delivery.verdict = "delivered";
-  else if (tries >= deliveryAttempts) delivery.verdict = "failed";
+  else if (attempts >= deliveryAttempts) delivery.verdict = "failed";
   else {
-    const pauseMs = Math.min(deliveryRetryMs * 2 ** (tries - 1), MAX_PAUSE_MS);
+    const pauseMs = Math.min(deliveryRetryMs * 2 ** (attempts - 1), MAX_PAUSE_MS);
     delivery.dueAt = new Date(Date.now() + pauseMs).toISOString();
   }
 }
 
-const noAnswer: OutgoingResult = { reason: "no answer: the connection was closed" };
-
-/** Posts a delivery as far as the fault lets it. What a fault does to signature and order is not done here. */
+/** Posts a delivery as far as the fault allows. Faults of signature and order are handled above. */
 async function postWithFault(
   outgoing: Outgoing,
   sent: OutgoingRequest,
   fault: DeliveryFault | undefined,
 ): Promise<OutgoingResult> {
-  switch (fault) {
-    case undefined:
-    case "wrong-signature":
-    case "duplicate":
-    case "reorder":
-      return post(outgoing, sent);
-    case "close-before":
-      return noAnswer;
-    case "close-after":
-      await post(outgoing, sent);
-      return noAnswer;
-    case "broken-json":
-      return post(outgoing, { ...sent, body: Buffer.from(sent.body).subarray(0, -4) });
-    case "truncated":
-      await post(outgoing, { ...sent, cutAt: Math.floor(Buffer.byteLength(sent.body) / 2) });
-      return noAnswer;
-    default:
-      return "delayMs" in fault ? postLate(outgoing, sent, fault) : postUnheard(outgoing, sent, fault);
+  const { body, timeoutMs } = sent;
+  if (fault === "close-before") return NO_RESPONSE;
+  if (fault === "broken-json") return post(outgoing, { ...sent, body: Buffer.from(body).subarray(0, -4) });
+  if (fault === "truncated" || fault === "close-after") {
+    const cutAt = fault === "truncated" ? Math.floor(Buffer.byteLength(body) / 2) : undefined;
+    await post(outgoing, { ...sent, cutAt });
+    return NO_RESPONSE;
   }
-}
-
-/** An answer that comes after the time limit is none. */
-async function postLate(
-  outgoing: Outgoing,
-  sent: OutgoingRequest,
-  { delayMs, afterChange }: Extract<DeliveryFault, { delayMs: number }>,
-): Promise<OutgoingResult> {
-  if (!afterChange) {
-    await pause(delayMs, outgoing.closing);
-    return post(outgoing, sent);
-  }
-  const result = await post(outgoing, sent);
-  await pause(Math.min(delayMs, sent.timeoutMs), outgoing.closing);
-  return delayMs < sent.timeoutMs ? result : { reason: describeTimeout(sent.timeoutMs) };
-}
-
-/** Another answer than the endpoint's own counts. */
-async function postUnheard(
-  outgoing: Outgoing,
-  sent: OutgoingRequest,
-  { status, body = "", afterChange }: Extract<DeliveryFault, { status: number }>,
-): Promise<OutgoingResult> {
-  if (afterChange) await post(outgoing, sent);
-  return { status, headers: {}, body };
+  if (typeof fault !== "object") return post(outgoing, sent);
+  const early = fault.afterChange ? await post(outgoing, sent) : undefined;
+  if ("status" in fault) return { status: fault.status, headers: {}, body: fault.body ?? "" };
+  await pause(early ? Math.min(fault.delayMs, timeoutMs) : fault.delayMs, outgoing.closing);
+  if (early && fault.delayMs >= timeoutMs) return { reason: describeTimeout(timeoutMs) };
+  return early ?? post(outgoing, sent);
 }

@@ -1,27 +1,25 @@
-import { KeyedQueue } from "../../lib/keyed-queue.js";
 import { pause } from "../service/outgoing.js";
 
-/** How a delivery's turn ends: it is done, or it wants to go after the next one. */
+/** How the turn of a delivery ends: it is done, or must follow the next delivery. */
 export type TurnEnd = "done" | "after-next";
 
-/** One delivery. `again` is true if it must not be overtaken, because it already was or is overtaking another. */
-export type DeliveryTurn = (again: boolean) => Promise<TurnEnd>;
+interface Turn {
+  /** Makes the delivery. `again` means that no other delivery may overtake it any more. */
+  perform: (again: boolean) => Promise<TurnEnd>;
+  finish: () => void;
+}
 
-/** How long a delivery that wants to go after the next one waits for it. */
+/** How long a delivery that must follow the next one waits for it. */
 const NEXT_WAIT_MS = 1000;
 
-/**
- * What a conversation does one thing after the other: the answers of its flow, and its deliveries in the order in which they
- * were added. Different conversations do not wait for each other.
- */
+/** The deliveries of a conversation, one at a time. Conversations do not wait for each other. */
 export class ConversationQueue {
-  /** When the last reply is due, in milliseconds since 1970: the pause of the next one counts from there. */
+  /** When the last reply is due, in milliseconds since 1970. The delay of the next one starts there. */
   lastDueMs = 0;
-  /** Signals the end of the emulator, or of the conversation. */
+  /** Fires when the emulator closes or the conversation is removed. */
   readonly ended: AbortSignal;
   readonly #ending = new AbortController();
-  readonly #waiting: DeliveryTurn[] = [];
-  readonly #answers = new KeyedQueue();
+  readonly #waiting: Turn[] = [];
   #work: Promise<void> | undefined;
   #reportArrival = (): void => {};
 
@@ -29,50 +27,47 @@ export class ConversationQueue {
     this.ended = AbortSignal.any([closing, this.#ending.signal]);
   }
 
-  /** Nothing more is answered or delivered. Resolves when no try of a delivery is in progress. */
+  /** Ends all deliveries. Resolves when no attempt is in progress. */
   async end(): Promise<void> {
     this.#ending.abort();
     await this.#work;
   }
 
-  /** Runs an answer after those that were begun before it. */
-  answer(work: () => Promise<void>): Promise<void> {
-    return this.#answers.run("answer", work);
-  }
-
-  /** After the end a turn still comes, to find out that there is nothing to do. */
-  deliver(turn: DeliveryTurn): void {
-    this.#waiting.push(turn);
+  /** Adds a delivery, which must itself check `ended`. Resolves when it is done; never rejects. */
+  deliver(perform: Turn["perform"]): Promise<void> {
+    const { promise, resolve: finish } = Promise.withResolvers<void>();
+    this.#waiting.push({ perform, finish });
     this.#reportArrival();
-    this.#work ??= this.#takeTurns();
+    this.#work ??= this.#deliverAll();
+    return promise;
   }
 
-  async #takeTurns(): Promise<void> {
-    let overtakes = false;
+  async #deliverAll(): Promise<void> {
     for (let turn = this.#waiting.shift(); turn; turn = this.#waiting.shift()) {
-      const end = await takeTurn(turn, overtakes);
-      overtakes = end === "after-next" && (await this.#hasNext());
-      if (end === "after-next") this.#waiting.splice(overtakes ? 1 : 0, 0, () => turn(true));
+      if ((await takeTurn(turn, false)) === "done") continue;
+      const next = await this.#waitForNext();
+      if (next) await takeTurn(next, true);
+      await takeTurn(turn, true);
     }
     this.#work = undefined;
   }
 
-  /** Waits a while for one to be added. */
-  async #hasNext(): Promise<boolean> {
+  async #waitForNext(): Promise<Turn | undefined> {
     if (this.#waiting.length === 0) {
       const arrival = new Promise<void>((resolve) => (this.#reportArrival = resolve));
       await Promise.race([arrival, pause(NEXT_WAIT_MS, this.ended)]);
     }
-    return this.#waiting.length > 0;
+    return this.#waiting.shift();
   }
 }
 
-/** A turn that throws is a defect of the emulator or of a listener: it is reported, and those behind it go on. */
-async function takeTurn(turn: DeliveryTurn, again: boolean): Promise<TurnEnd> {
+async function takeTurn({ perform, finish }: Turn, again: boolean): Promise<TurnEnd> {
   try {
-    return await turn(again);
+    if ((await perform(again)) === "after-next") return "after-next";
   } catch (error) {
+    // A bug in the emulator or a listener must not stop the deliveries behind it.
     process.emitWarning(error instanceof Error ? error : String(error));
-    return "done";
   }
+  finish();
+  return "done";
 }

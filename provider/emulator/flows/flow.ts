@@ -8,17 +8,17 @@ import {
   outboundText,
 } from "../../../schema/outbound.js";
 
-/** What the emulator fills in: whom a reply is for. */
+/** The fields that the emulator sets itself. */
 const addressed = { sender_id: true, conv_id: true, message_type: true, private: true } as const;
 
-/** Waited for after the reply before it, in milliseconds. Default 0. */
+/** Time since the previous reply, in milliseconds. Default 0. */
 const delayMs = z
   .number()
   .min(0)
   .max(24 * 60 * 60 * 1000, "must be at most 86400000 (a day)")
   .optional();
 
-/** A reply of any of the seven kinds (section 2.4), without the fields that every delivery has. */
+/** A reply of any of the seven kinds (section 2.4), without the fields common to all. */
 export const flowReply = z.discriminatedUnion(
   "type",
   [
@@ -36,30 +36,30 @@ export const flowReply = z.discriminatedUnion(
   { error: "must be text, image, audio, video or file" },
 );
 
-/** One reply of a flow. `delayMs` is waited for after the reply before it; default 0. */
+/** One reply of a flow. `delayMs` is the time since the previous reply; default 0. */
 export type FlowReply = z.infer<typeof flowReply>;
 
 type WithoutDelay<Reply> = Reply extends unknown ? Omit<Reply, "delayMs"> : never;
 
-/** What a reply says. */
+/** The content of a reply. */
 export type ReplyContent = WithoutDelay<FlowReply>;
 
-/** What a flow is asked with. */
+/** The argument of a flow. */
 export interface FlowContext {
   /** The name of the workspace. */
   workspace: string;
-  /** The message to answer. */
+  /** The message to reply to. */
   message: InboundMessage;
-  /** How many messages the contact had sent in this conversation before this one. */
+  /** How many messages the contact sent in this conversation before this one. */
   messagesBefore: number;
-  /** URLs of small media that the emulator serves itself, for replies that show any. */
+  /** URLs of small media that the emulator serves itself. */
   samples: Readonly<Record<MediaKind, string>>;
 }
 
-/** What replies to a contact's message: an empty list is silence. A function that throws replies nothing and is reported. */
+/** Replies to a contact's message, or returns an empty list. If it throws, nothing is sent and `flow-failed` is reported. */
 export type Flow = (context: FlowContext) => readonly FlowReply[] | Promise<readonly FlowReply[]>;
 
-/** The payload of the button that was pressed; undefined if none was. */
+/** Returns the payload of the pressed button; undefined if none was pressed. */
 export function payloadOf(message: InboundMessage): string | undefined {
   return "submitted_values" in message ? message.submitted_values[0].payload : undefined;
 }

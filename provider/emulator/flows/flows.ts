@@ -1,13 +1,13 @@
 import { MEDIA_KINDS, type MediaKind } from "../../../schema/message-kind.js";
 import type { Button, GenericTemplateItem } from "../../../schema/outbound.js";
-import { parseOptions } from "../errors.js";
+import { parseOptions } from "../checks.js";
 import type { Reading } from "../switches.js";
 import { payloadOf, type Flow, type FlowReply } from "./flow.js";
 import { flowOfScenario, scenario, type Scenario } from "./scenario.js";
 
 /**
- * All flows that a workspace can choose, by name: the built-in `echo`, `menu` and `silent`, and those of the options, which
- * may replace them. Throws `invalid_config` naming the field of a scenario that is wrong.
+ * Returns all flows by name: the built-in `echo`, `menu` and `silent`, and those of the options, which may replace them. Throws
+ * `invalid_config` with the wrong field of a scenario.
  */
 export function createFlows(
   named: Record<string, Scenario | Flow>,
@@ -18,16 +18,14 @@ export function createFlows(
     ["menu", createMenu(defaultAction)],
     ["silent", () => []],
   ]);
-  for (const [name, flow] of Object.entries(named)) {
-    flows.set(
-      name,
-      typeof flow === "function" ? flow : flowOfScenario(parseOptions(`flows.${name}`, scenario, flow)),
-    );
+  for (const [name, given] of Object.entries(named)) {
+    const isFlow = typeof given === "function";
+    flows.set(name, isFlow ? given : flowOfScenario(parseOptions(`flows.${name}`, scenario, given)));
   }
   return flows;
 }
 
-/** The name of what an option chooses; a function is added to the flows as `custom-` and for whom it is. */
+/** Returns the name of the flow that an option chooses. A function is added to the flows as `custom-` and its owner. */
 export function flowNameOf(
   flows: Map<string, Flow>,
   chosen: string | Flow | undefined,
@@ -39,7 +37,7 @@ export function flowNameOf(
   return name;
 }
 
-/** Sends the same back: the text, which button was pressed, or media of the same kind and URL. */
+/** Repeats the text, the title of the pressed button, or the media. */
 const echo: Flow = ({ message }) => {
   if ("attachments" in message) {
     const [{ file_type: type, data_url: url }] = message.attachments;
@@ -51,7 +49,7 @@ const echo: Flow = ({ message }) => {
 
 type Samples = Readonly<Record<MediaKind, string>>;
 
-/** Answers everything with a button template; its buttons give each of the other six kinds. */
+/** Replies to everything with a button template; its buttons lead to the other six kinds. */
 function createMenu(defaultAction: Reading<"defaultAction">): Flow {
   return ({ message, samples }) => {
     const payload = payloadOf(message);
@@ -64,38 +62,25 @@ function createMenu(defaultAction: Reading<"defaultAction">): Flow {
   };
 }
 
-const BUTTONS: readonly Button[] = [
-  makeButton("Text", "text"),
-  makeButton("Carousel", "carousel"),
-  makeButton("Image", "image"),
-  makeButton("Audio", "audio"),
-  makeButton("Video", "video"),
-  makeButton("File", "file"),
-];
-
 function makeMenu(): FlowReply {
   const text = "What would you like to see?";
-  return {
-    type: "text",
-    text,
-    content_type: "button_template",
-    content_attributes: { text, buttons: [...BUTTONS] },
-  };
+  const buttons = ["Text", "Carousel", "Image", "Audio", "Video", "File"].map((title) =>
+    makeButton(title, title.toLowerCase()),
+  );
+  return { type: "text", text, content_type: "button_template", content_attributes: { text, buttons } };
 }
 
 function makeCarousel(samples: Samples, defaultAction: Reading<"defaultAction">): FlowReply {
+  const items = [1, 2, 3].map((number) => makeCard(number, samples, defaultAction));
   return {
     type: "text",
     text: "Three cards",
     content_type: "generic_template",
-    content_attributes: {
-      ratio: "horizontal",
-      items: [1, 2, 3].map((number) => makeCard(number, samples, defaultAction)),
-    },
+    content_attributes: { ratio: "horizontal", items },
   };
 }
 
-/** The structure of `default_action` is not in the specification: the reading `url` is a guess. */
+/** The specification does not define `default_action`: the reading `url` is a guess. */
 function makeCard(
   number: number,
   { image, file }: Samples,

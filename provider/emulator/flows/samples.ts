@@ -1,16 +1,6 @@
 import { inflateSync } from "node:zlib";
 import type { MediaKind } from "../../../schema/message-kind.js";
 
-const FILE_NAMES: Record<MediaKind, string> = {
-  image: "image.png",
-  audio: "audio.wav",
-  video: "video.webm",
-  file: "file.txt",
-};
-
-/** Where the samples stand, on the port of the registration interface. */
-const SAMPLES_PATH = "/_emulator/samples/";
-
 const decode = (base64: string): Uint8Array => Uint8Array.from(Buffer.from(base64, "base64"));
 
 /** A PNG, 96 x 64: a gradient. */
@@ -23,7 +13,7 @@ const audio =
   "eNoL8nRzO8LPwBDuGOaalluiIMDAwMDIwMjgIM8AxowMHAwpiSWJC/gZGBomL964c8/OjYsnN+TG+ru7uPvH5o6KjYqNio2KjYqNio2KjYqNio2KjYqNio2K" +
   "jYqNitFXDABrEdgg";
 
-/** A WebM (VP8) of two seconds, 64 x 48: a white square that moves to the right. Written by ffmpeg. */
+/** A WebM (VP8) of two seconds, 64 x 48: a white square that moves to the right, written by ffmpeg. */
 const video =
   "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQJChYECGFOAZwEAAAAAAAIZEU2bdLpNu4tTq4QVSalmU6yBoU27i1OrhBZU" +
   "rmtTrIHGTbuMU6uEElTDZ1OsggEiTbuMU6uEHFO7a1OsggID7AEAAAAAAABZAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" +
@@ -34,30 +24,24 @@ const video =
   "CIWFiIWEiAICAnTyZri88zHm+kD++7ArXFzZEUf/Z3f/9O7//p3f3vijloEB9ADRAQAHEOwAGAAYWC/0AAiMAACjloED6ADRAQAH" +
   "EOwAGAAYWC/0AAiMAACjloEF3ADRAQAHEOwAGAAYWC/0AAiMAAAcU7trkbuPs4EAt4r3gQHxggF38IED";
 
-/** Small media, so that replies show some without the network: by path, such as `/_emulator/samples/image.png`. */
-export const samples: ReadonlyMap<string, { contentType: string; bytes: Uint8Array }> = new Map([
-  [pathOf("image"), { contentType: "image/png", bytes: decode(image) }],
-  [pathOf("audio"), { contentType: "audio/wav", bytes: inflateSync(decode(audio)) }],
-  [pathOf("video"), { contentType: "video/webm", bytes: decode(video) }],
-  [
-    pathOf("file"),
-    {
+/** Small media for replies without the network: files below {@link SAMPLES_PATH}. */
+export const samples: Readonly<Record<MediaKind, { file: string; contentType: string; bytes: Uint8Array }>> =
+  {
+    image: { file: "image.png", contentType: "image/png", bytes: decode(image) },
+    audio: { file: "audio.wav", contentType: "audio/wav", bytes: inflateSync(decode(audio)) },
+    video: { file: "video.webm", contentType: "video/webm", bytes: decode(video) },
+    file: {
+      file: "file.txt",
       contentType: "text/plain; charset=utf-8",
       bytes: Buffer.from("A sample file. Um arquivo de exemplo.\n"),
     },
-  ],
-]);
-
-/** The URL of each kind of media under an origin, such as `http://127.0.0.1:8080`. */
-export function sampleUrls(origin: string): Record<MediaKind, string> {
-  return {
-    image: `${origin}${pathOf("image")}`,
-    audio: `${origin}${pathOf("audio")}`,
-    video: `${origin}${pathOf("video")}`,
-    file: `${origin}${pathOf("file")}`,
   };
-}
 
-function pathOf(kind: MediaKind): string {
-  return `${SAMPLES_PATH}${FILE_NAMES[kind]}`;
+/** The path of the samples on the port of the registration interface. */
+export const SAMPLES_PATH = "/_emulator/samples/";
+
+/** Returns the URL of each sample under an origin, such as `http://127.0.0.1:8080`. */
+export function sampleUrls(origin: string): Record<MediaKind, string> {
+  const urls = Object.entries(samples).map(([kind, { file }]) => [kind, origin + SAMPLES_PATH + file]);
+  return Object.fromEntries(urls) as Record<MediaKind, string>;
 }

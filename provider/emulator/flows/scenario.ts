@@ -15,7 +15,7 @@ const pattern = z.string().check(({ value, issues }) => {
   }
 });
 
-/** A pattern that does not compile is reported as that: all else is neither of the two. */
+/** Reports an invalid pattern as such, and anything else as neither of the two. */
 function describeText(issue: z.core.$ZodRawIssue): string {
   const problems = issue.code === "invalid_union" ? issue.errors.flat() : [];
   const problem = problems.find(({ code }) => code === "custom");
@@ -25,12 +25,11 @@ function describeText(issue: z.core.$ZodRawIssue): string {
 const condition = z
   .strictObject({
     /**
-     * The text (`content`; for a button press, the button's title). A string must match the whole text, ignoring case and
-     * surrounding spaces. `matches` is a JavaScript regular expression, without slashes, that ignores case and may match any
-     * part.
+     * The text: `content`, or the title of a pressed button. A string must match the whole text, ignoring case and surrounding
+     * spaces. `matches` is a JavaScript regular expression, without slashes, that ignores case and may match any part.
      */
     text: z.union([z.string(), z.strictObject({ matches: pattern })], { error: describeText }).optional(),
-    /** The payload of the button that was pressed. */
+    /** The payload of the pressed button. */
     payload: z.string().optional(),
     /** The `file_type` of an attachment. */
     media: z.enum(MEDIA_KINDS).optional(),
@@ -41,12 +40,12 @@ const condition = z
     error: "must name text, payload, media or kind; what replies to everything else is 'otherwise'",
   });
 
-/** What a message must be for a rule: all that is named, and at least one. */
+/** Which messages a rule applies to: at least one condition, and all must be met. */
 export interface ScenarioCondition extends z.infer<typeof condition> {}
 
 const scenarioRule = z.strictObject({
   when: condition,
-  /** What replies, in this order; an empty list is silence. */
+  /** The replies, in this order; may be empty. */
   reply: z.array(flowReply),
 });
 
@@ -55,13 +54,13 @@ export interface ScenarioRule extends z.infer<typeof scenarioRule> {}
 
 export const scenario = z.strictObject({
   rules: z.array(scenarioRule),
-  /** What replies when no rule matches. Default: nothing. */
+  /** The replies if no rule matches. Default: none. */
   otherwise: z.array(flowReply).optional(),
 });
 
 /**
- * A flow written as data (a file, YAML or JSON): the first rule that matches replies. In the texts, titles, subtitles and
- * payloads of replies `{{text}}`, `{{name}}` and `{{payload}}` stand for what the contact wrote, its name, and what it pressed.
+ * A flow as data (YAML or JSON): the first rule that matches replies. In texts, titles, subtitles and payloads of replies,
+ * `{{text}}`, `{{name}}` and `{{payload}}` stand for the contact's text and name, and the payload of the pressed button.
  *
  * @example
  * rules:
@@ -73,7 +72,7 @@ export const scenario = z.strictObject({
  */
 export interface Scenario extends z.infer<typeof scenario> {}
 
-/** The flow that a scenario describes. */
+/** Returns the flow that a scenario describes. */
 export function flowOfScenario({ rules, otherwise = [] }: Scenario): Flow {
   const ready = rules.map(({ when, reply }) => ({ matches: compileCondition(when), reply }));
   return ({ message }) => {
@@ -84,13 +83,14 @@ export function flowOfScenario({ rules, otherwise = [] }: Scenario): Flow {
 
 type Test = (message: InboundMessage) => boolean;
 
+const meets = (actual: unknown, wanted: unknown): boolean => wanted === undefined || actual === wanted;
+
 function compileCondition({ text, payload, media, kind }: ScenarioCondition): Test {
-  const tests: Test[] = [];
-  if (text !== undefined) tests.push(compileText(text));
-  if (payload !== undefined) tests.push((message) => payloadOf(message) === payload);
-  if (media !== undefined) tests.push((message) => inboundKindOf(message) === media);
-  if (kind !== undefined) tests.push((message) => inboundKindOf(message) === kind);
-  return (message) => tests.every((test) => test(message));
+  const matchesText = text === undefined ? () => true : compileText(text);
+  return (message) =>
+    matchesText(message) &&
+    meets(payloadOf(message), payload) &&
+    [media, kind].every((wanted) => meets(inboundKindOf(message), wanted));
 }
 
 function compileText(text: string | { matches: string }): Test {
@@ -101,34 +101,26 @@ function compileText(text: string | { matches: string }): Test {
   return ({ content }) => foldText(content) === foldText(text);
 }
 
-function compilePattern(source: string): RegExp {
-  return new RegExp(source, "iu");
-}
+const compilePattern = (source: string): RegExp => new RegExp(source, "iu");
 
-function foldText(text: string): string {
-  return text.trim().toLowerCase();
-}
+const foldText = (text: string): string => text.trim().toLowerCase();
 
-/** The fields of a reply that people or flows read. A URL must be one before it is filled, so none stands in it. */
+/** The fields of a reply that may have placeholders. A URL is checked before they are filled, so it has none. */
 const FILLED_FIELDS: ReadonlySet<string> = new Set(["text", "title", "subtitle", "payload"]);
 
 const PLACEHOLDER = /\{\{(text|name|payload)\}\}/g;
 
-/** A reply with `{{text}}`, `{{name}}` and `{{payload}}` filled from the message. What the contact wrote is not filled again. */
+/** Fills the placeholders of a reply. Placeholders in the contact's own text stay as they are. */
 function fillReply(reply: FlowReply, message: InboundMessage): FlowReply {
   const values: Record<string, string> = {
     text: message.content,
     name: message.sender.name,
     payload: payloadOf(message) ?? "",
   };
-  const fill = (text: string): string =>
-    text.replaceAll(PLACEHOLDER, (_, name: string) => values[name] ?? "");
-  return fillFields(reply, fill);
-}
-
-function fillFields<T>(value: T, fill: (text: string) => string): T {
-  const text = JSON.stringify(value, (field, held: unknown) =>
-    typeof held === "string" && FILLED_FIELDS.has(field) ? fill(held) : held,
+  const filled = JSON.stringify(reply, (field, value: unknown) =>
+    typeof value === "string" && FILLED_FIELDS.has(field)
+      ? value.replaceAll(PLACEHOLDER, (_, name: string) => values[name] ?? "")
+      : value,
   );
-  return JSON.parse(text) as T;
+  return JSON.parse(filled) as FlowReply;
 }

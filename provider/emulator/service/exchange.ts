@@ -1,14 +1,32 @@
 import type { RegistrationAction } from "../../../schema/registration.js";
 import { sleep } from "../../lib/abort.js";
-import { HttpError } from "../errors.js";
+import { HttpError } from "../checks.js";
 import type { AnswerFault } from "../faults.js";
 import { keep, nextRecord, type EmulatorState, type RecordedRequest, type WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
-import { countWithinRate } from "./checks.js";
-import { BODY_LIMIT_BYTES } from "../../responder/request.js";
-import { answerJson, type HttpResponse, type HttpRequest } from "./http.js";
 
-/** What a request asks for, once its workspace and its key are known to be right. */
+export interface HttpRequest {
+  method: string;
+  /** The requested URL; only path and query matter. */
+  address: URL;
+  headers: Record<string, string>;
+  /** The body, or why it was not read to its end. */
+  body: string | HttpError;
+}
+
+export interface HttpResponse {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+  /** Whether the connection ends without a response, or in the middle of the body. */
+  cut?: "closed" | "truncated";
+}
+
+export function toJson(status: number, value: unknown, headers?: Record<string, string>): HttpResponse {
+  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
+}
+
+/** What a request with a known workspace and the right key is for. */
 export interface Call {
   operation: RegistrationAction | "message";
   workspace: WorkspaceState;
@@ -16,40 +34,37 @@ export interface Call {
   perform: () => HttpResponse | Promise<HttpResponse>;
 }
 
-/**
- * Answers one request of the service: records it, lets a fault spoil it, and writes a refusal as `errorShape` says. The record
- * is written before the answer goes out. `identify` fills in the workspace, and may throw an HttpError.
- */
-export async function answerRecorded(
+/** Returns what a request with this body is for, and completes its record. May throw an HttpError. */
+type Identify = (record: RecordedRequest, body: string) => Call;
+
+/** Responds to one request of the service as its fault and `errorShape` say. Its record is written before the response. */
+export async function respondRecorded(
   state: EmulatorState,
   to: RecordedRequest["interface"],
   request: HttpRequest,
-  identify: (record: RecordedRequest) => Call,
+  identify: Identify,
 ): Promise<HttpResponse> {
   const { faults, settings, outgoing, changes } = state;
   const begun = performance.now();
   const record = recordRequest(state, to, request);
-  const answer = await answerRefusals(settings.errorShape, () => {
-    if (request.isTooLarge) {
-      const message = `the body is larger than ${BODY_LIMIT_BYTES} bytes`;
-      throw new HttpError(413, message, { headers: { connection: "close" } });
-    }
-    const { operation, workspace, perform } = identify(record);
+  const response = await catchErrors(settings.errorShape, () => {
+    if (typeof request.body !== "string") throw request.body;
+    const { operation, workspace, perform } = identify(record, request.body);
     countWithinRate(workspace, settings.requestsPerSecond);
     const fault = faults.take(operation, workspace.name);
     if (fault === undefined) return perform();
     record.fault = JSON.stringify(fault);
-    const change = (): Promise<HttpResponse> => answerRefusals(settings.errorShape, perform);
-    return answerWithFault(fault, change, outgoing.closing);
+    const change = (): Promise<HttpResponse> => catchErrors(settings.errorShape, perform);
+    return respondWithFault(fault, change, outgoing.closing);
   });
   record.durationMs = performance.now() - begun;
-  if (answer.cut !== "closed") {
-    const { status, headers = {}, body } = answer;
+  if (response.cut !== "closed") {
+    const { status, headers = {}, body } = response;
     record.status = status;
     record.response = { status, headers, body };
   }
-  changes.publish({ kind: "request", request: record });
-  return answer;
+  changes.publish({ type: "request", request: record });
+  return response;
 }
 
 function recordRequest(
@@ -60,7 +75,6 @@ function recordRequest(
   const action = address.searchParams.get("action");
   const record: RecordedRequest = {
     ...nextRecord(state, "request"),
-    at: new Date().toISOString(),
     interface: to,
     workspace: null,
     ...(action !== null && { action }),
@@ -68,7 +82,7 @@ function recordRequest(
     conversation: null,
     method,
     url: `${state.origins[to]}${address.pathname}${address.search}`,
-    request: { headers, body },
+    request: { headers, body: typeof body === "string" ? body : "" },
     response: null,
     fault: "",
     durationMs: 0,
@@ -77,20 +91,38 @@ function recordRequest(
   return record;
 }
 
-async function answerRefusals(
+const SECOND_MS = 1000;
+
+/** Counts a request of a workspace. Throws an HttpError if the last second already had as many as allowed. */
+function countWithinRate(workspace: WorkspaceState, requestsPerSecond: number | undefined): void {
+  if (requestsPerSecond === undefined) return;
+  const now = performance.now();
+  const recent = workspace.requestTimes.filter((time) => now - time < SECOND_MS);
+  workspace.requestTimes = recent;
+  const [oldest = now] = recent;
+  if (recent.length >= requestsPerSecond) {
+    const seconds = Math.ceil((oldest + SECOND_MS - now) / SECOND_MS);
+    throw new HttpError(429, `more than ${requestsPerSecond} requests of this workspace in a second`, {
+      headers: { "retry-after": String(Math.max(1, seconds)) },
+    });
+  }
+  recent.push(now);
+}
+
+async function catchErrors(
   shape: Reading<"errorShape">,
   work: () => HttpResponse | Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof HttpError) return writeRefusal(shape, error);
+    if (error instanceof HttpError) return writeError(shape, error);
     throw error;
   }
 }
 
-/** The specification shows neither headers nor body of an error (section 7). */
-function writeRefusal(
+/** The specification defines neither headers nor body of an error (section 7). */
+function writeError(
   shape: Reading<"errorShape">,
   { httpStatus: status, headers, message, fields }: HttpError,
 ): HttpResponse {
@@ -99,17 +131,17 @@ function writeRefusal(
     return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body: message };
   }
   const body = shape === "errors" ? { message, errors: fields } : { status: "error", message };
-  return answerJson(status, body, headers);
+  return toJson(status, body, headers);
 }
 
-/** Makes the change and answers, as far as the fault lets it. */
-async function answerWithFault(
+/** Makes the change and responds, as far as the fault allows. */
+async function respondWithFault(
   fault: AnswerFault,
   change: () => Promise<HttpResponse>,
   closing: AbortSignal,
 ): Promise<HttpResponse> {
   if (fault === "close-before") return { status: 0, body: "", cut: "closed" };
-  if (typeof fault === "string") return damageAnswer(await change(), fault);
+  if (typeof fault === "string") return damage(await change(), fault);
   if ("delayMs" in fault) {
     const early = fault.afterChange ? await change() : undefined;
     await sleep(fault.delayMs, closing);
@@ -117,7 +149,7 @@ async function answerWithFault(
   }
   if (fault.afterChange) await change();
   if ("statusField" in fault) {
-    return answerJson(200, { status: fault.statusField, message: "an injected fault" });
+    return toJson(200, { status: fault.statusField, message: "an injected fault" });
   }
   const { status, retryAfterSeconds, body } = fault;
   const headers: Record<string, string> =
@@ -126,14 +158,11 @@ async function answerWithFault(
   return { status, headers, body };
 }
 
-function damageAnswer(
-  answer: HttpResponse,
-  damage: Exclude<AnswerFault, object | "close-before">,
-): HttpResponse {
-  if (damage === "html") {
+function damage(response: HttpResponse, fault: Exclude<AnswerFault, object | "close-before">): HttpResponse {
+  if (fault === "html") {
     const body = "<!doctype html><title>Maintenance</title><p>Please come back later.</p>";
     return { status: 200, headers: { "content-type": "text/html" }, body };
   }
-  if (damage === "broken-json") return { ...answer, body: answer.body.slice(0, -4) };
-  return { ...answer, cut: damage === "truncated" ? "truncated" : "closed" };
+  if (fault === "broken-json") return { ...response, body: response.body.slice(0, -4) };
+  return { ...response, cut: fault === "truncated" ? "truncated" : "closed" };
 }

@@ -2,18 +2,13 @@ import { randomBytes, randomInt } from "node:crypto";
 import { sleep } from "../../lib/abort.js";
 import { encodeHandshake } from "../../lib/handshake-encoding.js";
 import type { AnswerFault } from "../faults.js";
-import {
-  keep,
-  nextRecord,
-  type EmulatorState,
-  type HandshakeRecord,
-  type Registration,
-  type WorkspaceState,
-} from "../state.js";
+import { keep, nextRecord } from "../state.js";
+import type { EmulatorState, HandshakeRecord, Registration, WorkspaceState } from "../state.js";
 import type { Reading } from "../switches.js";
 import {
   describeStatus,
   describeTimeout,
+  NO_RESPONSE,
   post,
   type Outgoing,
   type OutgoingRequest,
@@ -28,7 +23,7 @@ const makeChallenge: Record<Settings["challenge"], () => string> = {
   long: () => randomBytes(768).toString("base64"),
 };
 
-/** Performs and records one handshake (section 6.1); a failed one is a verdict, not an error. */
+/** Performs and records one handshake (section 6.1). A failed one is a verdict, not an error. */
 export async function performHandshake(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -39,7 +34,7 @@ export async function performHandshake(
   const challenge = makeChallenge[kind]();
   const at = new Date().toISOString();
   const begun = performance.now();
-  // A URL that cannot be parsed is left to fail when it is sent.
+  // An invalid URL fails when it is sent.
   const request =
     URL.parse(url) === null
       ? { url, headers: {}, body: "" }
@@ -63,7 +58,7 @@ export async function performHandshake(
     durationMs,
   };
   keep(workspace.handshakes, handshake);
-  state.changes.publish({ kind: "handshake", handshake });
+  state.changes.publish({ type: "handshake", handshake });
   return handshake;
 }
 
@@ -75,25 +70,15 @@ async function exchange(
   const { timeoutMs } = sent;
   if (fault === undefined) return post(outgoing, sent);
   if (fault === "close-after") await post(outgoing, sent);
-  if (typeof fault === "object" && "delayMs" in fault) {
-    await sleep(Math.min(fault.delayMs, timeoutMs), outgoing.closing);
-    const leftMs = timeoutMs - fault.delayMs;
-    return leftMs > 0
-      ? post(outgoing, { ...sent, timeoutMs: leftMs })
-      : { reason: describeTimeout(timeoutMs) };
+  if (typeof fault === "string") {
+    const isAnswered = fault === "html" || fault === "broken-json";
+    return isAnswered ? { status: 200, headers: {}, body: fault } : NO_RESPONSE;
   }
-  return imagineAnswer(fault);
-}
-
-/** What a fault makes the webhook URL answer. */
-function imagineAnswer(fault: Exclude<AnswerFault, { delayMs: number }>): OutgoingResult {
-  if (typeof fault === "object") {
-    return "status" in fault
-      ? { status: fault.status, headers: {}, body: fault.body ?? "" }
-      : { status: 200, headers: {}, body: fault.statusField };
-  }
-  if (fault === "html" || fault === "broken-json") return { status: 200, headers: {}, body: fault };
-  return { reason: "no answer: the connection was closed" };
+  if ("status" in fault) return { status: fault.status, headers: {}, body: fault.body ?? "" };
+  if ("statusField" in fault) return { status: 200, headers: {}, body: fault.statusField };
+  await sleep(Math.min(fault.delayMs, timeoutMs), outgoing.closing);
+  const leftMs = timeoutMs - fault.delayMs;
+  return leftMs > 0 ? post(outgoing, { ...sent, timeoutMs: leftMs }) : { reason: describeTimeout(timeoutMs) };
 }
 
 function findReason(result: OutgoingResult, challenge: string): string {

@@ -2,79 +2,63 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { fromIncomingMessage } from "../../responder/node.js";
 import { BODY_LIMIT_BYTES } from "../../responder/request.js";
-import { invalidOption } from "../errors.js";
+import { HttpError, invalidOption } from "../checks.js";
+import { toJson, type HttpRequest, type HttpResponse } from "./exchange.js";
 
-/** Longer than clients keep an idle connection, so that none is closed just as they send. */
+/** Longer than clients keep an idle connection, so that none is closed while they send. */
 const KEEP_ALIVE_MS = 60_000;
 
-export interface HttpRequest {
-  method: string;
-  /** The address asked for; only path and query count. */
-  address: URL;
-  headers: Record<string, string>;
-  body: string;
-  /** The body was not read to its end; `body` is then empty. */
-  isTooLarge: boolean;
-}
-
-export interface HttpResponse {
-  status: number;
-  headers?: Record<string, string>;
-  body: string;
-  /** The connection ends without any answer, or in the middle of the body. */
-  cut?: "closed" | "truncated";
-}
-
-export function answerJson(status: number, value: unknown, headers?: Record<string, string>): HttpResponse {
-  return { status, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
-}
-
-/** The address asked for. A client behind a proxy sends the absolute form; "*" and the like are no address of ours. */
+/** Returns the requested URL. A client behind a proxy sends the absolute form; "*" and the like become the root. */
 export function addressOf({ url: target = "/" }: IncomingMessage): URL {
   const text = target.startsWith("/") ? `http://emulator${target}` : target;
   return URL.parse(text) ?? new URL("http://emulator/");
 }
 
+interface Service {
+  /** Throws an HttpError if nothing of the request may be processed. */
+  guard: (incoming: IncomingMessage) => void;
+  respond: (request: HttpRequest) => Promise<HttpResponse>;
+}
+
 /**
- * Reads a request of the service and sends its answer. Not with hono: connections are cut on purpose here, hono's bodyLimit fails
- * on a request without a body, and a third of the requests in a second is lost by making a Response and reading it again.
+ * Reads a request of the service and sends its response. Not with hono: connections are cut on purpose here, and creating a
+ * Response and reading it again costs a third of the requests per second.
  */
-export async function answerRaw(
+export async function respondRaw(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
-  answer: (request: HttpRequest) => Promise<HttpResponse>,
+  { guard, respond }: Service,
 ): Promise<void> {
   try {
+    guard(incoming);
     const body = await readBody(incoming);
     const { method = "", headers } = incoming;
-    const request = {
-      method,
-      address: addressOf(incoming),
-      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-      body: body ?? "",
-      isTooLarge: body === undefined,
-    };
-    send(outgoing, await answer(request));
+    const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+    const request = { method, address: addressOf(incoming), headers: Object.fromEntries(pairs), body };
+    send(outgoing, await respond(request));
   } catch (error) {
-    // A client that has gone, or the end of the emulator: the answer then goes nowhere. Else a defect of ours.
-    const message = `the emulator failed: ${error instanceof Error ? error.message : String(error)}`;
-    send(outgoing, answerJson(500, { status: "error", message }));
+    // Unless the guard rejects: the client disconnected, the emulator is closing, or it is a bug of ours.
+    const text = error instanceof Error ? error.message : String(error);
+    const [status, message] =
+      error instanceof HttpError ? [error.httpStatus, text] : [500, `the emulator failed: ${text}`];
+    send(outgoing, toJson(status, { status: "error", message }));
   }
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Returns the whole body, or undefined if it is too large. Rejects if the client goes. */
-async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
+/** Returns the whole body, or the error if it is too large. Rejects if the client disconnects. */
+export async function readBody(incoming: IncomingMessage): Promise<string | HttpError> {
   const body = await fromIncomingMessage(incoming).readBody(BODY_LIMIT_BYTES);
   if (typeof body !== "string") return utf8.decode(body);
-  if (body !== "body_too_large") throw new Error("the client has gone");
-  // Without the rest being read, the client could not read the response.
+  if (body !== "body_too_large") throw new Error("the client disconnected");
+  // Unless the rest is read, the client cannot read the response.
   incoming.resume();
-  return undefined;
+  const message = `the body is larger than ${BODY_LIMIT_BYTES} bytes`;
+  return new HttpError(413, message, { headers: { connection: "close" } });
 }
 
-export function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpResponse): void {
+function send(outgoing: ServerResponse, { status, headers, body, cut }: HttpResponse): void {
   if (cut === "closed") {
     outgoing.socket?.destroy();
   } else if (cut === "truncated") {
@@ -92,18 +76,20 @@ export function send(outgoing: ServerResponse, { status, headers, body, cut }: H
 export interface HttpListener {
   /** Such as `http://127.0.0.1:8080`. */
   origin: string;
-  /** Stops listening and ends every connection, also those that wait for an answer. */
+  /** Stops listening and ends every connection, including those that wait for a response. */
   close(): Promise<void>;
 }
 
-/** Listens on an address; throws `invalid_config` if that cannot be had. */
+export type RequestHandler = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
+
+/** Listens on an address. Requests wait for `ready`. Throws `invalid_config` if the address is not available. */
 export async function listen(
-  { host, port }: { host: string; port: number },
-  answer: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>,
+  { host, port, ready }: { host: string; port: number; ready: Promise<void> },
+  respond: RequestHandler,
 ): Promise<HttpListener> {
   const inProgress = new Set<Promise<void>>();
   const server = createServer((incoming, outgoing) => {
-    const exchange = answer(incoming, outgoing).finally(() => inProgress.delete(exchange));
+    const exchange = ready.then(() => respond(incoming, outgoing)).finally(() => inProgress.delete(exchange));
     inProgress.add(exchange);
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;

@@ -1,12 +1,8 @@
 import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { sleep } from "../../lib/abort.js";
 import { connectionCode, post as postOnce, PostError, type PostOptions } from "../../lib/post.js";
-import { VERSION } from "../../lib/version.js";
-
-/** How the emulator names itself where it plays the service, or a contact's system. */
-const EMULATOR_AGENT = `pulumi-apichat-emulator/${VERSION}`;
 
 /** Headers and body of one direction. */
 export interface HttpMessage {
@@ -19,9 +15,10 @@ export interface ReceivedResponse extends HttpMessage {
   status: number;
 }
 
-/** What all requests of one emulator to webhook URLs share. */
+/** Shared by all requests that one emulator sends. */
 export interface Outgoing {
   dispatcher: Dispatcher;
+  userAgent: string;
   /** Ends every request when the emulator closes. */
   closing: AbortSignal;
 }
@@ -31,38 +28,30 @@ export interface OutgoingRequest {
   headers: Record<string, string>;
   body: string | Uint8Array;
   timeoutMs: number;
-  /** Ends the connection after so many bytes of the body. */
+  /** Ends the connection after this many bytes of the body. */
   cutAt?: number;
 }
 
-/** What came of a POST: an answer of any status, or the reason why there was none. */
+/** The result of a POST: a response of any status, or the reason why there is none. */
 export type OutgoingResult = ReceivedResponse | { reason: string };
 
-/**
- * Long enough for a burst of requests, but shorter than any server keeps an idle connection by default: a connection that the
- * endpoint is closing must not be reused, because an unanswered POST cannot be repeated.
- */
-const KEEP_ALIVE_MS = 100;
+/** The result if a fault closes the connection. */
+export const NO_RESPONSE: OutgoingResult = { reason: "no answer: the connection was closed" };
 
-/** The same where the endpoint says how long it keeps one: undici stays 2 seconds below that. */
-const MAX_KEEP_ALIVE_MS = 10_000;
+const RESPONSE_LIMIT_BYTES = 64 * 1024;
 
-/** The connections of one emulator to webhook URLs. */
-export function createDispatcher(): Dispatcher {
-  return new Agent({ keepAliveTimeout: KEEP_ALIVE_MS, keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS });
-}
-
-const ANSWER_LIMIT_BYTES = 64 * 1024;
-
-/** Posts to a webhook URL: no redirects, a time limit for all of it, at most 64 KiB of answer. Never throws. */
+/** Posts to a webhook URL: no redirects, one time limit, at most 64 KiB of the response. Never throws. */
 export async function post(
-  { dispatcher, closing: signal }: Outgoing,
+  { dispatcher, userAgent, closing: signal }: Outgoing,
   sent: OutgoingRequest,
 ): Promise<OutgoingResult> {
   const { url, timeoutMs } = sent;
   try {
-    const options = { ...framePost(sent), timeoutMs, limitBytes: ANSWER_LIMIT_BYTES, signal, dispatcher };
-    const { status, headers, body } = await postOnce(new URL(url), options);
+    const options = { timeoutMs, limitBytes: RESPONSE_LIMIT_BYTES, signal, dispatcher };
+    const { status, headers, body } = await postOnce(new URL(url), {
+      ...options,
+      ...framePost(sent, userAgent),
+    });
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
     return {
       status,
@@ -75,9 +64,12 @@ export async function post(
   }
 }
 
-/** A body that is to break off is announced whole, and ends with an error after its first part. */
-function framePost({ headers: given, body, cutAt }: OutgoingRequest): Pick<PostOptions, "headers" | "body"> {
-  const headers = { "user-agent": EMULATOR_AGENT, ...given };
+/** A body to be cut has the `content-length` of the whole, and ends with an error after its first part. */
+function framePost(
+  { headers: given, body, cutAt }: OutgoingRequest,
+  userAgent: string,
+): Pick<PostOptions, "headers" | "body"> {
+  const headers = { "user-agent": userAgent, ...given };
   if (cutAt === undefined) return { headers, body };
   const bytes = Buffer.from(body);
   const length = { "content-length": String(bytes.length) };
@@ -86,16 +78,16 @@ function framePost({ headers: given, body, cutAt }: OutgoingRequest): Pick<PostO
 
 async function* breakOff(part: Buffer): AsyncGenerator<Buffer> {
   yield part;
-  // Until the part is on its way: an error right after it would take it back.
+  // An error in the same tick would discard the part.
   await setImmediate();
-  throw new Error("the connection is to end here");
+  throw new Error("the connection must end here");
 }
 
 export function describeTimeout(timeoutMs: number): string {
   return `no answer within ${timeoutMs} ms`;
 }
 
-/** What a status says of the request, or an empty string for 2xx. */
+/** Describes a failed status; empty for 2xx. */
 export function describeStatus(status: number): string {
   if (status >= 200 && status < 300) return "";
   return status >= 300 && status < 400
@@ -103,12 +95,12 @@ export function describeStatus(status: number): string {
     : `answered HTTP ${status}`;
 }
 
-/** The code alone: a message of the network layer may hold the URL with its query. */
+/** Only the code: a message of the network layer may contain the URL with its query. */
 function describeCause(error: unknown): string {
   return connectionCode(error) || (error instanceof Error ? error.name : "the request failed");
 }
 
-/** Waits this long, or until the signal fires; check the signal to see which. */
+/** Waits this long, or until the signal fires. */
 export async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   if (durationMs <= 0 || signal.aborted) return;
   // It rejects only because of the signal.

@@ -6,14 +6,12 @@ import {
   type RegistrationAction,
   type WebhookConfiguration,
 } from "../../../schema/registration.js";
-import { HttpError, refuseFields } from "../errors.js";
+import { bearerOf, HttpError, isSameKey, parseBody, readObject, rejectFields, rejectKey } from "../checks.js";
 import type { EmulatorState, RecordedRequest, WorkspaceState } from "../state.js";
 import type { Reading, SwitchSettings } from "../switches.js";
 import { publishWorkspace, readConfiguration, register, unregister } from "../workspaces.js";
-import { bearerOf, isSameKey, parseBody, readObject, refuseKey } from "./checks.js";
-import { answerRecorded, type Call } from "./exchange.js";
+import { respondRecorded, toJson, type Call, type HttpRequest, type HttpResponse } from "./exchange.js";
 import { performHandshake } from "./handshake.js";
-import { answerJson, type HttpResponse, type HttpRequest } from "./http.js";
 
 const requestSchemas: Record<RegistrationAction, z.ZodType> = {
   "get-webhook": getWebhookRequest,
@@ -21,13 +19,12 @@ const requestSchemas: Record<RegistrationAction, z.ZodType> = {
   "delete-webhook": deleteWebhookRequest,
 };
 
-/** Answers one request of the registration interface (section 4.1) and records it. */
-export function answerRegistration(state: EmulatorState, request: HttpRequest): Promise<HttpResponse> {
-  return answerRecorded(state, "registration", request, (record) => identify(state, request, record));
-}
+/** Responds to one request of the registration interface (section 4.1) and records it. */
+export const respondRegistration = (state: EmulatorState, request: HttpRequest): Promise<HttpResponse> =>
+  respondRecorded(state, "registration", request, (record, text) => identify(state, request, record, text));
 
-/** The order of the checks: address, method, action, key, and only then the rest of the body. */
-function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest): Call {
+/** Checks address, method, action, key, and only then the rest of the body. */
+function identify(state: EmulatorState, request: HttpRequest, record: RecordedRequest, text: string): Call {
   if (isAction(record.action)) record.operation = record.action;
   const candidates = workspacesAt(state, request.address);
   if (candidates.length === 1) record.workspace = candidates[0]?.name ?? null;
@@ -36,25 +33,33 @@ function identify(state: EmulatorState, request: HttpRequest, record: RecordedRe
   const operation = readAction(request.address);
   const { registrationKey } = state.settings;
   const bearer = bearerOf(request.headers);
-  const body = withApiKey(readObject(request.body), bearer, registrationKey);
+  const body = withApiKey(readObject(text), bearer, registrationKey);
   const addressed = candidates.find(({ apiKey }) => "ChaveApi" in body && isSameKey(body.ChaveApi, apiKey));
   if (!addressed) throw new HttpError(401, "ChaveApi is missing or wrong");
   if (registrationKey === "body-and-bearer" && !isSameKey(bearer, addressed.apiKey)) {
-    throw refuseKey("Authorization: Bearer is missing or another key than ChaveApi");
+    throw rejectKey("Authorization: Bearer is missing or another key than ChaveApi");
   }
   const workspace = state.directory.get(addressed.routeTo ?? addressed.name) ?? addressed;
   record.workspace = workspace.name;
-  return { operation, workspace, perform: () => performInTurn(state, workspace, operation, body) };
+  const perform = async (): Promise<HttpResponse> => {
+    try {
+      return toJson(200, await performAction(state, workspace, operation, body));
+    } finally {
+      // Even an error may have changed something: `clears` removes the registration.
+      if (operation !== "get-webhook") publishWorkspace(state, workspace);
+    }
+  };
+  return { operation, workspace, perform: () => state.turns.run(workspace, perform) };
 }
 
-/** The workspaces at an address; the API key tells which of them is meant. */
+/** Returns the workspaces at an address; the API key tells them apart. */
 function workspacesAt({ directory }: EmulatorState, { pathname, searchParams }: URL): WorkspaceState[] {
   const hasQuery = (wanted: string): boolean =>
     [...new URLSearchParams(wanted)].every(([name, value]) => searchParams.getAll(name).includes(value));
   return [...directory.values()].filter(({ path, query }) => path === pathname && hasQuery(query));
 }
 
-/** The body with its `ChaveApi`, wherever the request holds that. */
+/** Returns the body with `ChaveApi`, which may also be in the header. */
 function withApiKey(body: object, bearer: string | undefined, reading: Reading<"registrationKey">): object {
   if (reading !== "body-or-bearer" || "ChaveApi" in body || bearer === undefined) return body;
   return { ...body, ChaveApi: bearer };
@@ -70,23 +75,7 @@ function isAction(text: string | undefined): text is RegistrationAction {
   return text !== undefined && Object.hasOwn(requestSchemas, text);
 }
 
-/** Calls of one workspace are answered one after the other. */
-const performInTurn = (
-  state: EmulatorState,
-  workspace: WorkspaceState,
-  action: RegistrationAction,
-  body: object,
-): Promise<HttpResponse> =>
-  state.calls.run(workspace, async () => {
-    try {
-      return answerJson(200, await performAction(state, workspace, action, body));
-    } finally {
-      // Also a refusal may have changed something: `clears` removes the registration.
-      if (action !== "get-webhook") publishWorkspace(state, workspace);
-    }
-  });
-
-/** The answer of an operation that succeeded (section 2.2). */
+/** The response of a successful operation (section 2.2). */
 interface Envelope {
   status: "ok";
   data?: unknown;
@@ -100,13 +89,13 @@ async function performAction(
 ): Promise<Envelope> {
   const { settings } = state;
   parseBody(requestSchemas[action], body);
-  if (action === "get-webhook" && !workspace.everSet) return answerBeforeFirstSet(settings.beforeFirstSet);
+  if (action === "get-webhook" && !workspace.everSet) return respondBeforeFirstSet(settings.beforeFirstSet);
   if (action === "set-webhook") await setWebhook(state, workspace, parseBody(setWebhookRequest, body));
   if (action === "delete-webhook") unregister(workspace);
   return { status: "ok", data: presentConfiguration(workspace, settings) };
 }
 
-/** Handshake first, then the registration; a failed handshake does as `failedHandshake` says. */
+/** Performs the handshake, then registers. After a failed handshake `failedHandshake` decides. */
 async function setWebhook(
   state: EmulatorState,
   workspace: WorkspaceState,
@@ -122,7 +111,7 @@ async function setWebhook(
     register(workspace, { ...set, webhook_status: "failed" });
   } else {
     if (failedHandshake === "clears") unregister(workspace);
-    throw refuseFields({ webhook_url: [`the verification handshake failed: ${reason}`] });
+    throw rejectFields({ webhook_url: [`the verification handshake failed: ${reason}`] });
   }
 }
 
@@ -133,7 +122,7 @@ const nothing: WebhookConfiguration = {
   bot_url: "",
 };
 
-function answerBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
+function respondBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
   if (reading === "not-found") throw new HttpError(404, "no webhook is registered");
   const data = {
     "empty-strings": nothing,
@@ -145,7 +134,7 @@ function answerBeforeFirstSet(reading: Reading<"beforeFirstSet">): Envelope {
   return { status: "ok", data: data[reading] };
 }
 
-/** The configuration as answers show it. */
+/** Returns the configuration as responses show it. */
 function presentConfiguration(
   workspace: WorkspaceState,
   { normalizeUrl, maskKey }: SwitchSettings,

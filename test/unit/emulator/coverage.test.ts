@@ -4,7 +4,7 @@ import { faultRule } from "../../../provider/emulator/faults.js";
 import { switches } from "../../../provider/emulator/switches.js";
 import type { RegistrationAction } from "../../../schema/index.js";
 import { MEDIA_KINDS } from "../../../schema/message-kind.js";
-import { coverage, coveragePage, formatCoverage, type Part } from "../../../tools/spec-coverage/coverage.ts";
+import { coverage, coveragePage, formatCoverage } from "../../../tools/spec-coverage/coverage.ts";
 import { parseJsonSchemas, walkFields } from "../schema/json-schema-fields.js";
 import { CONTROL_ROUTES, operations } from "./harness.js";
 
@@ -44,22 +44,6 @@ describe("the table of coverage holds", () => {
     expect(states.map((what) => what.replace(/,.*/, ""))).toEqual(["state `verified`", "state empty"]);
   });
 
-  test("each field in every part that sends or takes it", () => {
-    const partsOf: Record<string, readonly Part[]> = {
-      "registration-requests": ["client", "resource"],
-      "registration-envelope": ["client"],
-      "webhook-configuration": ["client", "resource"],
-      handshake: ["resource", "responder"],
-      inbound: ["client"],
-      outbound: ["responder"],
-      "received-outbound": ["responder"],
-    };
-    const lacking = coverage.flatMap(({ fields, tests }) =>
-      fields.filter((field) => partsOf[field.split(" ")[0] ?? ""]?.every((part) => tests[part]) !== true),
-    );
-    expect(lacking).toEqual([]);
-  });
-
   test("every section that describes the service", () => {
     const sections = new Set(coverage.map(({ section }) => section));
     const expected = ["2.1", "2.2", "2.3", "2.4", "3", "4.1", "4.2", "4.3", "5", "6.1", "6.2", "7", "8"];
@@ -81,57 +65,7 @@ describe("the table of coverage holds", () => {
   });
 });
 
-/** Where the code and the tests of each part are. A schema that only received deliveries use is the responder's. */
-const FOLDERS: Record<Part, { code: RegExp; tests: RegExp }> = {
-  emulator: { code: /^provider\/emulator\//, tests: /^test\/unit\/emulator\// },
-  client: { code: /^provider\/client\//, tests: /^test\/unit\/client\// },
-  resource: { code: /^provider\/(webhook|diagnosis)\//, tests: /^test\/unit\/(webhook|diagnosis)\// },
-  responder: {
-    code: /^provider\/responder\/|^schema\/(received-outbound|parse-outbound)/,
-    tests: /^test\/(unit\/responder|unit\/schema|contract)\//,
-  },
-};
-const PARTS = Object.keys(FOLDERS) as Part[];
-
 const read = (file: string): string => readFileSync(new URL(file, root), "utf8");
-
-/** Names in the code of fields that have another one on the wire. */
-const NAME_IN_CODE: Record<string, string> = {
-  ChaveApi: "apiKey",
-  hub_mode: "handshake",
-  hub_verify_token: "token",
-};
-const inCamelCase = (field: string): string =>
-  field.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-
-/** Whether a file has a field, by its name on the wire or in the code. */
-function hasField(file: string, path: string): boolean {
-  const field = path.replace(/^.* /, "").replaceAll("[]", "").replace(/^.*\./, "");
-  const names = [field, inCamelCase(field), NAME_IN_CODE[field], field.replace("hub_", "")];
-  return new RegExp(`\\b(${names.filter(Boolean).join("|")})\\b`).test(read(file));
-}
-
-describe("what the table says", () => {
-  const rows = coverage.map((entry) => [`${entry.section} ${entry.what.join(", ")}`, entry] as const);
-
-  test.each(rows)("of %s names code and tests of the same parts", (_, { code, tests }) => {
-    const named = PARTS.filter((part) => code.some((file) => FOLDERS[part].code.test(file)));
-    expect(named).toEqual(PARTS.filter((part) => tests[part] !== undefined));
-    for (const [part, reference] of Object.entries(tests))
-      expect(reference).toMatch(FOLDERS[part as Part].tests);
-  });
-
-  // A file may leave some fields to another one, such as to the schema.
-  const withFields = rows.filter(([, { fields }]) => fields.length > 0);
-  test.each(withFields)(
-    "of %s names code that has every field, and none that lacks most",
-    (_, { code, fields }) => {
-      const countIn = (file: string): number => fields.filter((field) => hasField(file, field)).length;
-      expect(code.filter((file) => countIn(file) < fields.length / 2)).toEqual([]);
-      expect(fields.filter((field) => !code.some((file) => hasField(file, field)))).toEqual([]);
-    },
-  );
-});
 
 describe("what the table names is there", () => {
   const files = [...new Set(coverage.flatMap(({ code }) => code))];

@@ -58,14 +58,6 @@ describe("the live stream", () => {
     expect(ids.map(([, type]) => type)).toEqual(typesOf(stream.events()));
   });
 
-  test("sends a record again, whole and under its id, when it changes", async () => {
-    const { emulator, acme } = await startScene();
-    const stream = await openStream(emulator);
-    const { id } = await acme.deliver(reply);
-    await expect.poll(() => stream.verdictsOf(id).at(-1)).toBe("delivered");
-    expect(stream.verdictsOf(id)[0]).toBe("pending");
-  });
-
   test("masks the secrets unless it is asked to reveal them, and ends when the emulator closes", async () => {
     const { emulator, acme } = await startAcme();
     const streams = [await openStream(emulator), await openStream(emulator, "?reveal=true")] as const;

@@ -6,7 +6,7 @@ import {
   type EmulatorOptions,
   type Workspace,
 } from "../../../provider/emulator/index.js";
-import { createApi, listRoutes } from "../../../provider/emulator/control/api.js";
+import { createApi, listRoutes } from "../../../provider/emulator/control/routes.js";
 import type { EmulatorState } from "../../../provider/emulator/state.js";
 import { createResponder } from "../../../provider/responder/index.js";
 import type { InboundTextMessage, OutboundText } from "../../../schema/index.js";

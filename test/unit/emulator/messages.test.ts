@@ -124,7 +124,7 @@ describe("a message that is refused", () => {
 
   const secret = "s3cr3t-value";
   const attachments = [{ ...image.attachments[0], file_type: secret }];
-  // That every wrong field is refused is shown with the corpus of the schema.
+  // The schema is the one of test/unit/schema, which has many more wrong values.
   test.each<[string, object, string]>([
     ["another event", { ...text, event: secret }, 'event: must be "message_created" or "message_postback"'],
     [

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { BeforeFirstSet, EmulatorOptions } from "../../../provider/emulator/index.js";
+import type { EmulatorOptions } from "../../../provider/emulator/index.js";
 import { readRegistration } from "../../../schema/index.js";
 import {
   addressOf,
@@ -150,7 +150,7 @@ test("the record of requests holds what was sent, with keys as sent, and what wa
 
 describe("get-webhook before the first set", () => {
   const nulls = { webhook_url: null, webhook_verification_key: null, webhook_status: null, bot_url: null };
-  test.each<[BeforeFirstSet | undefined, object]>([
+  test.each<[EmulatorOptions["beforeFirstSet"], object]>([
     [undefined, { status: "ok", data: emptyConfiguration }],
     ["null-fields", { status: "ok", data: nulls }],
     ["nulls", { status: "ok", data: null }],

@@ -71,11 +71,6 @@ test.each([
   ["an inner switch", "handshake:\n  encoding: s3cr3t\n", ":2:13: handshake.encoding: must be one of"],
   ["a workspace without key", "workspaces:\n  - name: a\n", ":2:5: workspaces[0].apiKey: is missing"],
   [
-    "a name twice",
-    "workspaces:\n  - {name: a, apiKey: s3cr3t}\n  - {name: a, apiKey: s3cr3t}\n",
-    ":3:12: workspaces[1].name: is the name of workspaces[0] too",
-  ],
-  [
     "a key twice",
     "workspaces:\n  - {name: a, apiKey: s3cr3t, apiKeyEnv: PATH}\n",
     ":2:42: workspaces[0].apiKeyEnv: cannot be combined with apiKey",

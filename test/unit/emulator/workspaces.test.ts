@@ -34,7 +34,7 @@ describe("startEmulator", () => {
 
   test.each<[object, string]>([
     [{ port: 70_000 }, "port"],
-    [{ token: "" }, "token: must hold only letters, digits"],
+    [{ token: "" }, "token: must contain only letters, digits"],
     [{ pork: 1 }, "pork: is not a known field"],
     [{ handshake: { encoding: "xml" } }, "handshake.encoding"],
     [{ handshake: { timeoutMs: 0 } }, "handshake.timeoutMs"],

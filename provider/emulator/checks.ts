@@ -1,0 +1,97 @@
+import { timingSafeEqual } from "node:crypto";
+import type * as z from "zod";
+import { ApiChatError } from "../errors/index.js";
+import { describeProblems, errorMap, parse } from "../lib/validate.js";
+
+/** What is wrong with each field of a body, by its path. Contains no values. */
+export type FieldErrors = Readonly<Record<string, readonly string[]>>;
+
+/** The error response to a request. The message contains no secrets. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly httpStatus: number;
+  readonly headers: Record<string, string>;
+  readonly fields: FieldErrors;
+
+  constructor(
+    httpStatus: number,
+    message: string,
+    { headers = {}, fields = {} }: { headers?: Record<string, string>; fields?: FieldErrors } = {},
+  ) {
+    super(message);
+    this.httpStatus = httpStatus;
+    this.headers = headers;
+    this.fields = fields;
+  }
+}
+
+/** A body with wrong fields: a 422 that names all of them. */
+export function rejectFields(fields: FieldErrors): HttpError {
+  const problems = Object.entries(fields).flatMap(([field, texts]) =>
+    texts.map((text) => (field === "" ? text : `${field}: ${text}`)),
+  );
+  return new HttpError(422, problems.join("; "), { fields });
+}
+
+/** A usage error of the emulator. */
+export function invalidOption(message: string, cause?: unknown): ApiChatError {
+  return new ApiChatError("invalid_config", message, { operation: "check", cause });
+}
+
+/** Checks the options of `method`. The error names each wrong field and contains no values. */
+export function parseOptions<T>(method: string, schema: z.ZodType<T>, options: unknown): T {
+  const { data, problems } = parse(schema, options);
+  if (problems === undefined) return data;
+  throw invalidOption(`${method}: ${describeProblems(problems).join("; ")}`);
+}
+
+/** Parses a body as a JSON object. Throws a 400 if it is not JSON, a 422 if it is not an object. */
+export function readObject(text: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new HttpError(400, "the body is not JSON");
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new HttpError(422, "the body must be a JSON object");
+}
+
+/** Parses a body. Throws a 422 that names each wrong field and contains no values. */
+export function parseBody<T>(schema: z.ZodType<T>, body: object): T {
+  const { data, problems } = parse(schema, body, wordOf);
+  if (problems === undefined) return data;
+  const fields: Record<string, string[]> = {};
+  for (const { path, isKey, field, text } of problems) {
+    // A name that does not look like one is not shown: it may be a value in the wrong place.
+    const shown = isKey && field === "" ? "" : path.map(String).join(".");
+    (fields[shown] ??= []).push(text);
+  }
+  throw rejectFields(fields);
+}
+
+const ONE_ENTRY = "must be a list of exactly one entry";
+
+/** Adds the wording of lists: a message has only lists of exactly one entry. */
+const wordOf: z.core.$ZodErrorMap = (issue) => {
+  if ((issue.code === "too_small" || issue.code === "too_big") && issue.origin === "array") return ONE_ENTRY;
+  if (issue.code !== "invalid_type" || issue.expected !== "tuple") return errorMap(issue);
+  return issue.input === undefined ? `is missing; ${ONE_ENTRY}` : ONE_ENTRY;
+};
+
+/** Returns the token of `Authorization: Bearer`; undefined if the header is missing or has a different scheme. */
+export function bearerOf(headers: Readonly<Record<string, string>>): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+}
+
+/** Compares in a time that reveals nothing of the key but its length. */
+export function isSameKey(presented: unknown, key: string): boolean {
+  if (typeof presented !== "string") return false;
+  const [given, right] = [Buffer.from(presented), Buffer.from(key)];
+  return given.length === right.length && timingSafeEqual(given, right);
+}
+
+/** A missing or wrong key, where the scheme is known: every 401 of HTTP should name one. */
+export function rejectKey(message: string): HttpError {
+  return new HttpError(401, message, { headers: { "www-authenticate": "Bearer" } });
+}

@@ -1,0 +1,42 @@
+import { presentFlowKey } from "../client/options.js";
+import { ApiChatError } from "../errors/index.js";
+import { MAX_TIMER_MS } from "../lib/abort.js";
+import { post } from "./service/outgoing.js";
+import type { EmulatorState, WorkspaceState } from "./state.js";
+
+/** The response of `bot_url`. */
+export interface SentMessage {
+  status: number;
+  /** The value if it is JSON, otherwise the text; undefined if it is empty. */
+  body: unknown;
+}
+
+/** Posts a message to the workspace's bot with its flow API key. Throws `unavailable` if there is no response. */
+export async function sendAsContact(
+  { origins, outgoing, settings }: EmulatorState,
+  { name, botCode, flowApiKey }: WorkspaceState,
+  message: unknown,
+): Promise<SentMessage> {
+  const { flowKey } = settings;
+  const { headers = {}, fields = {} } = flowKey === "none" ? {} : presentFlowKey(flowApiKey, flowKey);
+  const isObject = typeof message === "object" && message !== null && !Array.isArray(message);
+  const response = await post(outgoing, {
+    // Always to this emulator: a `bot_url` elsewhere must not receive the key.
+    url: `${origins.bot}/api/apichat/${botCode}`,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(isObject ? { ...message, ...fields } : message),
+    timeoutMs: MAX_TIMER_MS,
+  });
+  if ("status" in response) return { status: response.status, body: parseOrKeep(response.body) };
+  const text = `message: the bot of workspace "${name}" gave no response`;
+  throw new ApiChatError("unavailable", text, { operation: "message" });
+}
+
+function parseOrKeep(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
