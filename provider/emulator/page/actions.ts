@@ -1,34 +1,17 @@
 import type { ContactMessageAnswer, ReplyAnswer } from "../control/shapes.js";
-import { readAddress } from "./address.js";
 import { ApiError, describeRefusal, send } from "./api.js";
-import { emptyData, type Scope } from "./apply-events.js";
+import { emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
-import { connect } from "./live.js";
-import { loadAll, loadScope, turnTo } from "./loading.js";
+import { connect, load } from "./live.js";
 import { attempt, showDone } from "./notices.js";
 import { agentBody, contactBody, type AgentInput, type ContactInput, type Party } from "./outgoing-bodies.js";
-import { begun, data, linked, revealed, view } from "./store.js";
+import { begun, data, revealed, turnTo, view } from "./store.js";
+import type { ExchangeId } from "./wire.js";
 
-/** Shows a workspace, or one of its conversations. */
-export function choose(scope: Scope): void {
-  begun.value = null;
-  linked.value = null;
-  void attempt(() => loadScope(scope));
-}
-
-/** Opens the exchange that an address names, as soon as it is loaded. Returns workspace and conversation, to be loaded. */
-export function adoptAddress(fragment: string): Scope {
-  const { scope, exchange } = readAddress(fragment);
-  begun.value = null;
-  linked.value = exchange;
-  if (exchange !== null) view.value = "wire";
-  return scope;
-}
-
-/** Shows what a link names that was followed in the open page. */
-export function follow(fragment: string): void {
-  turnTo(adoptAddress(fragment));
-  void attempt(loadAll);
+/** Shows a workspace, or one of its conversations or exchanges. */
+export function choose(scope: Scope, exchange?: ExchangeId | null): void {
+  turnTo(scope, exchange);
+  void attempt(load);
 }
 
 /** Begins a conversation. The emulator knows of it with the first message. */

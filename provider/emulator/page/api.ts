@@ -1,30 +1,29 @@
 import type { ContactMessageAnswer, ControlError } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
+import { revealed } from "./store.js";
 
 /** The emulator did not do what it was asked. The message can be shown. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 }
 
-/** Values that are undefined are skipped. */
-export type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string>>;
 
 /** The address of a route of the control API, relative to the page. Every segment is encoded. */
-export function routeOf(segments: readonly string[], query: Query = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value);
-  const search = parameters.size === 0 ? "" : `?${parameters}`;
+export function routeOf(segments: readonly string[], query?: Query): string {
+  const search = query === undefined ? "" : `?${new URLSearchParams(query)}`;
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** Reads from the control API. Throws {@link ApiError} with a text in the page's language, or the emulator's own. */
-export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
-  return request<Answer>("GET", routeOf(segments, query), null);
-}
+/** The query that asks for secrets in clear text. */
+export const IN_CLEAR: Query = { reveal: "true" };
 
-/** Reads with the secrets in clear text, whatever the page shows. */
-export function readInClear<Answer>(segments: readonly string[]): Promise<Answer> {
-  return read<Answer>(segments, { reveal: "true" });
+/**
+ * Reads from the control API what the page shows, with secrets masked unless they are revealed. Throws {@link ApiError} with a
+ * text in the page's language, or the emulator's own.
+ */
+export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
+  return request<Answer>("GET", routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) }), null);
 }
 
 /** Asks the control API for a change. A text is sent as it is: it is JSON already, with digits that no number can hold. */

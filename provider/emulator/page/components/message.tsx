@@ -3,6 +3,7 @@ import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, type MessageContent } from "../message-content.js";
 import { data } from "../store.js";
 import { visibleText } from "../untrusted.js";
+import { keyOf } from "../wire.js";
 import { Media } from "./media.js";
 import { Carousel, PostbackButtons } from "./templates.js";
 import { Text } from "./text.js";
@@ -74,7 +75,8 @@ function Words({ children }: { children: string }) {
 
 function DeliveryState({ delivery }: { delivery: string | null }) {
   if (delivery === null) return <span class="bad">{t("chat.undelivered")}</span>;
-  const verdict = data.value.deliveries.get(delivery)?.verdict;
-  if (verdict === undefined) return null;
+  const exchange = data.value.exchanges.get(keyOf("delivery", delivery));
+  if (exchange?.kind !== "delivery") return null;
+  const { verdict } = exchange.record;
   return <span class={verdict === "failed" ? "bad" : undefined}>{t(`chat.${verdict}`)}</span>;
 }

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { WorkspaceView } from "../../control/shapes.js";
-import { readInClear, send } from "../api.js";
+import { IN_CLEAR, read, send } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { attempt, showDone } from "../notices.js";
-import { settings } from "../store.js";
+import { flows } from "../store.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { bound, Check, Field, Form, Select } from "./field.js";
@@ -15,7 +15,7 @@ export function Registration({ workspace }: { workspace: WorkspaceView }) {
   const change = (part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>) =>
     attempt(() => send("PATCH", ["workspaces", name], part));
   // A function given in code is not in the list, but may be the flow that replies.
-  const flows = [...new Set([...settings.value.flows, flow])];
+  const choices = [...new Set([...flows.value, flow])];
   return (
     <section class="card vstack gap-2" aria-label={t("wire.kind.registration")} data-testid="registration">
       <dl>
@@ -29,7 +29,7 @@ export function Registration({ workspace }: { workspace: WorkspaceView }) {
       <Select
         label={t("registration.flow")}
         value={flow}
-        options={flows.map((option) => [option, option])}
+        options={choices.map((option) => [option, option])}
         onChange={(chosen) => change({ flow: chosen })}
         testId="flow"
       />
@@ -89,7 +89,7 @@ function Value({ name, workspace }: { name: keyof typeof VALUES; workspace: Work
           <CopyButton
             compact
             label={t("copy.copyOf", { what: label })}
-            text={async () => valueOf(await readInClear(["workspaces", workspace.name]))}
+            text={async () => valueOf(await read<WorkspaceView>(["workspaces", workspace.name], IN_CLEAR))}
             done={t("copy.inClear")}
           />
         </dd>

@@ -5,7 +5,7 @@ import type { DeliveryView, HttpView } from "../../control/shapes.js";
 import { t } from "../i18n/translate.js";
 import { indentJson, isIndentable } from "../indent-json.js";
 import { visibleText } from "../untrusted.js";
-import type { WireEntry } from "../wire.js";
+import type { Exchange } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { BoundCheck } from "./field.js";
 import { Text } from "./text.js";
@@ -17,7 +17,7 @@ const SHOWN_CHARACTERS = 10_000;
 const INDENTED_CHARACTERS = 100_000;
 
 /** Everything that is known of an exchange. */
-export function WireDetails({ entry }: { entry: WireEntry }) {
+export function WireDetails({ entry }: { entry: Exchange }) {
   const { url, request } = entry.record;
   if (entry.kind === "request") {
     const { method, fault, response } = entry.record;

@@ -11,7 +11,7 @@ import {
   outcomeOf,
   statusOf,
   wireKindOf,
-  type WireEntry,
+  type Exchange,
 } from "../wire.js";
 import { Text } from "./text.js";
 import { WireDetails } from "./wire-details.js";
@@ -20,7 +20,7 @@ import { WireTools } from "./wire-tools.js";
 const SUBJECT_CHARACTERS = 80;
 
 /** One exchange: a line that unfolds to headers and bodies. */
-export function WireItem({ entry }: { entry: WireEntry }) {
+export function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);
   const link = isLinked(entry) ? linked.value : null;
@@ -54,7 +54,7 @@ export function WireItem({ entry }: { entry: WireEntry }) {
   );
 }
 
-function Line({ entry }: { entry: WireEntry }) {
+function Line({ entry }: { entry: Exchange }) {
   const { at } = entry.record;
   return (
     <>
@@ -77,7 +77,7 @@ function Line({ entry }: { entry: WireEntry }) {
   );
 }
 
-function nameOf(entry: WireEntry) {
+function nameOf(entry: Exchange) {
   switch (entry.kind) {
     case "handshake":
       return t("wire.handshake");
@@ -93,7 +93,7 @@ function nameOf(entry: WireEntry) {
 }
 
 /** Distinguishes one delivery from the next without opening it. */
-function Subject({ entry }: { entry: WireEntry }) {
+function Subject({ entry }: { entry: Exchange }) {
   const content = messageOf(entry);
   if (content === null || content.kind === "unknown") return null;
   return (
@@ -119,7 +119,7 @@ function subjectOf(content: Exclude<MessageContent, { kind: "unknown" }>): strin
   }
 }
 
-function StatusBadge({ entry }: { entry: WireEntry }) {
+function StatusBadge({ entry }: { entry: Exchange }) {
   const status = statusOf(entry);
   if (status === null && outcomeOf(entry) === "pending") {
     return <span class="badge outline">{t("wire.pending")}</span>;
@@ -131,7 +131,7 @@ function StatusBadge({ entry }: { entry: WireEntry }) {
   );
 }
 
-function Verdict({ entry }: { entry: WireEntry }) {
+function Verdict({ entry }: { entry: Exchange }) {
   if (entry.kind === "request") return null;
   const { verdict } = entry.record;
   return (

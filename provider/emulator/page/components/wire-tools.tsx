@@ -2,20 +2,20 @@ import { useSignal } from "@preact/signals";
 import type { DeliveryView } from "../../control/shapes.js";
 import { resend } from "../actions.js";
 import { writeAddress } from "../address.js";
-import { readInClear } from "../api.js";
+import { IN_CLEAR, read } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { t } from "../i18n/translate.js";
-import { conversationOf, curlRequestOf, segmentsOf, type WireEntry } from "../wire.js";
+import { conversationOf, curlRequestOf, ROUTES, type Exchange } from "../wire.js";
 import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
 import { BoundCheck } from "./field.js";
 
 /** The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the page shows. */
-export function WireTools({ entry }: { entry: WireEntry }) {
+export function WireTools({ entry }: { entry: Exchange }) {
   const { kind, record } = entry;
   const { id, workspace } = record;
   async function copyCurl(): Promise<string> {
-    const inClear = { kind, record: await readInClear(segmentsOf({ kind, id })) } as WireEntry;
+    const inClear = { kind, record: await read([ROUTES[kind], id], IN_CLEAR) } as Exchange;
     return curlCommand(curlRequestOf(inClear));
   }
   async function copyLink(): Promise<string> {
@@ -43,7 +43,7 @@ function EditDelivery({ id }: { id: string }) {
   const body = useSignal<string | null>(null);
   const sign = useSignal(true);
   async function open(): Promise<void> {
-    body.value = (await readInClear<DeliveryView>(["deliveries", id])).request.body;
+    body.value = (await read<DeliveryView>(["deliveries", id], IN_CLEAR)).request.body;
   }
   return (
     <>

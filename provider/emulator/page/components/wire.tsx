@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { t } from "../i18n/translate.js";
-import { data, isLinked, wire } from "../store.js";
-import { conversationOf, holds, wireKindOf, type WireEntry, type WireKind } from "../wire.js";
+import { data, exchanges, isLinked } from "../store.js";
+import { conversationOf, holds, wireKindOf, type Exchange, type WireKind } from "../wire.js";
 import { bound, BoundCheck, Field, Select } from "./field.js";
 import { WireItem } from "./wire-item.js";
 
@@ -16,12 +16,12 @@ export function Wire() {
   const search = useSignal("");
   const shown = useSignal(SHOWN_AT_FIRST);
   const { conversation } = data.value.scope;
-  const isWanted = (entry: WireEntry): boolean =>
+  const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
     (search.value === "" || holds(entry, search.value));
   // A linked exchange is always shown.
-  const entries = wire.value.filter((entry) => isLinked(entry) || isWanted(entry));
+  const entries = exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry));
   const count = Math.max(shown.value, entries.findIndex(isLinked) + 1);
   const older = Math.min(entries.length - count, SHOWN_AT_FIRST);
   return (
@@ -42,7 +42,7 @@ export function Wire() {
         <BoundCheck signal={onlyConversation}>{t("wire.onlyConversation")}</BoundCheck>
       </div>
       {entries.length === 0 && (
-        <p class="text-light p-4">{wire.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
+        <p class="text-light p-4">{exchanges.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
       )}
       <ol aria-label={t("wire.list")} data-testid="wire">
         {entries.slice(0, count).map((entry) => (
