@@ -48,15 +48,15 @@ describe("hostile texts stay texts", () => {
     const shown = await shownMessages(page);
     expect(shown[0]).toEqual(["contact", "text", HOSTILE]);
     expect(shown).toContainEqual(["flow", "text", HOSTILE]);
-    expect(shown).toContainEqual(["flow", "buttons", HOSTILE, HOSTILE]);
+    expect(shown).toContainEqual(["flow", "button_template", HOSTILE, HOSTILE]);
     expect(await page.getByTestId("conversations").innerText()).toContain(HOSTILE);
     const flows = await page.getByTestId("flow").locator("option").allInnerTexts();
     expect(flows.some((name) => name.includes("<script>"))).toBe(true);
-    await page.locator("article[data-kind=buttons]").getByTestId("postback").click();
+    await page.locator("article[data-kind=button_template]").getByTestId("postback").click();
     await expectSoon(() => lastBody(emulator)).toMatchObject({
       submitted_values: [{ title: HOSTILE, payload: HOSTILE }],
     });
-    await page.locator("article[data-kind=postback]").getByText(HOSTILE).first().waitFor();
+    await page.locator("article[data-kind=button]").getByText(HOSTILE).first().waitFor();
     await write(page, "fail");
     await page.getByTestId("errors").getByText("<script>").waitFor();
     await expectHarmless({ page, problems });

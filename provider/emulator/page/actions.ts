@@ -3,8 +3,8 @@ import { ApiError, describeRefusal, send } from "./api.js";
 import { emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
 import { connect, load } from "./live.js";
+import { agentBody, contactBody, type AgentContent, type ContactContent, type Party } from "./messages.js";
 import { attempt, showDone } from "./notices.js";
-import { agentBody, contactBody, type AgentInput, type ContactInput, type Party } from "./outgoing-bodies.js";
 import { begun, data, revealed, turnTo, view } from "./store.js";
 import type { ExchangeId } from "./wire.js";
 
@@ -37,24 +37,24 @@ function findConversation(workspace: string, { contactId, conversationId }: Part
 }
 
 /** Sends as the contact. Throws if `bot_url` does not accept it. */
-export async function sendAsContact(workspace: string, party: Party, input: ContactInput): Promise<void> {
-  const body = contactBody(party, input);
+export async function sendAsContact(workspace: string, party: Party, content: ContactContent): Promise<void> {
+  const body = contactBody(party, content);
   const answer = await send<ContactMessageAnswer>("POST", ["workspaces", workspace, "messages"], body);
   // For the control API a redirect is no error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 
 /** Replies as the agent. */
-export async function sendAsAgent(workspace: string, party: Party, input: AgentInput): Promise<void> {
-  const body = agentBody(party, input);
+export async function sendAsAgent(workspace: string, party: Party, content: AgentContent): Promise<void> {
+  const body = agentBody(party, content);
   const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", workspace, "replies"], body);
-  if (delivery === null) showDone(t("compose.notDelivered"));
+  if (delivery === null) showDone(t("No webhook is registered: the reply was not delivered."));
 }
 
 /** Sends a delivery again: the same bytes with the same signature, signed again, or with another body. */
 export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {
   await send("POST", ["deliveries", deliveryId, "resend"], how);
-  showDone(how.sign === undefined ? t("wire.resendDone") : t("wire.sentAgain"));
+  showDone(how.sign === undefined ? t("Sent again, byte for byte.") : t("Sent again."));
 }
 
 /** Shows the secrets, or their masks. */

@@ -11,11 +11,11 @@ export function readAddress(fragment: string): [Scope, ExchangeId | null] {
   ];
 }
 
-/** The fragment for what is chosen. */
-export function writeAddress({ workspace, conversation }: Scope, exchange: ExchangeId | null = null): string {
+/** The address of the page at what is chosen. */
+export function addressOf({ workspace, conversation }: Scope, exchange: ExchangeId | null = null): string {
   const parameters = new URLSearchParams();
   if (workspace !== null) parameters.set("workspace", workspace);
   if (conversation !== null) parameters.set("conversation", conversation);
   if (exchange !== null) parameters.set(exchange.kind, exchange.id);
-  return `#${parameters}`;
+  return new URL(`#${parameters}`, location.href).href;
 }

@@ -1,5 +1,6 @@
 import type { ContactMessageAnswer, ControlError } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
+import { parseJson } from "./json.js";
 import { revealed } from "./store.js";
 
 /** The emulator did not do what it was asked. The message can be shown. */
@@ -44,22 +45,16 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const init = { method, headers, body, cache: "no-store", redirect: "error" } as const;
   const response = await fetch(route, init).catch(unreachable);
   const text = await response.text().catch(unreachable);
-  const answer = parse(text);
+  const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new ApiError(refusalOf(answer) ?? t("error.status", { status: response.status }));
+  throw new ApiError(
+    refusalOf(answer) ?? t("The emulator answered {status} without a reason.", { status: response.status }),
+  );
 }
 
 function unreachable(reason: unknown): never {
   const text = reason instanceof Error ? reason.message : String(reason);
-  throw new ApiError(t("error.unreachable", { reason: text }), { cause: reason });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  throw new ApiError(t("The emulator cannot be reached: {reason}", { reason: text }), { cause: reason });
 }
 
 /** Why it was refused: the emulator's own words, or the answer of `bot_url`. Undefined if a proxy before it answered. */
@@ -71,4 +66,4 @@ function refusalOf(answer: unknown): string | undefined {
 
 /** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
-  t("compose.refused", { status, body: JSON.stringify(body) ?? "" });
+  t("bot_url answered {status}: {body}", { status, body: JSON.stringify(body) ?? "" });

@@ -1,9 +1,9 @@
-/** A request as the page knows it: the secrets are masked unless they are revealed. */
-export interface CurlRequest {
+import type { HttpMessage } from "../service/outgoing.js";
+
+/** What curl sends. */
+export interface CurlRequest extends HttpMessage {
   method: string;
   url: string;
-  headers: Readonly<Record<string, string>>;
-  body: string;
 }
 
 /** Headers that curl writes itself, or that belonged to the connection. */

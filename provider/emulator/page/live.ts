@@ -69,7 +69,7 @@ function receive(): void {
   const { scope, workspaces } = data.value;
   for (const event of events) {
     if (event.type !== "flow-failed" || event.failure.workspace !== scope.workspace) continue;
-    showError(t("error.flow", { reason: event.failure.reason }));
+    showError(t("The flow failed, so the message gets no reply: {reason}", { reason: event.failure.reason }));
   }
   // The chosen workspace was removed, or the first one was created.
   const nothingChosen = scope.workspace === null && workspaces.size > 0;

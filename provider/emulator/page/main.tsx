@@ -1,7 +1,7 @@
 import { computed, effect } from "@preact/signals";
 import { render } from "preact";
 import { adoptBegun, choose } from "./actions.js";
-import { readAddress, writeAddress } from "./address.js";
+import { readAddress, addressOf } from "./address.js";
 import { App } from "./components/app.js";
 import { followLanguage } from "./i18n/translate.js";
 import { connect } from "./live.js";
@@ -11,9 +11,9 @@ const root = document.querySelector("#app");
 if (root === null) throw new Error("index.html has no element #app");
 
 /** Computed, so that not every event changes the history: browsers allow few changes a minute. */
-const address = computed(() => writeAddress(data.value.scope, linked.value));
+const address = computed(() => addressOf(data.value.scope, linked.value));
 
-followLanguage(document);
+followLanguage();
 turnTo(...readAddress(location.hash));
 render(<App />, root);
 effect(adoptBegun);

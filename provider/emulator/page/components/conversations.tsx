@@ -1,44 +1,35 @@
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ConversationView } from "../../control/shapes.js";
 import { begin, choose } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { begun, conversations, data, view } from "../store.js";
 import { Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
-import { bound, Field } from "./field.js";
-import { Text } from "./text.js";
+import { Field } from "./form.js";
+import { Text } from "./untrusted.js";
 
 /** The conversations of a workspace, the latest first. */
 export function ConversationList({ workspace }: { workspace: string }) {
-  const creating = useSignal(false);
   return (
-    <section aria-label={t("conversations.heading")}>
+    <section aria-label={t("Conversations")}>
       <div class="head hstack justify-between">
-        <h2>{t("conversations.heading")}</h2>
-        <Tool
-          icon="plus"
-          label={t("conversations.new")}
-          action={() => (creating.value = true)}
-          testId="new-conversation"
-        />
+        <h2>{t("Conversations")}</h2>
+        <NewConversation workspace={workspace} />
       </div>
       {conversations.value.length === 0 && begun.value === null && (
-        <p class="text-light p-4">{t("conversations.empty")}</p>
+        <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
       )}
       <ul class="list" data-testid="conversations">
         {conversations.value.map((item) => (
           <Item key={item.id} conversation={item} />
         ))}
       </ul>
-      <NewConversation workspace={workspace} open={creating.value} onClose={() => (creating.value = false)} />
     </section>
   );
 }
 
 function Item({ conversation }: { conversation: ConversationView }) {
   const { id, workspace, contactId, contactName, conversationId, messageCount, lastAt } = conversation;
-  const count = { count: messageCount };
   return (
     <li>
       <button
@@ -50,67 +41,65 @@ function Item({ conversation }: { conversation: ConversationView }) {
           view.value = "chat";
         }}
       >
-        <strong>
-          {contactName === "" ? <em>{t("conversations.noName")}</em> : <Text>{contactName}</Text>}
-        </strong>
+        <strong>{contactName === "" ? <em>{t("no name")}</em> : <Text>{contactName}</Text>}</strong>
         <time dateTime={lastAt}>{clockOf(lastAt)}</time>
         <small>
           <Text>{contactId}</Text> · #<Text>{conversationId}</Text> ·{" "}
-          {messageCount === 1 ? t("conversations.count.one", count) : t("conversations.count.many", count)}
+          {messageCount === 1 ? t("1 message") : t("{count} messages", { count: messageCount })}
         </small>
       </button>
     </li>
   );
 }
 
-interface NewProps {
-  workspace: string;
-  open: boolean;
-  onClose: () => void;
+/** Asks for contact and conversation. */
+function NewConversation({ workspace }: { workspace: string }) {
+  return (
+    <FormDialog
+      title={t("New conversation")}
+      opener={(open) => (
+        <Tool icon="plus" label={t("New conversation")} action={open} data-testid="new-conversation" />
+      )}
+      action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
+        begin(workspace, { contactId, contactName, conversationId })
+      }
+      onDone={() => document.querySelector<HTMLElement>("#composer textarea")?.focus()}
+      submit={t("Start conversation")}
+    >
+      <PartyFields />
+    </FormDialog>
+  );
 }
 
-/** Asks for contact and conversation. It proposes new ones each time. */
-function NewConversation({ workspace, open, onClose }: NewProps) {
-  const conversationId = useSignal("");
-  const contactId = useSignal("");
-  const contactName = useSignal("");
-  const started = useRef(false);
-  useEffect(() => {
-    // The dialog has closed by now, and given the focus back.
-    if (!open && started.current) document.querySelector<HTMLElement>("#composer textarea")?.focus();
-    started.current = false;
-    conversationId.value = newNumber();
-    contactId.value = `contact-${newNumber()}`;
-    contactName.value = "Maria Souza";
-  }, [open]);
-  async function start(): Promise<void> {
-    begin(workspace, {
-      contactId: contactId.value,
-      contactName: contactName.value,
-      conversationId: conversationId.value,
-    });
-    started.current = true;
-  }
-  const dialog = { open, onClose, title: t("conversations.new"), submit: t("conversations.start") };
+/** Proposes another contact and conversation each time the dialog opens. */
+function PartyFields() {
+  const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
   return (
-    <FormDialog {...dialog} action={start}>
+    <>
       <Field
-        label={t("conversations.contactId")}
-        {...bound(contactId)}
+        label={t("Contact id")}
+        name="contactId"
+        defaultValue={`contact-${contact}`}
         required
-        testId="contact-id"
         autofocus
+        data-testid="contact-id"
       />
-      <Field label={t("conversations.contactName")} {...bound(contactName)} testId="contact-name" />
       <Field
-        label={t("conversations.id")}
-        hint={t("conversations.idHint")}
-        {...bound(conversationId)}
+        label={t("Contact name")}
+        name="contactName"
+        defaultValue="Maria Souza"
+        data-testid="contact-name"
+      />
+      <Field
+        label={t("Conversation id")}
+        hint={t("A whole number.")}
+        name="conversationId"
+        defaultValue={conversation}
         pattern="-?(0|[1-9][0-9]*)"
         required
-        testId="conversation-id"
+        data-testid="conversation-id"
       />
-    </FormDialog>
+    </>
   );
 }
 

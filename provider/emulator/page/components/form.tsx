@@ -1,55 +1,48 @@
-import { useSignal, type Signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, InputHTMLAttributes, TargetedSubmitEvent } from "preact";
 import { useId } from "preact/hooks";
+import { t, type PlainText } from "../i18n/translate.js";
 import { attempt } from "../notices.js";
 
 interface FieldProps {
   label: string;
-  value: string;
-  onInput: (text: string) => void;
   hint?: string;
   /** For a screen reader only; shown as the placeholder. */
   hideLabel?: boolean;
+  onText?: (text: string) => void;
+  name?: string;
+  value?: string;
+  defaultValue?: string;
   type?: "text" | "url" | "number";
   required?: boolean;
   pattern?: string;
   min?: number;
   max?: number;
-  step?: number | "any";
+  step?: "any";
   autofocus?: boolean;
-  testId?: string;
 }
 
 /** A labelled input of one line, which the browser neither completes nor corrects. */
-export function Field({ label, onInput, hint, hideLabel, type = "text", testId, ...input }: FieldProps) {
+export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) {
   const hintId = useId();
-  // Preact's types want a literal.
-  const typed: object = { type };
   return (
     <label class="field">
       {!hideLabel && label}
       <input
-        {...input}
-        {...typed}
-        onInput={(event) => onInput(event.currentTarget.value)}
+        // Preact's types want a literal type.
+        {...(input as InputHTMLAttributes)}
+        onInput={(event) => onText?.(event.currentTarget.value)}
         placeholder={hideLabel ? label : undefined}
         autocomplete="off"
         spellcheck={false}
         dir="auto"
         aria-label={label}
-        aria-describedby={hint === undefined ? undefined : hintId}
-        data-testid={testId}
+        aria-describedby={hint && hintId}
       />
-      {hint !== undefined && <small id={hintId}>{hint}</small>}
+      {hint && <small id={hintId}>{hint}</small>}
     </label>
   );
 }
-
-/** The props of a field that shows and changes a signal. */
-export const bound = (signal: Signal<string>): Pick<FieldProps, "value" | "onInput"> => ({
-  value: signal.value,
-  onInput: (text) => void (signal.value = text),
-});
 
 interface SelectProps<Value extends string> {
   label: string;
@@ -58,23 +51,23 @@ interface SelectProps<Value extends string> {
   /** May promise whether it succeeded: the control goes back if not. */
   onChange: (value: Value) => unknown;
   hideLabel?: boolean;
-  testId?: string;
+  name?: string;
 }
 
 /** A labelled choice. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
-  const { label, value, options, onChange, hideLabel, testId } = props;
+  const { label, value, options, onChange, hideLabel, ...select } = props;
   return (
     <label class="field">
       {!hideLabel && label}
       <select
+        {...select}
         value={value}
-        onChange={({ currentTarget: select }) => {
-          const chosen = options.find(([option]) => option === select.value);
-          if (chosen !== undefined) void revertIfFailed(onChange(chosen[0]), () => (select.value = value));
+        onChange={({ currentTarget: control }) => {
+          const [chosen] = options[control.selectedIndex] ?? [value];
+          void revertIfFailed(onChange(chosen), () => (control.value = value));
         }}
         aria-label={label}
-        data-testid={testId}
       >
         {options.map(([option, text]) => (
           <option key={option} value={option}>
@@ -86,64 +79,62 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
   );
 }
 
+/** The options of a choice, from a table of texts. */
+export const optionsOf = <Value extends string>(texts: Readonly<Record<Value, PlainText>>) =>
+  (Object.keys(texts) as Value[]).map((value) => [value, t<PlainText>(texts[value])] as const);
+
 interface CheckProps {
-  checked: boolean;
+  name?: string;
+  checked?: boolean;
+  defaultChecked?: boolean;
   /** May promise whether it succeeded: the control goes back if not. */
-  onChange: (checked: boolean) => unknown;
+  onChange?: (checked: boolean) => unknown;
   children: ComponentChildren;
-  testId?: string;
 }
 
 /** A labelled check box. */
-export function Check({ checked, onChange, children, testId }: CheckProps) {
+export function Check({ onChange, children, ...input }: CheckProps) {
   return (
     <label class="check">
       <input
+        {...input}
         type="checkbox"
-        checked={checked}
-        onChange={({ currentTarget: box }) =>
-          void revertIfFailed(onChange(box.checked), () => (box.checked = checked))
-        }
-        data-testid={testId}
+        onChange={({ currentTarget: box }) => {
+          const { checked } = box;
+          void revertIfFailed(onChange?.(checked), () => (box.checked = !checked));
+        }}
       />
       {children}
     </label>
   );
 }
 
-/** A labelled check box that shows and changes a signal. */
-export function BoundCheck({ signal, children }: { signal: Signal<boolean>; children: ComponentChildren }) {
-  return (
-    <Check checked={signal.value} onChange={(checked) => (signal.value = checked)}>
-      {children}
-    </Check>
-  );
-}
-
-/** The page draws a control again when its value changes, so not after a change that was refused. */
+/** A control is only rendered again when its value changes, so not after a change that was rejected. */
 async function revertIfFailed(change: unknown, revert: () => void): Promise<void> {
   if (change instanceof Promise && (await change) === false) revert();
 }
+
+/** What a form holds, by the names of its fields. A box that is not checked is missing. */
+export type Fields = Readonly<Record<string, string>>;
 
 interface FormProps {
   class?: string;
   label?: string;
   /** Its failure is shown, and the form stays filled in. */
-  action: () => Promise<unknown>;
-  onDone?: () => void;
+  action: (fields: Fields) => Promise<unknown>;
   children: ComponentChildren;
 }
 
 /** A form that is submitted once at a time. */
-export function Form({ class: className, label, action, onDone, children }: FormProps) {
+export function Form({ class: className, label, action, children }: FormProps) {
   const busy = useSignal(false);
-  async function submit(event: Event): Promise<void> {
+  async function submit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
     if (busy.value) return;
+    const fields = Object.fromEntries(new FormData(event.currentTarget)) as Fields;
     busy.value = true;
-    const done = await attempt(action);
+    await attempt(() => action(fields));
     busy.value = false;
-    if (done) onDone?.();
   }
   return (
     <form
