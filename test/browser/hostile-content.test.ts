@@ -58,7 +58,7 @@ describe("hostile texts stay texts", () => {
     });
     await page.locator("article[data-kind=button]").getByText(HOSTILE).first().waitFor();
     await write(page, "fail");
-    await page.getByTestId("errors").getByText("<script>").waitFor();
+    await page.getByTestId("error").getByText("<script>").waitFor();
     await expectHarmless({ page, problems });
   });
 
@@ -132,8 +132,8 @@ describe("addresses that are no http or https URL", () => {
       await page.getByTestId("contact-kind").selectOption(kind);
       await page.getByTestId("contact-url").fill(HOSTILE_ADDRESSES[0] ?? "");
       await page.getByTestId("contact-send").click();
-      await page.getByTestId("errors").getByText("422").first().waitFor();
-      await page.getByTestId("errors").getByRole("button").first().click();
+      await page.getByTestId("error").getByText("422").first().waitFor();
+      await page.getByTestId("error").getByRole("button").first().click();
       // The browser itself reports the refusal.
       const refusal = expect.stringMatching(/ 422 .*\/workspaces\/acme\/messages\)$/) as string;
       expect(problems.splice(0)).toEqual([refusal]);

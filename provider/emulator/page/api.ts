@@ -48,7 +48,8 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
   throw new ApiError(
-    refusalOf(answer) ?? t("The emulator answered {status} without a reason.", { status: response.status }),
+    refusalOf(answer) ??
+      t("The emulator responded with {status} and no reason.", { status: response.status }),
   );
 }
 
@@ -66,4 +67,4 @@ function refusalOf(answer: unknown): string | undefined {
 
 /** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
-  t("bot_url answered {status}: {body}", { status, body: JSON.stringify(body) ?? "" });
+  t("bot_url responded with {status}: {body}", { status, body: JSON.stringify(body) ?? "" });

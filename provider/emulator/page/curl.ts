@@ -7,14 +7,7 @@ export interface CurlRequest extends HttpMessage {
 }
 
 /** Headers that curl writes itself, or that belonged to the connection. */
-const SKIPPED = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "transfer-encoding",
-  "keep-alive",
-  "expect",
-]);
+const SKIPPED = /^(?:host|connection|content-length|transfer-encoding|keep-alive|expect)$/i;
 
 /** The curl command that sends this request again, one option a line, each word quoted for a POSIX shell. */
 export function curlCommand(request: CurlRequest): string {
@@ -37,7 +30,7 @@ function methodOptions({ method, body }: CurlRequest): string[] {
 }
 
 function headerOptions({ headers, body }: CurlRequest): string[] {
-  const entries = Object.entries(headers).filter(([name]) => !SKIPPED.has(name.toLowerCase()));
+  const entries = Object.entries(headers).filter(([name]) => !SKIPPED.test(name));
   const hasType = entries.some(([name]) => name.toLowerCase() === "content-type");
   // For curl `name:` removes a header; `name;` sends it empty.
   const lines = entries.map(([name, value]) => (value === "" ? `${name};` : `${name}: ${value}`));

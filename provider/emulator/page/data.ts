@@ -30,73 +30,40 @@ export interface Data {
 /** A page that stays open for days keeps this many messages, and this many exchanges. */
 const MAX_RECORDS = 3000;
 
-const NOTHING: Scope = { workspace: null, conversation: null };
-
 /** A page that knows nothing yet. */
-export function emptyData(scope = NOTHING): Data {
+export function emptyData(scope: Scope = { workspace: null, conversation: null }): Data {
   const none = new Map<string, never>();
   return { scope, workspaces: none, conversations: none, messages: none, exchanges: none, faults: [] };
 }
 
-/** What the page knows after these events, in their order. Applying an event twice does no harm. */
+/**
+ * What the page knows after these events. Applying an event twice does no harm. What an event removes is found by loading
+ * everything again.
+ */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
-  let { scope, faults } = data;
+  let { faults } = data;
   const [workspaces, conversations] = [new Map(data.workspaces), new Map(data.conversations)];
   const [messages, exchanges] = [new Map(data.messages), new Map(data.exchanges)];
   const add = (exchange: Exchange): void => {
     const { kind, record } = exchange;
-    if (record.workspace === scope.workspace) exchanges.set(keyOf(kind, record.id), exchange);
+    if (record.workspace === data.scope.workspace) exchanges.set(keyOf(kind, record.id), exchange);
   };
   for (const event of events) {
-    switch (event.type) {
-      case "workspace":
-        workspaces.set(event.workspace.name, event.workspace);
-        break;
-      case "workspace-removed":
-        workspaces.delete(event.name);
-        for (const { id, workspace } of conversations.values()) {
-          if (workspace === event.name) conversations.delete(id);
-        }
-        if (scope.workspace === event.name) {
-          scope = NOTHING;
-          messages.clear();
-          exchanges.clear();
-        }
-        break;
-      case "conversation":
-        conversations.set(event.conversation.id, event.conversation);
-        break;
-      case "message":
-        if (event.message.conversation === scope.conversation) messages.set(event.message.id, event.message);
-        break;
-      case "request":
-        add({ kind: event.type, record: event.request });
-        break;
-      case "handshake":
-        add({ kind: event.type, record: event.handshake });
-        break;
-      case "delivery":
-        add({ kind: event.type, record: event.delivery });
-        break;
-      case "faults":
-        faults = event.faults;
-        break;
-      case "reset":
-        for (const records of [conversations, messages, exchanges]) records.clear();
-        faults = [];
-        break;
-      case "flow-failed":
-      default:
+    if (event.type === "workspace") workspaces.set(event.workspace.name, event.workspace);
+    if (event.type === "conversation") conversations.set(event.conversation.id, event.conversation);
+    if (event.type === "message" && event.message.conversation === data.scope.conversation) {
+      messages.set(event.message.id, event.message);
     }
+    if (event.type === "request") add({ kind: event.type, record: event.request });
+    if (event.type === "handshake") add({ kind: event.type, record: event.handshake });
+    if (event.type === "delivery") add({ kind: event.type, record: event.delivery });
+    if (event.type === "faults") ({ faults } = event);
   }
   dropOldest(messages);
   dropOldest(exchanges);
-  return { scope, workspaces, conversations, messages, exchanges, faults };
+  return { scope: data.scope, workspaces, conversations, messages, exchanges, faults };
 }
 
 function dropOldest(records: Map<string, unknown>): void {
-  for (const key of records.keys()) {
-    if (records.size <= MAX_RECORDS) return;
-    records.delete(key);
-  }
+  for (const key of records.keys()) if (records.size > MAX_RECORDS) records.delete(key);
 }

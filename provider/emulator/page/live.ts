@@ -7,11 +7,11 @@ import type {
   WorkspaceView,
 } from "../control/shapes.js";
 import { IN_CLEAR, read, routeOf } from "./api.js";
-import { applyEvents } from "./data.js";
+import { applyEvents, emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
 import { attempt, showError } from "./notices.js";
 import { connection, data, flows, linked, revealed } from "./store.js";
-import { EXCHANGE_KINDS, keyOf, ROUTES, type Exchange } from "./wire.js";
+import { EXCHANGE_KINDS, ROUTES, type Exchange, type ExchangeId } from "./wire.js";
 
 const EVENT_TYPES = [
   "workspace",
@@ -69,11 +69,11 @@ function receive(): void {
   const { scope, workspaces } = data.value;
   for (const event of events) {
     if (event.type !== "flow-failed" || event.failure.workspace !== scope.workspace) continue;
-    showError(t("The flow failed, so the message gets no reply: {reason}", { reason: event.failure.reason }));
+    showError(t("The flow failed, so there is no reply: {reason}", { reason: event.failure.reason }));
   }
-  // The chosen workspace was removed, or the first one was created.
-  const nothingChosen = scope.workspace === null && workspaces.size > 0;
-  if (nothingChosen || events.some(({ type }) => type === "reset")) void attempt(load);
+  const isFirst = scope.workspace === null && workspaces.size > 0;
+  const isRemoved = events.some(({ type }) => type === "reset" || type === "workspace-removed");
+  if (isFirst || isRemoved) void attempt(load);
 }
 
 /** Loads everything that belongs to the current scope. Chooses the first workspace if the chosen one does not exist. */
@@ -88,57 +88,53 @@ export async function load(): Promise<void> {
       read<FaultView[]>(["faults"]),
       read<SettingsView>(["settings"]),
     ]);
-    const workspace =
-      (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
-    const isChosen = (item: ConversationView) =>
-      item.id === chosen.conversation && item.workspace === workspace;
-    const scope = { workspace, conversation: conversations.find(isChosen)?.id ?? null };
-    const [messages, exchanges] = await Promise.all([
-      readMessages(scope.conversation),
-      readExchanges(workspace),
-    ]);
+    const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
+    const talk = conversations.find((item) => item.id === chosen.conversation && item.workspace === place);
+    const scope = { workspace: place, conversation: talk?.id ?? null };
+    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
     // A later load reads everything again.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
-    const loaded = {
-      scope,
-      workspaces: new Map(workspaces.map((item) => [item.name, item])),
-      conversations: new Map(conversations.map((item) => [item.id, item])),
-      messages: new Map(messages.map((item) => [item.id, item])),
-      exchanges: new Map(exchanges.map((item) => [keyOf(item.kind, item.record.id), item])),
-      faults,
-    };
-    data.value = applyEvents(loaded, arrived);
+    const known = { ...emptyData(scope), faults, messages: new Map(messages.map((item) => [item.id, item])) };
+    data.value = applyEvents(known, [
+      ...workspaces.map((workspace) => ({ type: "workspace", workspace }) as const),
+      ...conversations.map((conversation) => ({ type: "conversation", conversation }) as const),
+      ...exchanges,
+      ...arrived,
+    ]);
   } finally {
     if (meanwhile === arrived) meanwhile = undefined;
   }
-  await loadLinked();
 }
 
-async function readMessages(conversation: string | null): Promise<MessageView[]> {
+async function readMessages({ conversation }: Scope): Promise<MessageView[]> {
   return conversation === null ? [] : read(["conversations", conversation, "messages"]);
 }
 
-/** The exchanges of a workspace, oldest first. */
-async function readExchanges(workspace: string | null): Promise<Exchange[]> {
+/** The exchanges of the workspace, oldest first, and the one that the address names, which may be older than these. */
+async function readExchanges({ workspace }: Scope): Promise<EmulatorEvent[]> {
   if (workspace === null) return [];
   const lists = EXCHANGE_KINDS.map(async (kind) => {
     const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace });
-    return records.map((record) => ({ kind, record }) as Exchange);
+    return records.map((record) => ({ kind, record }));
   });
-  return (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
+  const exchanges = (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
+  const events = [...exchanges, ...(await readLinked())].map(({ kind, record }) => ({
+    type: kind,
+    [kind]: record,
+  }));
+  return events as unknown as EmulatorEvent[];
 }
 
-/** Loads the exchange that the address names, if it is older than the loaded ones. */
-async function loadLinked(): Promise<void> {
+async function readLinked(): Promise<{ kind: ExchangeId["kind"]; record: Exchange["record"] }[]> {
   const exchange = linked.value;
-  if (exchange === null || data.value.exchanges.has(keyOf(exchange.kind, exchange.id))) return;
+  if (exchange === null) return [];
+  const { kind, id } = exchange;
   try {
-    const record = await read([ROUTES[exchange.kind], exchange.id]);
-    const event = { type: exchange.kind, [exchange.kind]: record } as unknown as EmulatorEvent;
-    data.value = applyEvents(data.value, [event]);
+    return [{ kind, record: await read([ROUTES[kind], id]) }];
   } catch (error) {
+    showError(error);
     if (linked.value === exchange) linked.value = null;
-    throw error;
+    return [];
   }
 }

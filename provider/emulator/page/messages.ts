@@ -1,13 +1,9 @@
 import type { InboundMessage, OutboundMessage } from "../../../schema/index.js";
+import type { ConversationView } from "../control/shapes.js";
 import { inboundKindOf, outboundKindOf, type MediaKind } from "../../../schema/message-kind.js";
 
 /** Who writes in which conversation. */
-export interface Party {
-  contactId: string;
-  contactName: string;
-  /** The digits of the conversation id, which may be beyond the safe integers. */
-  conversationId: string;
-}
+export type Party = Pick<ConversationView, "contactId" | "contactName" | "conversationId">;
 
 export interface PostbackButton {
   title: string;

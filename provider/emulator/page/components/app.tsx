@@ -19,7 +19,7 @@ export function App() {
       <nav class="workspaces" aria-label={t("Workspaces and conversations")}>
         <WorkspacePanel />
       </nav>
-      <main class="chat" id="chat" tabIndex={-1} aria-label={t("Chat")}>
+      <main class="chat flex flex-col" id="chat" tabIndex={-1} aria-label={t("Chat")}>
         <Chat />
       </main>
       <aside class="wire" aria-label={t("On the wire")}>

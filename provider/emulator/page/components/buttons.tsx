@@ -82,7 +82,7 @@ async function copy(text: Promise<string>, done: string): Promise<void> {
       error instanceof ApiError
         ? error
         : t(
-            "The browser blocked copying, which it allows only on localhost or over HTTPS. Show the secrets and select the text instead.",
+            "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.",
           ),
     );
   }

@@ -18,19 +18,14 @@ type Kind = (typeof KINDS)["agent"][number];
 
 const ROLES = ["contact", "agent"] as const;
 
-interface Props {
-  workspace: string;
-  party: Party;
-}
-
 /** Writes as the contact, or replies as the agent. The draft of the one is kept while the other writes. */
-export function Composer(props: Props) {
+export function Composer({ party }: { party: Party }) {
   const chosen = useSignal<keyof typeof KINDS>("contact");
   return (
     <section id="composer" class="head vstack gap-2" aria-label={t("Write a message")}>
       <div class="hstack" role="radiogroup" aria-label={t("Write as")}>
         {ROLES.map((role) => (
-          <label key={role} class="check">
+          <label key={role} class="flex items-center gap-2">
             <input
               type="radio"
               name="write-as"
@@ -44,7 +39,7 @@ export function Composer(props: Props) {
       </div>
       {ROLES.map((role) => (
         <div key={role} hidden={chosen.value !== role}>
-          <ComposeForm from={role} {...props} />
+          <ComposeForm from={role} party={party} />
         </div>
       ))}
     </section>
@@ -59,7 +54,7 @@ const emptyCard = (): Card => ({ title: "", subtitle: "", image_url: "", item_ur
 const emptyDraft = () => ({ text: "", url: "", buttons: [emptyButton()], cards: [emptyCard()] });
 
 /** Writes a text or the address of a medium; as an agent also buttons and cards. */
-function ComposeForm({ from, workspace, party }: Props & { from: keyof typeof KINDS }) {
+function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }) {
   const chosen = useSignal<Kind>("text");
   const draft = useSignal(emptyDraft());
   const kind = chosen.value;
@@ -69,31 +64,31 @@ function ComposeForm({ from, workspace, party }: Props & { from: keyof typeof KI
   };
   async function send(): Promise<void> {
     const content = { kind, ...draft.value };
-    if (from === "agent") await sendAsAgent(workspace, party, content);
-    else await sendAsContact(workspace, party, content as ContactContent);
+    if (from === "agent") await sendAsAgent(party, content);
+    else await sendAsContact(party, content as ContactContent);
     draft.value = emptyDraft();
   }
-  const onText = (changed: string) => set({ text: changed });
   return (
-    <Form class="compose" label={t(AUTHORS[from])} action={send}>
+    <Form class="compose" aria-label={t(AUTHORS[from])} action={send}>
       <Select<Kind>
         label={t("Kind")}
         value={kind}
-        options={KINDS[from].map((name) => [name, t(KIND_NAMES[name])])}
+        options={KINDS[from]}
+        nameOf={(name) => t(KIND_NAMES[name])}
         onChange={(name) => (chosen.value = name)}
         hideLabel
         data-testid={`${from}-kind`}
       />
       <div class="vstack gap-2">
-        {(kind === "text" || kind === "button_template") && (
+        {!isMedia(kind) && (
           <textarea
             rows={2}
-            required
+            required={kind !== "generic_template"}
             value={text}
             placeholder={t("Write a message. Enter sends, Shift+Enter starts a new line.")}
             dir="auto"
             aria-label={t("Text")}
-            onInput={({ currentTarget }) => onText(currentTarget.value)}
+            onInput={({ currentTarget }) => set({ text: currentTarget.value })}
             onKeyDown={submitOnEnter}
             data-testid={`${from}-text`}
           />
@@ -102,10 +97,7 @@ function ComposeForm({ from, workspace, party }: Props & { from: keyof typeof KI
           <ButtonRows buttons={buttons} onChange={(changed) => set({ buttons: changed })} />
         )}
         {kind === "generic_template" && (
-          <>
-            <Field label={t("Text")} value={text} onText={onText} data-testid={`${from}-text`} />
-            <CardRows cards={cards} onChange={(changed) => set({ cards: changed })} />
-          </>
+          <CardRows cards={cards} onChange={(changed) => set({ cards: changed })} />
         )}
         {isMedia(kind) && (
           <Field

@@ -2,10 +2,10 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { t } from "../i18n/translate.js";
-import { dialogOpen, dismiss, notices, type Notice } from "../notices.js";
+import { dialogOpen, dismiss, notices } from "../notices.js";
 import { Tool } from "./buttons.js";
 import { Form, type Fields } from "./form.js";
-import { Text } from "./untrusted.js";
+import { visibleText } from "./untrusted.js";
 
 interface DialogProps {
   title: string;
@@ -34,8 +34,10 @@ export function Dialog({ title, opener, children }: DialogProps) {
         {open.value && (
           <>
             <header>
-              <h2 id={heading}>{title}</h2>
-              <Tool compact icon="close" label={t("Close")} action={close} />
+              <div class="hstack justify-between">
+                <h2 id={heading}>{title}</h2>
+                <Tool compact icon="close" label={t("Close")} action={close} />
+              </div>
             </header>
             {children(close)}
             <Notices />
@@ -83,28 +85,25 @@ export function FormDialog({ action, onDone, submit, danger, children, ...dialog
   );
 }
 
+const ROLES = { error: "alert", done: "status" } as const;
+
 /** Errors interrupt a screen reader, success messages wait. Both regions always exist: otherwise they would not be read. */
 export function Notices() {
   return (
     <div class="notices">
-      <div role="alert" data-testid="errors">
-        <Items kind="error" />
-      </div>
-      <div role="status" data-testid="done">
-        <Items kind="done" />
-      </div>
+      {(["error", "done"] as const).map((kind) => (
+        <div key={kind} role={ROLES[kind]} data-testid={kind}>
+          {notices.value.map(
+            (notice, index) =>
+              notice.kind === kind && (
+                <div key={index} class={`card flex justify-between ${kind}`}>
+                  <p>{visibleText(notice.text)}</p>
+                  <Tool compact icon="close" label={t("Dismiss")} action={() => dismiss(notice)} />
+                </div>
+              ),
+          )}
+        </div>
+      ))}
     </div>
   );
-}
-
-function Items({ kind }: Pick<Notice, "kind">) {
-  const shown = notices.value.filter((notice) => notice.kind === kind);
-  return shown.map(({ id, text }) => (
-    <div key={id} class={`card flex justify-between ${kind}`}>
-      <p>
-        <Text>{text}</Text>
-      </p>
-      <Tool compact icon="close" label={t("Dismiss")} action={() => dismiss(id)} />
-    </div>
-  ));
 }

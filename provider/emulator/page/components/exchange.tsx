@@ -102,10 +102,8 @@ export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
   const { kind, record } = exchange;
   const calls = callsOf(exchange);
   function titleOf(durationMs: number, index: number): string {
-    if (kind === "request") return t("Answered");
-    if (kind === "handshake") return t("Answer received");
-    const title = calls.length === 1 ? t("Answer received") : t("Attempt {number}", { number: index + 1 });
-    return `${title} · ${Math.round(durationMs)} ms`;
+    const title = calls.length === 1 ? t("Response") : t("Attempt {number}", { number: index + 1 });
+    return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
   }
   return (
     <>
@@ -142,7 +140,7 @@ function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
         {title}
         {part?.status !== undefined && ` · ${part.status}`}
       </h3>
-      {part === null && <p class="text-light">{t("no answer")}</p>}
+      {part === null && <p class="text-light">{t("no response")}</p>}
       {part !== null && <Headers headers={part.headers} />}
       {part !== null && <Body body={part.body} />}
     </section>

@@ -11,41 +11,23 @@ import { Dialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text } from "./untrusted.js";
 
-const OPERATION_NAMES = {
-  "get-webhook": "Get webhook",
-  "set-webhook": "Set webhook",
-  "delete-webhook": "Remove webhook",
-  handshake: "Handshake",
-  message: "Message to bot_url",
-  delivery: "Delivery",
+/** The faults that have a value, with the field for it. All have the names of the control API, here as in the docs. */
+const WITH_VALUE = {
+  status: { label: "HTTP status", type: "number", min: 200, max: 599, defaultValue: "500" },
+  delayMs: { label: "Delay in milliseconds", type: "number", min: 0, defaultValue: "3000" },
+  statusField: { label: "Value of status", type: "text", defaultValue: "error" },
 } as const;
 
-const KIND_NAMES = {
-  status: "HTTP status",
-  delay: "Late answer",
-  statusField: "Another status in the envelope",
-  "broken-json": "Broken JSON",
-  html: "An HTML page",
-  truncated: "Body cut off",
-  "close-before": "Closed before the effect",
-  "close-after": "Closed after the effect",
-  "wrong-signature": "Invalid signature",
-  duplicate: "Delivered twice",
-  reorder: "Delivered after the next one",
-} as const;
-
-type FaultKind = keyof typeof KIND_NAMES;
+type FaultKind = keyof typeof WITH_VALUE | (typeof ANSWER_FAULTS | typeof DELIVERY_FAULTS)[number];
 
 /** What can go wrong with an operation. */
 function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
-  if (operation === "delivery") return ["status", "delay", ...DELIVERY_FAULTS];
-  return [
-    "status",
-    "delay",
-    ...ANSWER_FAULTS,
-    ...(operation === "handshake" ? [] : (["statusField"] as const)),
-  ];
+  if (operation === "delivery") return ["status", "delayMs", ...DELIVERY_FAULTS];
+  if (operation === "handshake") return ["status", "delayMs", ...ANSWER_FAULTS];
+  return ["status", "delayMs", "statusField", ...ANSWER_FAULTS];
 }
+
+const hasValue = (kind: FaultKind): kind is keyof typeof WITH_VALUE => Object.hasOwn(WITH_VALUE, kind);
 
 /** Whether it can still match a call. */
 const isActive = ({ left }: FaultView): boolean => left !== 0;
@@ -87,51 +69,36 @@ function FaultForm() {
   const kind = kinds.includes(chosen.value) ? chosen.value : "status";
   const number = { type: "number", min: 0 } as const;
   return (
-    <Form label={t("Inject faults")} action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
-      <p>{t("A fault applies to the next calls that match it. Calls with a wrong API key never match.")}</p>
+    <Form aria-label={t("Inject faults")} action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
+      <p>{t("A fault applies to the next matching calls. Calls with a wrong API key never match.")}</p>
       <div class="pairs">
         <Select
           label={t("Operation")}
           name="operation"
           value={operation.value}
-          options={FAULT_OPERATIONS.map((name) => [name, t(OPERATION_NAMES[name])])}
+          options={FAULT_OPERATIONS}
           onChange={(name) => (operation.value = name)}
-          data-testid="fault-operation"
         />
         <Select
           label={t("Workspace")}
           name="workspace"
           value={workspace.value}
-          options={["", ...data.value.workspaces.keys()].map((name) => [name, name || t("every workspace")])}
+          options={["", ...data.value.workspaces.keys()]}
+          nameOf={(name) => name || t("every workspace")}
           onChange={(name) => (workspace.value = name)}
         />
         <Select
           label={t("What goes wrong")}
           name="kind"
           value={kind}
-          options={kinds.map((name) => [name, t(KIND_NAMES[name])])}
+          options={kinds}
           onChange={(name) => (chosen.value = name)}
-          data-testid="fault-kind"
         />
-        {kind === "status" && (
-          <Field
-            label={t("HTTP status")}
-            name="status"
-            {...number}
-            defaultValue="500"
-            min={200}
-            max={599}
-            required
-          />
-        )}
-        {kind === "delay" && (
-          <Field label={t("Delay in milliseconds")} name="delayMs" {...number} defaultValue="3000" required />
-        )}
-        {kind === "statusField" && (
-          <Field label={t("Value of status")} name="statusField" defaultValue="error" />
-        )}
-        {(kind === "status" || kind === "delay" || kind === "statusField") && (
-          <Check name="afterChange">{t("After the change is made")}</Check>
+        {hasValue(kind) && (
+          <>
+            <Field key={kind} name="value" {...WITH_VALUE[kind]} label={t(WITH_VALUE[kind].label)} required />
+            <Check name="afterChange">{t("After the change is made")}</Check>
+          </>
         )}
         <Field
           label={t("How many calls")}
@@ -160,7 +127,9 @@ function FaultForm() {
 }
 
 /** The rule that the form describes. The emulator checks it. */
-function faultRuleOf({ operation, workspace, times, probability, seed, ...fields }: Fields): object {
+function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...fields }: Fields): object {
+  const { times, probability, seed } = fields;
+  const known = kind === "statusField" ? value : numberOf(value);
   return {
     operation,
     workspace: workspace || undefined,
@@ -169,15 +138,8 @@ function faultRuleOf({ operation, workspace, times, probability, seed, ...fields
     times: numberOf(times),
     probability: numberOf(probability),
     seed: numberOf(seed),
-    fault: faultOf(fields),
+    fault: value === undefined ? kind : { [kind]: known, afterChange: afterChange && true },
   };
-}
-
-/** The fields that are there depend on the kind. */
-function faultOf({ kind, status, delayMs, statusField, afterChange }: Fields): object | string | undefined {
-  if (kind !== "status" && kind !== "delay" && kind !== "statusField") return kind;
-  const details = { status: numberOf(status), delayMs: numberOf(delayMs), statusField };
-  return { ...details, afterChange: afterChange && true };
 }
 
 const numberOf = (text = ""): number | undefined => (text === "" ? undefined : Number(text));
@@ -217,7 +179,7 @@ function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }
   return (
     <li class="flex justify-between">
       <span>
-        <strong>{t(OPERATION_NAMES[operation])}</strong> ·{" "}
+        <strong>{operation}</strong> ·{" "}
         {workspace === undefined ? t("every workspace") : <Text>{workspace}</Text>}
         <br />
         <Code>{typeof fault === "string" ? fault : JSON.stringify(fault)}</Code>

@@ -1,26 +1,15 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren, InputHTMLAttributes, TargetedSubmitEvent } from "preact";
+import type { ComponentChildren, ComponentProps, TargetedSubmitEvent } from "preact";
 import { useId } from "preact/hooks";
-import { t, type PlainText } from "../i18n/translate.js";
 import { attempt } from "../notices.js";
 
-interface FieldProps {
+type FieldProps = ComponentProps<"input"> & {
   label: string;
   hint?: string;
   /** For a screen reader only; shown as the placeholder. */
   hideLabel?: boolean;
   onText?: (text: string) => void;
-  name?: string;
-  value?: string;
-  defaultValue?: string;
-  type?: "text" | "url" | "number";
-  required?: boolean;
-  pattern?: string;
-  min?: number;
-  max?: number;
-  step?: "any";
-  autofocus?: boolean;
-}
+};
 
 /** A labelled input of one line, which the browser neither completes nor corrects. */
 export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) {
@@ -29,8 +18,7 @@ export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) 
     <label class="field">
       {!hideLabel && label}
       <input
-        // Preact's types want a literal type.
-        {...(input as InputHTMLAttributes)}
+        {...input}
         onInput={(event) => onText?.(event.currentTarget.value)}
         placeholder={hideLabel ? label : undefined}
         autocomplete="off"
@@ -47,7 +35,9 @@ export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) 
 interface SelectProps<Value extends string> {
   label: string;
   value: Value;
-  options: readonly (readonly [value: Value, text: string])[];
+  options: readonly Value[];
+  /** The text of an option, if it is not the option itself. */
+  nameOf?: (option: Value) => string;
   /** May promise whether it succeeded: the control goes back if not. */
   onChange: (value: Value) => unknown;
   hideLabel?: boolean;
@@ -56,7 +46,7 @@ interface SelectProps<Value extends string> {
 
 /** A labelled choice. */
 export function Select<Value extends string>(props: SelectProps<Value>) {
-  const { label, value, options, onChange, hideLabel, ...select } = props;
+  const { label, value, options, nameOf = String, onChange, hideLabel, ...select } = props;
   return (
     <label class="field">
       {!hideLabel && label}
@@ -64,24 +54,20 @@ export function Select<Value extends string>(props: SelectProps<Value>) {
         {...select}
         value={value}
         onChange={({ currentTarget: control }) => {
-          const [chosen] = options[control.selectedIndex] ?? [value];
+          const chosen = options[control.selectedIndex] ?? value;
           void revertIfFailed(onChange(chosen), () => (control.value = value));
         }}
         aria-label={label}
       >
-        {options.map(([option, text]) => (
+        {options.map((option) => (
           <option key={option} value={option}>
-            {text}
+            {nameOf(option)}
           </option>
         ))}
       </select>
     </label>
   );
 }
-
-/** The options of a choice, from a table of texts. */
-export const optionsOf = <Value extends string>(texts: Readonly<Record<Value, PlainText>>) =>
-  (Object.keys(texts) as Value[]).map((value) => [value, t<PlainText>(texts[value])] as const);
 
 interface CheckProps {
   name?: string;
@@ -95,7 +81,7 @@ interface CheckProps {
 /** A labelled check box. */
 export function Check({ onChange, children, ...input }: CheckProps) {
   return (
-    <label class="check">
+    <label class="flex items-center gap-2">
       <input
         {...input}
         type="checkbox"
@@ -119,14 +105,14 @@ export type Fields = Readonly<Record<string, string>>;
 
 interface FormProps {
   class?: string;
-  label?: string;
+  "aria-label"?: string;
   /** Its failure is shown, and the form stays filled in. */
   action: (fields: Fields) => Promise<unknown>;
   children: ComponentChildren;
 }
 
 /** A form that is submitted once at a time. */
-export function Form({ class: className, label, action, children }: FormProps) {
+export function Form({ action, children, ...form }: FormProps) {
   const busy = useSignal(false);
   async function submit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
     event.preventDefault();
@@ -137,13 +123,7 @@ export function Form({ class: className, label, action, children }: FormProps) {
     busy.value = false;
   }
   return (
-    <form
-      class={className}
-      aria-label={label}
-      aria-busy={busy.value}
-      autocomplete="off"
-      onSubmit={(event) => void submit(event)}
-    >
+    <form {...form} aria-busy={busy.value} autocomplete="off" onSubmit={(event) => void submit(event)}>
       {children}
     </form>
   );

@@ -8,15 +8,24 @@ import { FormDialog } from "./dialog.js";
 import { FaultPanel } from "./faults.js";
 import { Check, Select } from "./form.js";
 
+const CONNECTIONS = {
+  connecting: ["warning", "Connecting"],
+  live: ["success", "Live"],
+  lost: ["danger", "Connection lost, trying again"],
+} as const;
+
 /** Title, state of the connection, and what concerns the whole emulator. */
 export function Header() {
+  const [variant, state] = CONNECTIONS[connection.value];
   return (
     <header class="head hstack justify-between">
       <div class="hstack">
         <h1>
           <Icon name="bolt" /> {t("API Channel emulator")}
         </h1>
-        <Connection />
+        <p class="badge" data-variant={variant} role="status" data-testid="connection">
+          {t(state)}
+        </p>
       </div>
       <div class="hstack gap-2">
         <Check checked={revealed.value} onChange={reveal} data-testid="reveal">
@@ -25,7 +34,8 @@ export function Header() {
         <Select
           label={t("Language")}
           value={language.value}
-          options={LANGUAGES.map((tag) => [tag, nameOf(tag)])}
+          options={LANGUAGES}
+          nameOf={nameOf}
           onChange={chooseLanguage}
           hideLabel
           data-testid="language"
@@ -34,27 +44,6 @@ export function Header() {
         <ResetDialog />
       </div>
     </header>
-  );
-}
-
-const CONNECTIONS = {
-  connecting: ["warning", "Connecting"],
-  live: ["success", "Live"],
-  lost: ["danger", "Connection lost, trying again"],
-} as const;
-
-function Connection() {
-  const [variant, text] = CONNECTIONS[connection.value];
-  return (
-    <p
-      class="badge"
-      data-variant={variant}
-      data-state={connection.value}
-      role="status"
-      data-testid="connection"
-    >
-      {t(text)}
-    </p>
   );
 }
 
@@ -78,11 +67,7 @@ function ResetDialog() {
       submit={t("Reset now")}
       danger
     >
-      <p>
-        {t(
-          "Removes all conversations, requests, deliveries and faults. Registrations are kept. It cannot be undone.",
-        )}
-      </p>
+      <p>{t("Deletes everything except workspaces and registrations. This cannot be undone.")}</p>
       <Check name="workspaces">{t("Remove the workspaces too")}</Check>
     </FormDialog>
   );

@@ -5,7 +5,7 @@ import { sendAsContact } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
 import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
 import { attempt } from "../notices.js";
-import { data, party, workspace } from "../store.js";
+import { data, party } from "../store.js";
 import { keyOf } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
@@ -31,42 +31,28 @@ export function Message({ message }: { message: MessageView }) {
 }
 
 function Content({ content }: { content: MessageContent }) {
-  if ("url" in content) return <Media {...content} />;
-  switch (content.kind) {
-    case "text":
-      return <Words>{content.text}</Words>;
-    case "button":
-      return (
+  return (
+    <>
+      {"url" in content && <Media {...content} />}
+      {"text" in content && content.text !== "" && <Words>{content.text}</Words>}
+      {"buttons" in content && <PostbackButtons buttons={content.buttons} />}
+      {"cards" in content && <Carousel cards={content.cards} />}
+      {content.kind === "button" && (
         <>
           <Words>{content.title}</Words>
           <small>
             {t("pressed a button")}: <Text>{t("payload {payload}", { payload: content.payload })}</Text>
           </small>
         </>
-      );
-    case "button_template":
-      return (
-        <>
-          <Words>{content.text}</Words>
-          <PostbackButtons buttons={content.buttons} />
-        </>
-      );
-    case "generic_template":
-      return (
-        <>
-          {content.text !== "" && <Words>{content.text}</Words>}
-          <Carousel cards={content.cards} />
-        </>
-      );
-    case "unknown":
-    default:
-      return (
+      )}
+      {content.kind === "unknown" && (
         <>
           <small>{t("Unknown kind of message:")}</small>
           <pre>{visibleText(content.json)}</pre>
         </>
-      );
-  }
+      )}
+    </>
+  );
 }
 
 function Words({ children }: { children: string }) {
@@ -114,13 +100,13 @@ function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
 }
 
 /** The buttons of a template. A press sends title and payload as the contact. */
-export function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
+function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
   const busy = useSignal(false);
   async function press(button: PostbackButton): Promise<void> {
-    const [place, current] = [workspace.value, party.value];
-    if (busy.value || place === null || current === null) return;
+    const current = party.value;
+    if (busy.value || current === null) return;
     busy.value = true;
-    await attempt(() => sendAsContact(place.name, current, { kind: "button", ...button }));
+    await attempt(() => sendAsContact(current, { kind: "button", ...button }));
     busy.value = false;
   }
   return (
@@ -135,7 +121,7 @@ export function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[
           onClick={() => void press(button)}
           data-testid="postback"
         >
-          <Text>{button.title === "" ? t("untitled") : button.title}</Text>
+          {visibleText(button.title || t("untitled"))}
         </button>
       ))}
     </div>
@@ -143,20 +129,11 @@ export function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[
 }
 
 /** Cards side by side, one in view. They slide by finger, by arrow keys and by the two buttons. */
-export function Carousel({ cards }: { cards: readonly Card[] }) {
+function Carousel({ cards }: { cards: readonly Card[] }) {
   const track = useRef<HTMLUListElement>(null);
   const position = useSignal(0);
-  function slideTo(index: number): void {
-    const card = track.current?.children[Math.max(0, Math.min(index, cards.length - 1))];
-    if (!(card instanceof HTMLElement) || track.current === null) return;
-    track.current.scrollTo({ left: card.offsetLeft - track.current.offsetLeft });
-  }
-  function onKeyDown(event: KeyboardEvent): void {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined || event.target !== event.currentTarget) return;
-    event.preventDefault();
-    slideTo(position.value + step);
-  }
+  const slide = (step: number) =>
+    track.current?.children[position.value + step]?.scrollIntoView({ block: "nearest", inline: "start" });
   const label = t("Carousel of {count} cards", { count: cards.length });
   return (
     <div class="carousel" role="group" aria-label={label} data-testid="carousel">
@@ -164,8 +141,9 @@ export function Carousel({ cards }: { cards: readonly Card[] }) {
         ref={track}
         tabIndex={0}
         aria-label={label}
-        onKeyDown={onKeyDown}
-        onScroll={({ currentTarget }) => (position.value = positionOf(currentTarget))}
+        onScroll={({ currentTarget: { scrollLeft, scrollWidth } }) => {
+          position.value = Math.round((scrollLeft / scrollWidth) * cards.length);
+        }}
       >
         {cards.map((card, index) => (
           <CardItem key={index} card={card} />
@@ -178,7 +156,7 @@ export function Carousel({ cards }: { cards: readonly Card[] }) {
             icon="left"
             label={t("Previous card")}
             aria-disabled={position.value === 0}
-            action={() => slideTo(position.value - 1)}
+            action={() => slide(-1)}
           />
           <small data-testid="carousel-position">
             {t("Card {position} of {count}", { position: position.value + 1, count: cards.length })}
@@ -188,21 +166,12 @@ export function Carousel({ cards }: { cards: readonly Card[] }) {
             icon="right"
             label={t("Next card")}
             aria-disabled={position.value >= cards.length - 1}
-            action={() => slideTo(position.value + 1)}
+            action={() => slide(1)}
           />
         </div>
       )}
     </div>
   );
-}
-
-/** The card whose start is nearest to the start of the view; the last one when it cannot be slid further. */
-function positionOf(track: HTMLElement): number {
-  const cards = [...track.children].filter((card) => card instanceof HTMLElement);
-  if (track.scrollLeft > 0 && track.scrollLeft + track.clientWidth >= track.scrollWidth - 2)
-    return cards.length - 1;
-  const distances = cards.map((card) => Math.abs(card.offsetLeft - track.offsetLeft - track.scrollLeft));
-  return Math.max(0, distances.indexOf(Math.min(...distances)));
 }
 
 function CardItem({ card: { title, subtitle, image_url, item_url, buttons } }: { card: Card }) {
@@ -212,12 +181,8 @@ function CardItem({ card: { title, subtitle, image_url, item_url, buttons } }: {
       {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
       <div class="head vstack gap-2">
         {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
-        <strong dir="auto">
-          <Text>{title}</Text>
-        </strong>
-        <small dir="auto">
-          <Text>{subtitle}</Text>
-        </small>
+        <strong dir="auto">{visibleText(title)}</strong>
+        <small dir="auto">{visibleText(subtitle)}</small>
         {item_url !== "" && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
         <PostbackButtons buttons={buttons} />
       </div>

@@ -1,18 +1,15 @@
 import { t } from "../i18n/translate.js";
 import { Icon } from "./buttons.js";
 
-/** Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. */
-const ABSOLUTE = /^https?:\/\/[^\s/?#]/i;
-
-/** The URL parser drops tabs and line ends and trims control characters: the page would show another address than it opens. */
-const CONTROL = /\p{Cc}/u;
-
 /**
- * The address if it may become a link or a medium of this page: absolute, http or https, without control characters, in the
- * parser's spelling. Null for anything else, which stays text.
+ * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. Without control
+ * characters, of which the URL parser drops some: the page would show another address than it opens.
  */
+const SAFE = /^https?:\/\/[^\s/?#\p{Cc}]\P{Cc}*$/iu;
+
+/** The address in the parser's spelling if it may become a link or a medium of this page; null for anything else. */
 export function safeUrl(text: string): string | null {
-  return CONTROL.test(text) || !ABSOLUTE.test(text) ? null : (URL.parse(text)?.href ?? null);
+  return SAFE.test(text) ? (URL.parse(text)?.href ?? null) : null;
 }
 
 /** The last segment of the path, decoded if possible: the name of a file. The host if there is none. */

@@ -15,12 +15,14 @@ import {
   type Exchange,
 } from "../wire.js";
 import { ExchangeDetails, ExchangeTools } from "./exchange.js";
-import { Check, Field, optionsOf, Select } from "./form.js";
+import { Check, Field, Select } from "./form.js";
 import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
 
-const KINDS = {
+const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
+
+const WIRE_NAMES = {
   all: "Everything",
   message: "Messages",
   delivery: "Deliveries",
@@ -30,7 +32,7 @@ const KINDS = {
 
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
-  const kind = useSignal<keyof typeof KINDS>("all");
+  const kind = useSignal<keyof typeof WIRE_NAMES>("all");
   const onlyConversation = useSignal(false);
   const search = useSignal("");
   const shown = useSignal(SHOWN_AT_FIRST);
@@ -50,7 +52,8 @@ export function Wire() {
         <Select
           label={t("Kind")}
           value={kind.value}
-          options={optionsOf(KINDS)}
+          options={KINDS}
+          nameOf={(name) => t(WIRE_NAMES[name])}
           onChange={(chosen) => (kind.value = chosen)}
           hideLabel
           data-testid="wire-kind"
@@ -141,7 +144,7 @@ function Line({ entry }: { entry: Exchange }) {
         </small>
       </strong>
       <StatusBadge entry={entry} />
-      <span class="facts hstack gap-2 text-light">
+      <small class="facts hstack gap-2">
         {kind !== "request" && record.verdict !== "pending" && (
           <span class={record.verdict === "failed" ? "bad" : "good"}>{t(record.verdict)}</span>
         )}
@@ -157,7 +160,7 @@ function Line({ entry }: { entry: Exchange }) {
         )}
         <span>{Math.round(durationMs)} ms</span>
         <time dateTime={record.at}>{timeOf(record.at)}</time>
-      </span>
+      </small>
     </>
   );
 }
@@ -186,7 +189,7 @@ function StatusBadge({ entry }: { entry: Exchange }) {
   }
   return (
     <span class="badge" data-variant={isSuccess(status) ? "success" : "danger"}>
-      {status ?? t("no answer")}
+      {status ?? t("no response")}
     </span>
   );
 }

@@ -1,18 +1,20 @@
-import type { WorkspaceView } from "../../control/shapes.js";
-import { choose } from "../actions.js";
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import type { ConversationView, WorkspaceView } from "../../control/shapes.js";
+import { begin, choose } from "../actions.js";
+import type { Scope } from "../data.js";
 import { IN_CLEAR, read, send } from "../api.js";
-import { t } from "../i18n/translate.js";
+import { clockOf, t } from "../i18n/translate.js";
 import { attempt, showDone } from "../notices.js";
-import { connection, data, flows, workspace } from "../store.js";
+import { begun, connection, conversations, data, flows, view, workspace } from "../store.js";
 import { CopyButton, Tool } from "./buttons.js";
-import { ConversationList } from "./conversations.js";
 import { FormDialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
-import { Code, Text } from "./untrusted.js";
+import { Code, Text, visibleText } from "./untrusted.js";
 
 /** All workspaces; of the chosen one its registration and its conversations. */
 export function WorkspacePanel() {
-  const { workspaces, scope } = data.value;
+  const { workspaces } = data.value;
   return (
     <>
       <div class="head hstack justify-between">
@@ -24,28 +26,39 @@ export function WorkspacePanel() {
       )}
       <ul class="list" data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
-          <li key={name}>
-            <button
-              type="button"
-              class="ghost"
-              aria-current={name === scope.workspace ? "true" : undefined}
-              onClick={() => choose({ workspace: name, conversation: null })}
-            >
-              <strong>
-                <Text>{name}</Text>
-              </strong>
-              <StatusBadge registration={registration} />
-            </button>
-          </li>
+          <Choice key={name} workspace={name} conversation={null}>
+            <strong>{visibleText(name)}</strong>
+            <StatusBadge registration={registration} />
+          </Choice>
         ))}
       </ul>
       {workspace.value !== null && (
         <>
           <Registration key={workspace.value.name} workspace={workspace.value} />
-          <ConversationList workspace={workspace.value.name} />
+          <ConversationList />
         </>
       )}
     </>
+  );
+}
+
+/** A workspace or conversation of a list. */
+function Choice({ children, ...target }: Scope & { children: ComponentChildren }) {
+  const { scope } = data.value;
+  const isConversation = target.conversation !== null;
+  const isCurrent = isConversation
+    ? target.conversation === scope.conversation
+    : target.workspace === scope.workspace;
+  function open(): void {
+    choose(target);
+    if (isConversation) view.value = "chat";
+  }
+  return (
+    <li>
+      <button type="button" class="ghost" aria-current={isCurrent ? "true" : undefined} onClick={open}>
+        {children}
+      </button>
+    </li>
   );
 }
 
@@ -81,7 +94,7 @@ function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   if (status === "") return <span class="badge outline">{t("not registered")}</span>;
   return (
     <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
-      <Text>{status}</Text>
+      {visibleText(status)}
     </span>
   );
 }
@@ -109,7 +122,7 @@ function Registration({
       <Select
         label={t("Flow that replies")}
         value={flow}
-        options={choices.map((option) => [option, option])}
+        options={choices}
         onChange={(chosen) => change({ flow: chosen })}
         data-testid="flow"
       />
@@ -135,7 +148,7 @@ function Registration({
             submit={t("Delete workspace")}
             danger
           >
-            <p>{t("This also deletes its registration and conversations. It cannot be undone.")}</p>
+            <p>{t("Also deletes its registration and conversations. This cannot be undone.")}</p>
           </FormDialog>
         </div>
       </details>
@@ -202,3 +215,83 @@ function OutsideChange({ workspace: name, registered }: { workspace: string; reg
     </details>
   );
 }
+
+/** The conversations of a workspace, the latest first. */
+function ConversationList() {
+  return (
+    <section aria-label={t("Conversations")}>
+      <div class="head hstack justify-between">
+        <h2>{t("Conversations")}</h2>
+        <NewConversation />
+      </div>
+      {conversations.value.length === 0 && begun.value === null && (
+        <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
+      )}
+      <ul class="list" data-testid="conversations">
+        {conversations.value.map((item) => (
+          <Item key={item.id} conversation={item} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Item({ conversation }: { conversation: ConversationView }) {
+  const { id, contactId, contactName, conversationId, messageCount, lastAt } = conversation;
+  return (
+    <Choice workspace={conversation.workspace} conversation={id}>
+      <strong>{contactName === "" ? <em>{t("no name")}</em> : <Text>{contactName}</Text>}</strong>
+      <time dateTime={lastAt}>{clockOf(lastAt)}</time>
+      <small>
+        <Text>{contactId}</Text> · #<Text>{conversationId}</Text> ·{" "}
+        {messageCount === 1 ? t("1 message") : t("{count} messages", { count: messageCount })}
+      </small>
+    </Choice>
+  );
+}
+
+/** Asks for contact and conversation. */
+function NewConversation() {
+  return (
+    <FormDialog
+      title={t("New conversation")}
+      opener={(open) => (
+        <Tool icon="plus" label={t("New conversation")} action={open} data-testid="new-conversation" />
+      )}
+      action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
+        begin({ contactId, contactName, conversationId })
+      }
+      onDone={() => document.querySelector<HTMLElement>("#composer textarea")?.focus()}
+      submit={t("Start conversation")}
+    >
+      <PartyFields />
+    </FormDialog>
+  );
+}
+
+/** Proposes another contact and conversation each time the dialog opens. */
+function PartyFields() {
+  const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
+  return (
+    <>
+      <Field
+        label={t("Contact id")}
+        name="contactId"
+        defaultValue={`contact-${contact}`}
+        required
+        autofocus
+      />
+      <Field label={t("Contact name")} name="contactName" defaultValue="Maria Souza" />
+      <Field
+        label={t("Conversation id")}
+        hint={t("A whole number.")}
+        name="conversationId"
+        defaultValue={conversation}
+        pattern="-?(0|[1-9][0-9]*)"
+        required
+      />
+    </>
+  );
+}
+
+const newNumber = (): string => String(1000 + Math.floor(Math.random() * 9000));

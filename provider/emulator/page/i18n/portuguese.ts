@@ -14,8 +14,8 @@ export const PORTUGUESE = {
   "Connection lost, trying again": "Conexão perdida, tentando de novo",
   Reset: "Reiniciar",
   "Reset the emulator": "Reiniciar o emulador",
-  "Removes all conversations, requests, deliveries and faults. Registrations are kept. It cannot be undone.":
-    "Remove todas as conversas, requisições, entregas e falhas. Os registros são mantidos. Não há como desfazer.",
+  "Deletes everything except workspaces and registrations. This cannot be undone.":
+    "Exclui tudo, exceto workspaces e registros. Não há como desfazer.",
   "Remove the workspaces too": "Remover também os workspaces",
   "Reset now": "Reiniciar agora",
   "The emulator is reset.": "O emulador foi reiniciado.",
@@ -28,8 +28,8 @@ export const PORTUGUESE = {
   "Create workspace": "Criar workspace",
   "Delete workspace": "Excluir workspace",
   "Delete {name}?": "Excluir {name}?",
-  "This also deletes its registration and conversations. It cannot be undone.":
-    "Isto exclui também o registro e as conversas. Não há como desfazer.",
+  "Also deletes its registration and conversations. This cannot be undone.":
+    "Exclui também o registro e as conversas. Não há como desfazer.",
   "not registered": "sem registro",
   Status: "Situação",
   Webhook: "Webhook",
@@ -100,7 +100,7 @@ export const PORTUGUESE = {
   Text: "Texto",
   Buttons: "Botões",
   Carousel: "Carrossel",
-  "bot_url answered {status}: {body}": "bot_url respondeu {status}: {body}",
+  "bot_url responded with {status}: {body}": "bot_url respondeu {status}: {body}",
   "No webhook is registered: the reply was not delivered.":
     "Nenhum webhook está registrado: a resposta não foi entregue.",
   "Write a message. Enter sends, Shift+Enter starts a new line.":
@@ -136,7 +136,7 @@ export const PORTUGUESE = {
   "invalid signature": "assinatura inválida",
   passed: "passou",
   failed: "falhou",
-  "no answer": "sem resposta",
+  "no response": "sem resposta",
   "in progress": "em andamento",
   fault: "falha",
   "Injected fault": "Falha injetada",
@@ -145,8 +145,7 @@ export const PORTUGUESE = {
   Encoding: "Codificação",
   Received: "Recebido",
   Sent: "Enviado",
-  Answered: "Respondido",
-  "Answer received": "Resposta recebida",
+  Response: "Resposta",
   "Attempt {number}": "Tentativa {number}",
   "{count} attempts": "{count} tentativas",
   Headers: "Cabeçalhos",
@@ -156,7 +155,6 @@ export const PORTUGUESE = {
   "Show all {count} characters": "Mostrar todos os {count} caracteres",
   "Copy as curl": "Copiar curl",
   Resend: "Reenviar",
-  "Sent again, byte for byte.": "Enviado de novo, byte a byte.",
   "Sign and send again": "Assinar e reenviar",
   "Sent again.": "Enviado de novo.",
   "Edit and send": "Editar e enviar",
@@ -169,31 +167,17 @@ export const PORTUGUESE = {
   "Copied to the clipboard.": "Copiado para a área de transferência.",
   "Copy link": "Copiar link",
   "Copied with secrets in clear text.": "Copiado com os segredos em texto claro.",
-  "The browser blocked copying, which it allows only on localhost or over HTTPS. Show the secrets and select the text instead.":
-    "O navegador não permitiu copiar. Ele permite em localhost ou por https. Mostre os segredos e selecione o texto.",
+  "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.":
+    "O navegador só permite copiar em localhost ou por HTTPS. Mostre os segredos e selecione o texto.",
   "{count} active": "ativas: {count}",
   "Inject faults": "Injetar falhas",
-  "A fault applies to the next calls that match it. Calls with a wrong API key never match.":
-    "Uma falha vale para as próximas chamadas que combinam com ela. As que têm a chave de API errada nunca combinam.",
+  "A fault applies to the next matching calls. Calls with a wrong API key never match.":
+    "Uma falha vale para as próximas chamadas que combinam. Com a chave de API errada, nenhuma combina.",
   Operation: "Operação",
-  "Get webhook": "Consultar webhook",
-  "Set webhook": "Registrar webhook",
-  "Remove webhook": "Remover webhook",
-  "Message to bot_url": "Mensagem para bot_url",
   Workspace: "Workspace",
   "every workspace": "todos os workspaces",
   "What goes wrong": "O que dá errado",
   "HTTP status": "Status HTTP",
-  "Late answer": "Resposta atrasada",
-  "Another status in the envelope": "Outro status no envelope",
-  "Broken JSON": "JSON quebrado",
-  "An HTML page": "Uma página HTML",
-  "Body cut off": "Corpo cortado",
-  "Closed before the effect": "Conexão fechada antes do efeito",
-  "Closed after the effect": "Conexão fechada depois do efeito",
-  "Invalid signature": "Assinatura inválida",
-  "Delivered twice": "Entregue duas vezes",
-  "Delivered after the next one": "Entregue depois da próxima",
   "Delay in milliseconds": "Atraso em milissegundos",
   "Value of status": "Valor de status",
   "After the change is made": "Depois de feita a mudança",
@@ -212,7 +196,7 @@ export const PORTUGUESE = {
   "Remove fault {number}": "Remover falha {number}",
   "Remove all": "Remover todas",
   "The emulator cannot be reached: {reason}": "Não foi possível alcançar o emulador: {reason}",
-  "The flow failed, so the message gets no reply: {reason}":
-    "O fluxo falhou, então a mensagem fica sem resposta: {reason}",
-  "The emulator answered {status} without a reason.": "O emulador respondeu {status} sem informar o motivo.",
+  "The flow failed, so there is no reply: {reason}": "O fluxo falhou, então não há resposta: {reason}",
+  "The emulator responded with {status} and no reason.":
+    "O emulador respondeu {status} sem informar o motivo.",
 } as const satisfies Record<string, string>;
