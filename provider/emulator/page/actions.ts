@@ -39,7 +39,7 @@ export async function sendAsContact(party: Party, content: ContactContent): Prom
     ["workspaces", chosenWorkspace(), "messages"],
     body,
   );
-  // For the control API a redirect is no error.
+  // For the control API a redirect is not an error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 

@@ -1,7 +1,7 @@
 import type { Scope } from "./data.js";
 import { EXCHANGE_KINDS, type ExchangeId } from "./wire.js";
 
-/** Reads the choice from the fragment of the address, so that a reload or a link shows the same. */
+/** Reads what is chosen from the fragment of the address, so that a reload or a link shows the same. */
 export function readAddress(fragment: string): [Scope, ExchangeId | null] {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
   const kind = EXCHANGE_KINDS.find((name) => parameters.has(name));

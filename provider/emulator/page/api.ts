@@ -3,7 +3,7 @@ import { t } from "./i18n/translate.js";
 import { parseJson } from "./json.js";
 import { revealed } from "./store.js";
 
-/** The emulator did not do what it was asked. The message can be shown. */
+/** The emulator rejected a request, or cannot be reached. The message can be shown. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 }
@@ -27,7 +27,7 @@ export function read<Answer>(segments: readonly string[], query?: Query): Promis
   return request<Answer>("GET", routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) }), null);
 }
 
-/** Asks the control API for a change. A text is sent as it is: it is JSON already, with digits that no number can hold. */
+/** Sends a change to the control API. A string is sent unchanged: it is JSON, with digits that no number can hold. */
 export function send<Answer>(
   method: "POST" | "PUT" | "PATCH" | "DELETE",
   segments: readonly string[],
@@ -58,7 +58,7 @@ function unreachable(reason: unknown): never {
   throw new ApiError(t("The emulator cannot be reached: {reason}", { reason: text }), { cause: reason });
 }
 
-/** Why it was refused: the emulator's own words, or the answer of `bot_url`. Undefined if a proxy before it answered. */
+/** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */
 function refusalOf(answer: unknown): string | undefined {
   const { error, status, body } = Object(answer) as Partial<ControlError & ContactMessageAnswer>;
   if (typeof error?.message === "string") return error.message;

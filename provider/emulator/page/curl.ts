@@ -1,15 +1,15 @@
 import type { HttpMessage } from "../service/outgoing.js";
 
-/** What curl sends. */
-export interface CurlRequest extends HttpMessage {
+/** The request that curl sends. */
+interface CurlRequest extends HttpMessage {
   method: string;
   url: string;
 }
 
-/** Headers that curl writes itself, or that belonged to the connection. */
+/** Headers that curl writes itself, or that belong to the connection. */
 const SKIPPED = /^(?:host|connection|content-length|transfer-encoding|keep-alive|expect)$/i;
 
-/** The curl command that sends this request again, one option a line, each word quoted for a POSIX shell. */
+/** Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX shell. */
 export function curlCommand(request: CurlRequest): string {
   const parts = [
     ...methodOptions(request),
@@ -42,12 +42,12 @@ function headerOptions({ headers, body }: CurlRequest): string[] {
 /** Plain in every shell: no quotes needed. */
 const PLAIN = /^[A-Za-z0-9_\-+=:,./@%]+$/;
 
-/** In a terminal these act while they are pasted, quoted or not: an escape sequence can end the paste. */
+/** A terminal interprets these when they are pasted, quoted or not: an escape sequence can end the paste. */
 const ACTING = /(?!\n)\p{Cc}/u;
 
 /**
- * The text as one word of a POSIX shell, in single quotes. A text with control characters is written as `$'…'`, which
- * bash, zsh and ksh know, so that a paste holds none of them.
+ * Quotes a text as one word of a POSIX shell. With control characters it is written as `$'…'`, which bash, zsh and ksh know,
+ * so that a paste contains none of them.
  */
 export function shellQuote(text: string): string {
   if (ACTING.test(text)) {

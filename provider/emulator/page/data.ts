@@ -14,7 +14,7 @@ export interface Scope {
 }
 
 /** What the page knows of the emulator. */
-export interface Data {
+interface Data {
   scope: Scope;
   /** By name. */
   workspaces: ReadonlyMap<string, WorkspaceView>;
@@ -37,8 +37,8 @@ export function emptyData(scope: Scope = { workspace: null, conversation: null }
 }
 
 /**
- * What the page knows after these events. Applying an event twice does no harm. What an event removes is found by loading
- * everything again.
+ * What the page knows after these events. Applying an event twice does no harm. Removals are not applied: everything
+ * is loaded again.
  */
 export function applyEvents(data: Data, events: readonly EmulatorEvent[]): Data {
   let { faults } = data;

@@ -7,18 +7,18 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a text is JSON of an object or list: nothing else gains from indentation. */
+/** Whether a text is a JSON object or list: nothing else gains from indentation. */
 export function isIndentable(text: string): boolean {
   const value = parseJson(text);
   return typeof value === "object" && value !== null;
 }
 
-/** A string, a bracket, a comma or colon, or a number or word. Whitespace between them is no token. */
+/** A string, a bracket, a comma or colon, or a number or word. Whitespace between them is not a token. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 const INDENT = "  ";
 
-/** A body of brackets alone would otherwise grow with the square of its length. */
+/** Without a limit, a body of brackets alone would grow with the square of its length. */
 const MAX_DEPTH = 20;
 
 /** The same JSON with a line for each entry. Every token stays as it was written: escapes, digits, order of keys. */

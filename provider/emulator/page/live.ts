@@ -33,7 +33,7 @@ let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let gathered: EmulatorEvent[] = [];
 
-/** What has arrived since the latest load began, whose responses may be older. Undefined if nothing is being loaded. */
+/** The events since the latest load began: its responses may be older. Undefined if nothing is being loaded. */
 let meanwhile: EmulatorEvent[] | undefined;
 
 /** Opens the live stream in place of the current one. Everything is loaded again whenever it opens. */
@@ -92,7 +92,7 @@ export async function load(): Promise<void> {
     const talk = conversations.find((item) => item.id === chosen.conversation && item.workspace === place);
     const scope = { workspace: place, conversation: talk?.id ?? null };
     const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
-    // A later load reads everything again.
+    // A later load reads everything again, and wins.
     if (meanwhile !== arrived) return;
     flows.value = settings.flows;
     const known = { ...emptyData(scope), faults, messages: new Map(messages.map((item) => [item.id, item])) };

@@ -30,10 +30,10 @@ export type AgentContent =
   | { kind: "button_template"; text: string; buttons: readonly PostbackButton[] }
   | { kind: "generic_template"; text: string; cards: readonly Card[] };
 
-/** What is shown of a message; one of no known kind is shown as its JSON. */
+/** What is shown of a message. A message of an unknown kind is shown as its JSON. */
 export type MessageContent = ContactContent | AgentContent | { kind: "unknown"; json: string };
 
-/** What the page calls the kinds that can be written. */
+/** The names of the kinds on the page. */
 export const KIND_NAMES = {
   text: "Text",
   button_template: "Buttons",

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-export interface Notice {
+interface Notice {
   kind: "error" | "done";
   text: string;
 }
@@ -38,7 +38,7 @@ export function dismiss(notice: Notice): void {
   notices.value = notices.value.filter((other) => other !== notice);
 }
 
-/** Runs the action of a control, and shows its failure. Whether it succeeded. */
+/** Runs the action of a control and shows its failure. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();

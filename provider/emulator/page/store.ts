@@ -14,7 +14,7 @@ export const connection = signal<"connecting" | "live" | "lost">("connecting");
 /** Whether the secrets are shown. */
 export const revealed = signal(false);
 
-/** A conversation that was begun here and has no message yet. */
+/** A conversation that was begun on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
 
 /** The exchange that the address names. */
@@ -24,21 +24,19 @@ export function isLinked({ kind, record }: Exchange): boolean {
   return kind === linked.value?.kind && record.id === linked.value.id;
 }
 
-/** The part that a narrow screen shows. */
+/** The part of the page that a narrow screen shows. */
 export const view = signal<"workspaces" | "chat" | "wire">("chat");
 
 export const workspace = computed(() => {
   const { scope, workspaces } = data.value;
-  return scope.workspace === null ? null : (workspaces.get(scope.workspace) ?? null);
-});
-
-const conversation = computed(() => {
-  const { scope, conversations } = data.value;
-  return scope.conversation === null ? null : (conversations.get(scope.conversation) ?? null);
+  return workspaces.get(scope.workspace ?? "") ?? null;
 });
 
 /** Contact and conversation of the chat: the chosen ones, or those just begun. */
-export const party = computed<Party | null>(() => conversation.value ?? begun.value);
+export const party = computed<Party | null>(() => {
+  const { scope, conversations: all } = data.value;
+  return all.get(scope.conversation ?? "") ?? begun.value;
+});
 
 /** The conversations of the chosen workspace, the latest first. */
 export const conversations = computed(() => {

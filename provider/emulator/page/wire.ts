@@ -22,19 +22,17 @@ export interface ExchangeId {
 /** Identifies an exchange among those of all kinds. */
 export const keyOf = (kind: ExchangeId["kind"], id: string): string => `${kind} ${id}`;
 
-export type WireKind = "message" | "delivery" | "handshake" | "registration";
-
 /** The kind of traffic: a request is a message to `bot_url` or an action of the registration interface. */
-export function wireKindOf({ kind, record }: Exchange): WireKind {
+export function wireKindOf({ kind, record }: Exchange) {
   if (kind !== "request") return kind;
   return record.interface === "bot" ? "message" : "registration";
 }
 
-/** The conversation that an exchange belongs to; null if to none. */
+/** The conversation that an exchange belongs to; null for a handshake. */
 export const conversationOf = ({ kind, record }: Exchange): string | null =>
   kind === "handshake" ? null : record.conversation;
 
-/** What the emulator calls is always a POST. */
+/** The method of a request; the emulator's own calls are always a POST. */
 export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");
 
 /** One HTTP call: a delivery has several if it is tried again. */
@@ -50,7 +48,7 @@ interface Call {
 export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
   kind === "delivery" ? record.attempts : [record];
 
-/** By record, which is another object when it has changed: the search runs again with each key that is pressed. */
+/** By record, which is a new object after a change. Caches the text, because each key press searches again. */
 const searched = new WeakMap<Exchange["record"], string>();
 
 /** Whether a body holds a text, in upper or lower case: as it was sent, or without the escapes of JSON. */

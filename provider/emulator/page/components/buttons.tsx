@@ -3,7 +3,7 @@ import { ApiError } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { attempt, showDone, showError } from "../notices.js";
 
-/** Outlines in a square of 24. */
+/** Outlines in a square of 24 by 24. */
 const PATHS = {
   bolt: "M13 3 5 14h6l-1 7 8-11h-6z",
   crack: "M12 3v5l-3 3 5 3-3 3 1 4M4 4h16v16H4z",

@@ -38,7 +38,7 @@ export function Chat() {
   );
 }
 
-/** Further up than this, the log shows a button that leads to its end. */
+/** Scrolled further up than this, the log shows a button that leads to its end. */
 const NEAR_END_PX = 80;
 
 /** The messages, oldest first. In a reversed column the browser follows the latest one, unless it is scrolled up. */

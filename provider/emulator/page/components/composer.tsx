@@ -8,7 +8,7 @@ import { Icon, moveFocus, Tool } from "./buttons.js";
 import { Field, Form, Select } from "./form.js";
 import { AUTHORS } from "./message.js";
 
-/** The kinds that each of them can write: a contact has no templates. */
+/** The kinds of message for each role: a contact has no templates. */
 const KINDS = {
   contact: ["text", ...MEDIA_KINDS],
   agent: ["text", "button_template", "generic_template", ...MEDIA_KINDS],
@@ -18,7 +18,7 @@ type Kind = (typeof KINDS)["agent"][number];
 
 const ROLES = ["contact", "agent"] as const;
 
-/** Writes as the contact, or replies as the agent. The draft of the one is kept while the other writes. */
+/** Writes as the contact, or replies as the agent. Each role keeps its draft while the other writes. */
 export function Composer({ party }: { party: Party }) {
   const chosen = useSignal<keyof typeof KINDS>("contact");
   return (
@@ -50,7 +50,7 @@ const emptyButton = (): PostbackButton => ({ title: "", payload: "" });
 
 const emptyCard = (): Card => ({ title: "", subtitle: "", image_url: "", item_url: "", buttons: [] });
 
-/** The content of the form for all kinds: it is kept when another kind is chosen. */
+/** The content of the form for all kinds, so that it is kept when another kind is chosen. */
 const emptyDraft = () => ({ text: "", url: "", buttons: [emptyButton()], cards: [emptyCard()] });
 
 /** Writes a text or the address of a medium; as an agent also buttons and cards. */

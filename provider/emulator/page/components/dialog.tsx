@@ -50,7 +50,7 @@ export function Dialog({ title, opener, children }: DialogProps) {
 
 interface FormDialogProps extends Pick<DialogProps, "title" | "opener"> {
   action: (fields: Fields) => Promise<unknown>;
-  /** What happens after it has closed. */
+  /** Called after it has closed. */
   onDone?: () => void;
   /** The text of the button that submits it. */
   submit: string;

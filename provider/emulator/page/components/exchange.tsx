@@ -78,7 +78,7 @@ function EditDelivery({ id }: { id: string }) {
   );
 }
 
-/** The time a browser may take before it begins with a download. */
+/** The time that a browser may take before it begins a download. */
 const KEPT_MS = 60_000;
 
 /** Saves a value as a file of JSON. */
@@ -131,7 +131,7 @@ function Line({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** Status, headers and body of one direction; null if there was no answer. */
+/** Status, headers and body of one direction; null if there was no response. */
 function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
   const heading = useId();
   return (

@@ -133,7 +133,7 @@ function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...f
   return {
     operation,
     workspace: workspace || undefined,
-    // Without any of these the emulator takes one call.
+    // With none of these the emulator takes one call.
     every: times || probability ? undefined : 1,
     times: numberOf(times),
     probability: numberOf(probability),
@@ -195,7 +195,7 @@ function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }
   );
 }
 
-/** A control that removes itself with its fault: the focus moves to the form first. */
+/** A button that disappears with its fault, so it moves the focus to the form first. */
 function Remove({ route, ...tool }: { route: string[] } & Pick<ToolProps, "label" | "icon" | "compact">) {
   function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): Promise<unknown> {
     moveFocus(currentTarget, "dialog", "form button");

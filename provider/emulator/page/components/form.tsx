@@ -38,7 +38,7 @@ interface SelectProps<Value extends string> {
   options: readonly Value[];
   /** The text of an option, if it is not the option itself. */
   nameOf?: (option: Value) => string;
-  /** May promise whether it succeeded: the control goes back if not. */
+  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
   onChange: (value: Value) => unknown;
   hideLabel?: boolean;
   name?: string;
@@ -73,7 +73,7 @@ interface CheckProps {
   name?: string;
   checked?: boolean;
   defaultChecked?: boolean;
-  /** May promise whether it succeeded: the control goes back if not. */
+  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
   onChange?: (checked: boolean) => unknown;
   children: ComponentChildren;
 }
@@ -95,12 +95,12 @@ export function Check({ onChange, children, ...input }: CheckProps) {
   );
 }
 
-/** A control is only rendered again when its value changes, so not after a change that was rejected. */
+/** Preact only renders a control again when its value changes, so not after a rejected change. */
 async function revertIfFailed(change: unknown, revert: () => void): Promise<void> {
   if (change instanceof Promise && (await change) === false) revert();
 }
 
-/** What a form holds, by the names of its fields. A box that is not checked is missing. */
+/** The values of a form by field name. A check box that is not checked is missing. */
 export type Fields = Readonly<Record<string, string>>;
 
 interface FormProps {

@@ -10,10 +10,10 @@ import { keyOf } from "../wire.js";
 import { Tool } from "./buttons.js";
 import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
-/** What the page calls those who write. */
+/** The names of the authors on the page. */
 export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
 
-/** One message: who, what, when, and for a reply the state of its delivery. */
+/** One message: its author, content and time, and for a reply the state of its delivery. */
 export function Message({ message }: { message: MessageView }) {
   const { from, at } = message;
   const content = contentOf(message.body);

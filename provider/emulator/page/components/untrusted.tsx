@@ -2,8 +2,8 @@ import { t } from "../i18n/translate.js";
 import { Icon } from "./buttons.js";
 
 /**
- * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. Without control
- * characters, of which the URL parser drops some: the page would show another address than it opens.
+ * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. No control
+ * characters, because the URL parser drops some: the page would show a different address from the one that it opens.
  */
 const SAFE = /^https?:\/\/[^\s/?#\p{Cc}]\P{Cc}*$/iu;
 
@@ -12,7 +12,7 @@ export function safeUrl(text: string): string | null {
   return SAFE.test(text) ? (URL.parse(text)?.href ?? null) : null;
 }
 
-/** The last segment of the path, decoded if possible: the name of a file. The host if there is none. */
+/** Returns the file name: the last segment of the path, decoded if possible; the host if there is no path. */
 export function fileNameOf(url: string): string {
   const { pathname, host } = new URL(url);
   const segment = pathname.split("/").findLast((part) => part !== "") ?? host;

@@ -96,7 +96,7 @@ export function Wire() {
 const SUBJECT_CHARACTERS = 80;
 
 /** One exchange: a line that unfolds to headers and bodies. */
-export function WireItem({ entry }: { entry: Exchange }) {
+function WireItem({ entry }: { entry: Exchange }) {
   const open = useSignal(false);
   const element = useRef<HTMLDetailsElement>(null);
   const link = isLinked(entry) ? linked.value : null;

@@ -12,7 +12,7 @@ import { FormDialog } from "./dialog.js";
 import { Check, Field, Form, Select, type Fields } from "./form.js";
 import { Code, Text, visibleText } from "./untrusted.js";
 
-/** All workspaces; of the chosen one its registration and its conversations. */
+/** All workspaces, and the registration and conversations of the chosen one. */
 export function WorkspacePanel() {
   const { workspaces } = data.value;
   return (
@@ -88,7 +88,7 @@ function NewWorkspace() {
   );
 }
 
-/** The `webhook_status` as it is on the wire. */
+/** The unchanged `webhook_status`. */
 function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
   const status = registration?.webhook_status ?? "";
   if (status === "") return <span class="badge outline">{t("not registered")}</span>;
@@ -269,7 +269,7 @@ function NewConversation() {
   );
 }
 
-/** Proposes another contact and conversation each time the dialog opens. */
+/** Proposes a new contact and conversation each time the dialog opens. */
 function PartyFields() {
   const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
   return (

@@ -9,9 +9,6 @@ type Language = (typeof LANGUAGES)[number];
 /** A text of the page, in English. */
 type PageText = keyof typeof PORTUGUESE;
 
-/** A text without parameters. */
-export type PlainText = Exclude<PageText, `${string}{${string}`>;
-
 type ParametersIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParametersIn<Rest>
   : never;
