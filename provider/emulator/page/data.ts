@@ -14,7 +14,7 @@ export interface Scope {
 }
 
 /** What the page knows of the emulator. */
-interface Data {
+export interface Data {
   scope: Scope;
   /** By name. */
   workspaces: ReadonlyMap<string, WorkspaceView>;
