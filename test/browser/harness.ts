@@ -95,7 +95,7 @@ export async function openService(
 
 /** Waits until the live stream is open. */
 export const waitUntilLive = (page: Page): Promise<void> =>
-  page.locator('[data-testid=connection][data-variant=success]').waitFor();
+  page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
 /** Begins a conversation in the dialog. */
 export async function begin(
