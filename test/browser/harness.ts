@@ -95,7 +95,7 @@ export async function openService(
 
 /** Waits until the live stream is open. */
 export const waitUntilLive = (page: Page): Promise<void> =>
-  page.locator('[data-testid=connection][data-state="live"]').waitFor();
+  page.locator("[data-testid=connection][data-variant=success]").waitFor();
 
 /** Begins a conversation in the dialog. */
 export async function begin(
@@ -103,9 +103,9 @@ export async function begin(
   { id = "5511999990001", name = "Maria Souza", conversation = "4711" } = {},
 ): Promise<void> {
   await page.getByTestId("new-conversation").click();
-  await page.getByTestId("contact-id").fill(id);
-  await page.getByTestId("contact-name").fill(name);
-  await page.getByTestId("conversation-id").fill(conversation);
+  await page.getByLabel("Contact id").fill(id);
+  await page.getByLabel("Contact name").fill(name);
+  await page.getByLabel("Conversation id").fill(conversation);
   await page.getByRole("dialog").getByTestId("submit").click();
   await page.getByRole("dialog").waitFor({ state: "hidden" });
 }

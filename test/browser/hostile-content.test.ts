@@ -48,17 +48,17 @@ describe("hostile texts stay texts", () => {
     const shown = await shownMessages(page);
     expect(shown[0]).toEqual(["contact", "text", HOSTILE]);
     expect(shown).toContainEqual(["flow", "text", HOSTILE]);
-    expect(shown).toContainEqual(["flow", "buttons", HOSTILE, HOSTILE]);
+    expect(shown).toContainEqual(["flow", "button_template", HOSTILE, HOSTILE]);
     expect(await page.getByTestId("conversations").innerText()).toContain(HOSTILE);
     const flows = await page.getByTestId("flow").locator("option").allInnerTexts();
     expect(flows.some((name) => name.includes("<script>"))).toBe(true);
-    await page.locator("article[data-kind=buttons]").getByTestId("postback").click();
+    await page.locator("article[data-kind=button_template]").getByTestId("postback").click();
     await expectSoon(() => lastBody(emulator)).toMatchObject({
       submitted_values: [{ title: HOSTILE, payload: HOSTILE }],
     });
-    await page.locator("article[data-kind=postback]").getByText(HOSTILE).first().waitFor();
+    await page.locator("article[data-kind=button]").getByText(HOSTILE).first().waitFor();
     await write(page, "fail");
-    await page.getByTestId("errors").getByText("<script>").waitFor();
+    await page.getByTestId("error").getByText("<script>").waitFor();
     await expectHarmless({ page, problems });
   });
 
@@ -132,8 +132,8 @@ describe("addresses that are no http or https URL", () => {
       await page.getByTestId("contact-kind").selectOption(kind);
       await page.getByTestId("contact-url").fill(HOSTILE_ADDRESSES[0] ?? "");
       await page.getByTestId("contact-send").click();
-      await page.getByTestId("errors").getByText("422").first().waitFor();
-      await page.getByTestId("errors").getByRole("button").first().click();
+      await page.getByTestId("error").getByText("422").first().waitFor();
+      await page.getByTestId("error").getByRole("button").first().click();
       // The browser itself reports the refusal.
       const refusal = expect.stringMatching(/ 422 .*\/workspaces\/acme\/messages\)$/) as string;
       expect(problems.splice(0)).toEqual([refusal]);

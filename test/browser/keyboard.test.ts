@@ -12,7 +12,7 @@ test("a conversation is begun, written, answered by a button and inspected with 
 
   await tabTo(page, page.getByTestId("new-conversation"), "Shift+Tab");
   await press("Enter");
-  await expectFocus(page, page.getByTestId("contact-id"));
+  await expectFocus(page, page.getByLabel("Contact id"));
   await press("Enter");
   await expectFocus(page, page.getByTestId("contact-text"));
 

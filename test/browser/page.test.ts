@@ -17,10 +17,10 @@ test("the page is live again when the emulator has restarted, with what happened
   await expectSoon(async () => (await shownMessages(page)).length).toBe(2);
 
   await emulator.close();
-  await page.locator('[data-testid=connection][data-state="lost"]').waitFor();
+  await page.locator("[data-testid=connection][data-variant=danger]").waitFor();
   await page.getByTestId("contact-text").fill("depois");
   await page.getByTestId("contact-send").click();
-  await page.getByTestId("errors").getByText("The emulator cannot be reached").waitFor();
+  await page.getByTestId("error").getByText("The emulator cannot be reached").waitFor();
   expect(await page.getByTestId("contact-text").inputValue()).toBe("depois");
 
   const restarted = await startEmulator(options);

@@ -35,7 +35,7 @@ test("another flow is chosen, and replies from then on", async () => {
   await page.getByTestId("flow").selectOption("menu");
   await expectSoon(() => acme.flow).toBe("menu");
   await write(page, "Oi");
-  await page.locator("article[data-kind=buttons]").waitFor();
+  await page.locator("article[data-kind=button_template]").waitFor();
 });
 
 test("a workspace is created, chosen and deleted", async () => {

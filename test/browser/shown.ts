@@ -23,11 +23,11 @@ export function shownMessages(page: Page): Promise<Shown[]> {
 export function shownAs(from: "flow" | "agent", message: OutboundMessage): Shown {
   if ("url" in message) {
     const addresses = message.type === "file" ? [message.url] : [message.url, message.url];
-    return [from, "media", ...addresses];
+    return [from, message.type, ...addresses];
   }
   if (message.content_type === "button_template") {
     const { text, buttons } = message.content_attributes;
-    return [from, "buttons", text, ...buttons.map(({ title }) => title)];
+    return [from, message.content_type, text, ...buttons.map(({ title }) => title)];
   }
   if (message.content_type === "generic_template") {
     const cards = message.content_attributes.items.flatMap(
@@ -39,7 +39,7 @@ export function shownAs(from: "flow" | "agent", message: OutboundMessage): Shown
         ...buttons.map((button) => button.title),
       ],
     );
-    return [from, "cards", message.text, ...cards];
+    return [from, message.content_type, message.text, ...cards];
   }
   return [from, "text", message.text];
 }

@@ -50,7 +50,7 @@ describe("a handshake", () => {
     await expectSoon(() => exchange.innerText()).toContain(`POST ${wrong.url}/wrong`);
     const text = await exchange.innerText();
     expect(await exchange.getAttribute("data-outcome")).toBe("bad");
-    expect(text).toContain(what === "another key" ? "Answer received · 401" : "not the challenge");
+    expect(text).toContain(what === "another key" ? "Response · 401" : "not the challenge");
     expect(acme.handshakes.at(-1)?.reason).not.toBe("");
     expect(text).toContain(acme.handshakes.at(-1)?.reason);
     const registration = await page.getByTestId("registration").innerText();
@@ -63,8 +63,8 @@ test("a fault injected on the page fails one delivery, and is then used up", asy
   const { page, endpoint } = await openService({ flow: "echo" }, { begun: true });
   const opener = page.getByTestId("open-faults");
   await opener.click();
-  await page.getByTestId("fault-operation").selectOption("delivery");
-  await page.getByTestId("fault-kind").selectOption("wrong-signature");
+  await page.getByLabel("Operation").selectOption("delivery");
+  await page.getByLabel("What goes wrong").selectOption("wrong-signature");
   await page.getByTestId("fault-add").click();
   await expectSoon(() => page.getByTestId("faults").innerText()).toContain("wrong-signature");
   await page.keyboard.press("Escape");

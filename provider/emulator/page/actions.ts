@@ -1,77 +1,59 @@
 import type { ContactMessageAnswer, ReplyAnswer } from "../control/shapes.js";
-import { readAddress } from "./address.js";
 import { ApiError, describeRefusal, send } from "./api.js";
-import { emptyData, type Scope } from "./apply-events.js";
+import { emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
-import { connect } from "./live.js";
-import { loadAll, loadScope, turnTo } from "./loading.js";
+import { connect, load } from "./live.js";
+import { agentBody, contactBody, type AgentContent, type ContactContent, type Party } from "./messages.js";
 import { attempt, showDone } from "./notices.js";
-import { agentBody, contactBody, type AgentInput, type ContactInput, type Party } from "./outgoing-bodies.js";
-import { begun, data, linked, revealed, view } from "./store.js";
+import { begun, conversations, data, revealed, turnTo, view } from "./store.js";
+import type { ExchangeId } from "./wire.js";
 
-/** Shows a workspace, or one of its conversations. */
-export function choose(scope: Scope): void {
-  begun.value = null;
-  linked.value = null;
-  void attempt(() => loadScope(scope));
+/** Shows a workspace, or one of its conversations or exchanges. */
+export function choose(scope: Scope, exchange?: ExchangeId | null): void {
+  turnTo(scope, exchange);
+  void attempt(load);
 }
 
-/** Opens the exchange that an address names, as soon as it is loaded. Returns workspace and conversation, to be loaded. */
-export function adoptAddress(fragment: string): Scope {
-  const { scope, exchange } = readAddress(fragment);
-  begun.value = null;
-  linked.value = exchange;
-  if (exchange !== null) view.value = "wire";
-  return scope;
-}
-
-/** Shows what a link names that was followed in the open page. */
-export function follow(fragment: string): void {
-  turnTo(adoptAddress(fragment));
-  void attempt(loadAll);
-}
-
-/** Begins a conversation. The emulator knows of it with the first message. */
-export function begin(workspace: string, party: Party): void {
-  const known = findConversation(workspace, party);
+/** Begins a conversation in the chosen workspace. The emulator knows of it with the first message. */
+export function begin(party: Party): void {
   view.value = "chat";
-  choose({ workspace, conversation: known ?? null });
-  if (known === undefined) begun.value = party;
+  choose({ ...data.value.scope, conversation: null });
+  begun.value = party;
 }
 
 /** Shows the begun conversation as soon as the emulator has it. */
 export function adoptBegun(): void {
-  const { workspace } = data.value.scope;
-  if (begun.value === null || workspace === null) return;
-  const conversation = findConversation(workspace, begun.value);
-  if (conversation !== undefined) choose({ workspace, conversation });
+  const { contactId, conversationId } = begun.value ?? {};
+  const isBegun = (item: Party) => item.contactId === contactId && item.conversationId === conversationId;
+  const found = conversations.value.find(isBegun);
+  if (found !== undefined) choose({ workspace: found.workspace, conversation: found.id });
 }
 
-function findConversation(workspace: string, { contactId, conversationId }: Party): string | undefined {
-  const isSame = (item: Party & { workspace: string }): boolean =>
-    item.workspace === workspace && item.contactId === contactId && item.conversationId === conversationId;
-  return [...data.value.conversations.values()].find(isSame)?.id;
-}
+const chosenWorkspace = (): string => data.value.scope.workspace ?? "";
 
 /** Sends as the contact. Throws if `bot_url` does not accept it. */
-export async function sendAsContact(workspace: string, party: Party, input: ContactInput): Promise<void> {
-  const body = contactBody(party, input);
-  const answer = await send<ContactMessageAnswer>("POST", ["workspaces", workspace, "messages"], body);
-  // For the control API a redirect is no error.
+export async function sendAsContact(party: Party, content: ContactContent): Promise<void> {
+  const body = contactBody(party, content);
+  const answer = await send<ContactMessageAnswer>(
+    "POST",
+    ["workspaces", chosenWorkspace(), "messages"],
+    body,
+  );
+  // For the control API a redirect is not an error.
   if (answer.status >= 300) throw new ApiError(describeRefusal(answer));
 }
 
 /** Replies as the agent. */
-export async function sendAsAgent(workspace: string, party: Party, input: AgentInput): Promise<void> {
-  const body = agentBody(party, input);
-  const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", workspace, "replies"], body);
-  if (delivery === null) showDone(t("compose.notDelivered"));
+export async function sendAsAgent(party: Party, content: AgentContent): Promise<void> {
+  const body = agentBody(party, content);
+  const { delivery } = await send<ReplyAnswer>("POST", ["workspaces", chosenWorkspace(), "replies"], body);
+  if (delivery === null) showDone(t("No webhook is registered: the reply was not delivered."));
 }
 
 /** Sends a delivery again: the same bytes with the same signature, signed again, or with another body. */
 export async function resend(deliveryId: string, how: { sign?: boolean; body?: string } = {}): Promise<void> {
   await send("POST", ["deliveries", deliveryId, "resend"], how);
-  showDone(how.sign === undefined ? t("wire.resendDone") : t("wire.sentAgain"));
+  showDone(t("Sent again."));
 }
 
 /** Shows the secrets, or their masks. */

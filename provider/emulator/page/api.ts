@@ -1,33 +1,33 @@
 import type { ContactMessageAnswer, ControlError } from "../control/shapes.js";
 import { t } from "./i18n/translate.js";
+import { parseJson } from "./json.js";
+import { revealed } from "./store.js";
 
-/** The emulator did not do what it was asked. The message can be shown. */
+/** The emulator rejected a request, or cannot be reached. The message can be shown. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 }
 
-/** Values that are undefined are skipped. */
-export type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string>>;
 
 /** The address of a route of the control API, relative to the page. Every segment is encoded. */
-export function routeOf(segments: readonly string[], query: Query = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value);
-  const search = parameters.size === 0 ? "" : `?${parameters}`;
+export function routeOf(segments: readonly string[], query?: Query): string {
+  const search = query === undefined ? "" : `?${new URLSearchParams(query)}`;
   return `./${segments.map(encodeURIComponent).join("/")}${search}`;
 }
 
-/** Reads from the control API. Throws {@link ApiError} with a text in the page's language, or the emulator's own. */
+/** The query that asks for secrets in clear text. */
+export const IN_CLEAR: Query = { reveal: "true" };
+
+/**
+ * Reads from the control API what the page shows, with secrets masked unless they are revealed. Throws {@link ApiError} with a
+ * text in the page's language, or the emulator's own.
+ */
 export function read<Answer>(segments: readonly string[], query?: Query): Promise<Answer> {
-  return request<Answer>("GET", routeOf(segments, query), null);
+  return request<Answer>("GET", routeOf(segments, { ...query, ...(revealed.value && IN_CLEAR) }), null);
 }
 
-/** Reads with the secrets in clear text, whatever the page shows. */
-export function readInClear<Answer>(segments: readonly string[]): Promise<Answer> {
-  return read<Answer>(segments, { reveal: "true" });
-}
-
-/** Asks the control API for a change. A text is sent as it is: it is JSON already, with digits that no number can hold. */
+/** Sends a change to the control API. A string is sent unchanged: it is JSON, with digits that no number can hold. */
 export function send<Answer>(
   method: "POST" | "PUT" | "PATCH" | "DELETE",
   segments: readonly string[],
@@ -45,25 +45,20 @@ async function request<Answer>(method: string, route: string, body: string | nul
   const init = { method, headers, body, cache: "no-store", redirect: "error" } as const;
   const response = await fetch(route, init).catch(unreachable);
   const text = await response.text().catch(unreachable);
-  const answer = parse(text);
+  const answer = parseJson(text);
   if (response.ok && (text === "" || answer !== undefined)) return answer as Answer;
-  throw new ApiError(refusalOf(answer) ?? t("error.status", { status: response.status }));
+  throw new ApiError(
+    refusalOf(answer) ??
+      t("The emulator responded with {status} and no reason.", { status: response.status }),
+  );
 }
 
 function unreachable(reason: unknown): never {
   const text = reason instanceof Error ? reason.message : String(reason);
-  throw new ApiError(t("error.unreachable", { reason: text }), { cause: reason });
+  throw new ApiError(t("The emulator cannot be reached: {reason}", { reason: text }), { cause: reason });
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Why it was refused: the emulator's own words, or the answer of `bot_url`. Undefined if a proxy before it answered. */
+/** Why a request was rejected: the emulator's message, or the response of `bot_url`. Undefined if a proxy responded. */
 function refusalOf(answer: unknown): string | undefined {
   const { error, status, body } = Object(answer) as Partial<ControlError & ContactMessageAnswer>;
   if (typeof error?.message === "string") return error.message;
@@ -72,4 +67,4 @@ function refusalOf(answer: unknown): string | undefined {
 
 /** The text for a message that `bot_url` does not accept. */
 export const describeRefusal = ({ status, body }: ContactMessageAnswer): string =>
-  t("compose.refused", { status, body: JSON.stringify(body) ?? "" });
+  t("bot_url responded with {status}: {body}", { status, body: JSON.stringify(body) ?? "" });

@@ -1,22 +1,15 @@
-/** A request as the page knows it: the secrets are masked unless they are revealed. */
-export interface CurlRequest {
+import type { HttpMessage } from "../service/outgoing.js";
+
+/** The request that curl sends. */
+interface CurlRequest extends HttpMessage {
   method: string;
   url: string;
-  headers: Readonly<Record<string, string>>;
-  body: string;
 }
 
-/** Headers that curl writes itself, or that belonged to the connection. */
-const SKIPPED = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "transfer-encoding",
-  "keep-alive",
-  "expect",
-]);
+/** Headers that curl writes itself, or that belong to the connection. */
+const SKIPPED = /^(?:host|connection|content-length|transfer-encoding|keep-alive|expect)$/i;
 
-/** The curl command that sends this request again, one option a line, each word quoted for a POSIX shell. */
+/** Returns the curl command that sends this request again: one option per line, each word quoted for a POSIX shell. */
 export function curlCommand(request: CurlRequest): string {
   const parts = [
     ...methodOptions(request),
@@ -37,7 +30,7 @@ function methodOptions({ method, body }: CurlRequest): string[] {
 }
 
 function headerOptions({ headers, body }: CurlRequest): string[] {
-  const entries = Object.entries(headers).filter(([name]) => !SKIPPED.has(name.toLowerCase()));
+  const entries = Object.entries(headers).filter(([name]) => !SKIPPED.test(name));
   const hasType = entries.some(([name]) => name.toLowerCase() === "content-type");
   // For curl `name:` removes a header; `name;` sends it empty.
   const lines = entries.map(([name, value]) => (value === "" ? `${name};` : `${name}: ${value}`));
@@ -49,12 +42,12 @@ function headerOptions({ headers, body }: CurlRequest): string[] {
 /** Plain in every shell: no quotes needed. */
 const PLAIN = /^[A-Za-z0-9_\-+=:,./@%]+$/;
 
-/** In a terminal these act while they are pasted, quoted or not: an escape sequence can end the paste. */
+/** A terminal interprets these when they are pasted, quoted or not: an escape sequence can end the paste. */
 const ACTING = /(?!\n)\p{Cc}/u;
 
 /**
- * The text as one word of a POSIX shell, in single quotes. A text with control characters is written as `$'…'`, which
- * bash, zsh and ksh know, so that a paste holds none of them.
+ * Quotes a text as one word of a POSIX shell. With control characters it is written as `$'…'`, which bash, zsh and ksh know,
+ * so that a paste contains none of them.
  */
 export function shellQuote(text: string): string {
   if (ACTING.test(text)) {

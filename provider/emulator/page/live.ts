@@ -1,19 +1,25 @@
-import type { EmulatorEvent } from "../control/shapes.js";
-import { routeOf } from "./api.js";
+import type {
+  ConversationView,
+  EmulatorEvent,
+  FaultView,
+  MessageView,
+  SettingsView,
+  WorkspaceView,
+} from "../control/shapes.js";
+import { IN_CLEAR, read, routeOf } from "./api.js";
+import { applyEvents, emptyData, type Scope } from "./data.js";
 import { t } from "./i18n/translate.js";
-import { loadAll, receive } from "./loading.js";
 import { attempt, showError } from "./notices.js";
-import { connection, data, revealed } from "./store.js";
+import { connection, data, flows, linked, revealed } from "./store.js";
+import { EXCHANGE_KINDS, ROUTES, type Exchange, type ExchangeId } from "./wire.js";
 
 const EVENT_TYPES = [
   "workspace",
   "workspace-removed",
   "conversation",
   "message",
-  "handshake",
-  "delivery",
+  ...EXCHANGE_KINDS,
   "flow-failed",
-  "request",
   "faults",
   "reset",
 ] as const satisfies readonly EmulatorEvent["type"][];
@@ -27,21 +33,24 @@ let source: EventSource | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let gathered: EmulatorEvent[] = [];
 
-/** Opens the live stream in place of the one that is open. Everything is read again whenever it opens. */
+/** The events since the latest load began: its responses may be older. Undefined if nothing is being loaded. */
+let meanwhile: EmulatorEvent[] | undefined;
+
+/** Opens the live stream in place of the current one. Everything is loaded again whenever it opens. */
 export function connect(): void {
   source?.close();
   clearTimeout(retry);
   gathered = [];
-  const opened = new EventSource(routeOf(["events"], { reveal: revealed.value ? "true" : undefined }));
+  const opened = new EventSource(routeOf(["events"], revealed.value ? IN_CLEAR : {}));
   source = opened;
   opened.addEventListener("open", () => {
     connection.value = "live";
-    void attempt(loadAll);
+    void attempt(load);
   });
   opened.addEventListener("error", () => {
     if (opened !== source) return;
     connection.value = "lost";
-    // The browser itself tries again after a break, but not after an answer that is no stream.
+    // The browser reconnects after a broken connection, but not after a response that is not a stream.
     if (opened.readyState === EventSource.CLOSED) retry = setTimeout(connect, RETRY_MS);
   });
   for (const type of EVENT_TYPES) opened.addEventListener(type, gather);
@@ -49,19 +58,83 @@ export function connect(): void {
 
 function gather(message: MessageEvent<string>): void {
   gathered.push(JSON.parse(message.data) as EmulatorEvent);
-  if (gathered.length === 1) setTimeout(passOn, GATHER_MS);
+  if (gathered.length === 1) setTimeout(receive, GATHER_MS);
 }
 
-function passOn(): void {
+function receive(): void {
   const events = gathered;
   gathered = [];
-  receive(events);
+  meanwhile?.push(...events);
+  data.value = applyEvents(data.value, events);
   const { scope, workspaces } = data.value;
   for (const event of events) {
     if (event.type !== "flow-failed" || event.failure.workspace !== scope.workspace) continue;
-    showError(t("error.flow", { reason: event.failure.reason }));
+    showError(t("The flow failed, so there is no reply: {reason}", { reason: event.failure.reason }));
   }
-  // The chosen workspace was removed, or the first one was created.
-  const nothingChosen = scope.workspace === null && workspaces.size > 0;
-  if (nothingChosen || events.some(({ type }) => type === "reset")) void attempt(loadAll);
+  const isFirst = scope.workspace === null && workspaces.size > 0;
+  const isRemoved = events.some(({ type }) => type === "reset" || type === "workspace-removed");
+  if (isFirst || isRemoved) void attempt(load);
+}
+
+/** Loads everything that belongs to the current scope. Chooses the first workspace if the chosen one does not exist. */
+export async function load(): Promise<void> {
+  const arrived: EmulatorEvent[] = [];
+  meanwhile = arrived;
+  try {
+    const chosen = data.value.scope;
+    const [workspaces, conversations, faults, settings] = await Promise.all([
+      read<WorkspaceView[]>(["workspaces"]),
+      read<ConversationView[]>(["conversations"]),
+      read<FaultView[]>(["faults"]),
+      read<SettingsView>(["settings"]),
+    ]);
+    const place = (workspaces.find(({ name }) => name === chosen.workspace) ?? workspaces[0])?.name ?? null;
+    const talk = conversations.find((item) => item.id === chosen.conversation && item.workspace === place);
+    const scope = { workspace: place, conversation: talk?.id ?? null };
+    const [messages, exchanges] = await Promise.all([readMessages(scope), readExchanges(scope)]);
+    // A later load reads everything again, and wins.
+    if (meanwhile !== arrived) return;
+    flows.value = settings.flows;
+    const known = { ...emptyData(scope), faults, messages: new Map(messages.map((item) => [item.id, item])) };
+    data.value = applyEvents(known, [
+      ...workspaces.map((workspace) => ({ type: "workspace", workspace }) as const),
+      ...conversations.map((conversation) => ({ type: "conversation", conversation }) as const),
+      ...exchanges,
+      ...arrived,
+    ]);
+  } finally {
+    if (meanwhile === arrived) meanwhile = undefined;
+  }
+}
+
+async function readMessages({ conversation }: Scope): Promise<MessageView[]> {
+  return conversation === null ? [] : read(["conversations", conversation, "messages"]);
+}
+
+/** The exchanges of the workspace, oldest first, and the one that the address names, which may be older than these. */
+async function readExchanges({ workspace }: Scope): Promise<EmulatorEvent[]> {
+  if (workspace === null) return [];
+  const lists = EXCHANGE_KINDS.map(async (kind) => {
+    const records = await read<Exchange["record"][]>([ROUTES[kind]], { workspace });
+    return records.map((record) => ({ kind, record }));
+  });
+  const exchanges = (await Promise.all(lists)).flat().toSorted((a, b) => a.record.order - b.record.order);
+  const events = [...exchanges, ...(await readLinked())].map(({ kind, record }) => ({
+    type: kind,
+    [kind]: record,
+  }));
+  return events as unknown as EmulatorEvent[];
+}
+
+async function readLinked(): Promise<{ kind: ExchangeId["kind"]; record: Exchange["record"] }[]> {
+  const exchange = linked.value;
+  if (exchange === null) return [];
+  const { kind, id } = exchange;
+  try {
+    return [{ kind, record: await read([ROUTES[kind], id]) }];
+  } catch (error) {
+    showError(error);
+    if (linked.value === exchange) linked.value = null;
+    return [];
+  }
 }

@@ -1,7 +1,6 @@
 import { signal } from "@preact/signals";
 
-export interface Notice {
-  id: number;
+interface Notice {
   kind: "error" | "done";
   text: string;
 }
@@ -10,33 +9,36 @@ export interface Notice {
 const SHOWN_MS = 5000;
 
 /** More of them would cover the page. */
-const MOST = 4;
+const MAX_NOTICES = 4;
 
 export const notices = signal<readonly Notice[]>([]);
 
 /** Whether a modal dialog is open: it shows the notices then, because everything else is out of reach. */
 export const dialogOpen = signal(false);
 
-let count = 0;
-
 /** Shows that something was done. */
 export function showDone(text: string): void {
-  const id = add("done", text);
-  setTimeout(() => dismiss(id), SHOWN_MS);
+  const notice = show({ kind: "done", text });
+  setTimeout(() => dismiss(notice), SHOWN_MS);
 }
 
 /** Shows an error. The same text is not shown twice at once. */
 export function showError(error: unknown): void {
   const text = error instanceof Error ? error.message : String(error);
-  if (!notices.value.some((notice) => notice.text === text)) add("error", text);
+  if (!notices.value.some((notice) => notice.text === text)) show({ kind: "error", text });
+}
+
+function show(notice: Notice): Notice {
+  notices.value = [...notices.value, notice].slice(-MAX_NOTICES);
+  return notice;
 }
 
 /** Removes a notice. */
-export function dismiss(id: number): void {
-  notices.value = notices.value.filter((notice) => notice.id !== id);
+export function dismiss(notice: Notice): void {
+  notices.value = notices.value.filter((other) => other !== notice);
 }
 
-/** Runs the action of a control, and shows its failure. Whether it succeeded. */
+/** Runs the action of a control and shows its failure. Returns whether it succeeded. */
 export async function attempt(action: () => Promise<unknown>): Promise<boolean> {
   try {
     await action();
@@ -45,10 +47,4 @@ export async function attempt(action: () => Promise<unknown>): Promise<boolean> 
     showError(error);
     return false;
   }
-}
-
-function add(kind: Notice["kind"], text: string): number {
-  count += 1;
-  notices.value = [...notices.value, { id: count, kind, text }].slice(-MOST);
-  return count;
 }

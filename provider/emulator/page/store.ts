@@ -1,44 +1,42 @@
 import { computed, signal } from "@preact/signals";
-import type { SettingsView } from "../control/shapes.js";
-import { emptyData, type Data } from "./apply-events.js";
-import type { Party } from "./outgoing-bodies.js";
-import { wireEntries, type ExchangeId, type WireEntry } from "./wire.js";
+import { emptyData, type Scope } from "./data.js";
+import type { Party } from "./messages.js";
+import type { Exchange, ExchangeId } from "./wire.js";
 
-/** What the emulator answered and reported. */
-export const data = signal<Data>(emptyData());
+/** What the emulator returned and reported. */
+export const data = signal(emptyData());
 
-export const settings = signal<SettingsView>({ switches: {}, flows: [] });
+/** The names of the flows that can be chosen. */
+export const flows = signal<readonly string[]>([]);
 
 export const connection = signal<"connecting" | "live" | "lost">("connecting");
 
 /** Whether the secrets are shown. */
 export const revealed = signal(false);
 
-/** A conversation that was begun here and has no message yet. */
+/** A conversation that was begun on this page and has no message yet. */
 export const begun = signal<Party | null>(null);
 
 /** The exchange that the address names. */
 export const linked = signal<ExchangeId | null>(null);
 
-export function isLinked({ kind, record }: WireEntry): boolean {
+export function isLinked({ kind, record }: Exchange): boolean {
   return kind === linked.value?.kind && record.id === linked.value.id;
 }
 
-/** The part that a narrow screen shows. */
+/** The part of the page that a narrow screen shows. */
 export const view = signal<"workspaces" | "chat" | "wire">("chat");
 
 export const workspace = computed(() => {
   const { scope, workspaces } = data.value;
-  return scope.workspace === null ? null : (workspaces.get(scope.workspace) ?? null);
-});
-
-const conversation = computed(() => {
-  const { scope, conversations } = data.value;
-  return scope.conversation === null ? null : (conversations.get(scope.conversation) ?? null);
+  return workspaces.get(scope.workspace ?? "") ?? null;
 });
 
 /** Contact and conversation of the chat: the chosen ones, or those just begun. */
-export const party = computed<Party | null>(() => conversation.value ?? begun.value);
+export const party = computed<Party | null>(() => {
+  const { scope, conversations: all } = data.value;
+  return all.get(scope.conversation ?? "") ?? begun.value;
+});
 
 /** The conversations of the chosen workspace, the latest first. */
 export const conversations = computed(() => {
@@ -52,4 +50,16 @@ export const messages = computed(() =>
   [...data.value.messages.values()].toSorted((a, b) => a.order - b.order),
 );
 
-export const wire = computed(() => wireEntries(data.value));
+/** The newest first. */
+export const exchanges = computed(() =>
+  [...data.value.exchanges.values()].toSorted((a, b) => b.record.order - a.record.order),
+);
+
+/** Turns to a workspace, or to one of its conversations or exchanges, which are still to be loaded. */
+export function turnTo(scope: Scope, exchange: ExchangeId | null = null): void {
+  const { workspaces, conversations: all, faults } = data.value;
+  begun.value = null;
+  linked.value = exchange;
+  if (exchange !== null) view.value = "wire";
+  data.value = { ...emptyData(scope), workspaces, conversations: all, faults };
+}

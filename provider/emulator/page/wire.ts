@@ -1,129 +1,89 @@
-import type { DeliveryView, HandshakeView, RequestView } from "../control/shapes.js";
-import type { Data } from "./apply-events.js";
-import type { CurlRequest } from "./curl.js";
-import { contentOf, type MessageContent } from "./message-content.js";
+import type { DeliveryView, HandshakeView, HttpView, RequestView } from "../control/shapes.js";
+import { parseJson } from "./json.js";
+import { contentOf, type MessageContent } from "./messages.js";
 
 /** One exchange on the wire: a request to the emulator, or one that it made. */
-export type WireEntry =
+export type Exchange =
   | { kind: "request"; record: RequestView }
   | { kind: "handshake"; record: HandshakeView }
   | { kind: "delivery"; record: DeliveryView };
 
-export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const satisfies WireEntry["kind"][];
+/** The routes of the control API. */
+export const ROUTES = { request: "requests", handshake: "handshakes", delivery: "deliveries" } as const;
+
+export const EXCHANGE_KINDS = ["request", "handshake", "delivery"] as const;
 
 /** What names one exchange. */
 export interface ExchangeId {
-  kind: WireEntry["kind"];
+  kind: Exchange["kind"];
   id: string;
 }
 
-export type WireKind = "message" | "delivery" | "handshake" | "registration";
-
-export type Outcome = "good" | "bad" | "pending";
-
-/** All exchanges in one list, newest first. */
-export function wireEntries({
-  requests,
-  handshakes,
-  deliveries,
-}: Pick<Data, "requests" | "handshakes" | "deliveries">): WireEntry[] {
-  const entries: WireEntry[] = [
-    ...Array.from(requests.values(), (record) => ({ kind: "request", record }) as const),
-    ...Array.from(handshakes.values(), (record) => ({ kind: "handshake", record }) as const),
-    ...Array.from(deliveries.values(), (record) => ({ kind: "delivery", record }) as const),
-  ];
-  return entries.toSorted((a, b) => b.record.order - a.record.order);
-}
+/** Identifies an exchange among those of all kinds. */
+export const keyOf = (kind: ExchangeId["kind"], id: string): string => `${kind} ${id}`;
 
 /** The kind of traffic: a request is a message to `bot_url` or an action of the registration interface. */
-export function wireKindOf(entry: WireEntry): WireKind {
-  if (entry.kind !== "request") return entry.kind;
-  return entry.record.interface === "bot" ? "message" : "registration";
+export function wireKindOf({ kind, record }: Exchange) {
+  if (kind !== "request") return kind;
+  return record.interface === "bot" ? "message" : "registration";
 }
 
-/** The conversation that an exchange belongs to; null if to none. */
-export function conversationOf(entry: WireEntry): string | null {
-  return entry.kind === "handshake" ? null : entry.record.conversation;
+/** The conversation that an exchange belongs to; null for a handshake. */
+export const conversationOf = ({ kind, record }: Exchange): string | null =>
+  kind === "handshake" ? null : record.conversation;
+
+/** The method of a request; the emulator's own calls are always a POST. */
+export const methodOf = ({ kind, record }: Exchange): string => (kind === "request" ? record.method : "POST");
+
+/** One HTTP call: a delivery has several if it is tried again. */
+interface Call {
+  durationMs: number;
+  response: HttpView | null;
+  reason?: string;
+  /** The injected fault that matched it, as JSON; empty if none. */
+  fault?: string;
 }
 
-/** Its route of the control API. */
-export function segmentsOf({ kind, id }: ExchangeId): string[] {
-  return [{ request: "requests", handshake: "handshakes", delivery: "deliveries" }[kind], id];
-}
+/** The HTTP calls of an exchange, with their responses. */
+export const callsOf = ({ kind, record }: Exchange): readonly Call[] =>
+  kind === "delivery" ? record.attempts : [record];
 
-/** By record, which is another object when it has changed: the search runs again with each key that is pressed. */
-const searched = new WeakMap<WireEntry["record"], string>();
+/** By record, which is a new object after a change. Caches the text, because each key press searches again. */
+const searched = new WeakMap<Exchange["record"], string>();
 
 /** Whether a body holds a text, in upper or lower case: as it was sent, or without the escapes of JSON. */
-export function holds(entry: WireEntry, text: string): boolean {
-  const known = searched.get(entry.record) ?? bodiesOf(entry).flatMap(spellingsOf).join("\n").toLowerCase();
-  searched.set(entry.record, known);
+export function holds(exchange: Exchange, text: string): boolean {
+  const { record } = exchange;
+  const bodies = () => [
+    record.request.body,
+    ...callsOf(exchange).map(({ response }) => response?.body ?? ""),
+  ];
+  const known = searched.get(record) ?? bodies().flatMap(spellingsOf).join("\n").toLowerCase();
+  searched.set(record, known);
   return known.includes(text.toLowerCase());
 }
 
-function bodiesOf(entry: WireEntry): string[] {
-  const answers = entry.kind === "delivery" ? entry.record.attempts : [entry.record];
-  return [entry.record.request.body, ...answers.map(({ response }) => response?.body ?? "")];
-}
-
 function spellingsOf(body: string): string[] {
-  try {
-    return [body, JSON.stringify(JSON.parse(body))];
-  } catch (error) {
-    if (error instanceof SyntaxError) return [body];
-    throw error;
-  }
+  const parsed = parseJson(body);
+  return parsed === undefined ? [body] : [body, JSON.stringify(parsed)];
 }
 
 /** How an exchange ended. */
-export function outcomeOf(entry: WireEntry): Outcome {
-  if (isPending(entry)) return "pending";
-  if (entry.kind === "request") return isSuccess(statusOf(entry)) ? "good" : "bad";
-  if (entry.kind === "handshake") return entry.record.verdict === "passed" ? "good" : "bad";
-  return entry.record.verdict === "delivered" && entry.record.signature === "right" ? "good" : "bad";
+export function outcomeOf({ kind, record }: Exchange): "good" | "bad" | "pending" {
+  if (kind === "request") {
+    if (record.response === null && record.durationMs === 0) return "pending";
+    return isSuccess(record.response?.status) ? "good" : "bad";
+  }
+  if (record.verdict === "pending") return "pending";
+  const isRight = kind === "handshake" || record.signature === "right";
+  return record.verdict !== "failed" && isRight ? "good" : "bad";
 }
 
-function isPending({ kind, record }: WireEntry): boolean {
-  if (kind === "request") return record.response === null && record.durationMs === 0;
-  return record.verdict === "pending";
-}
-
-export const isSuccess = (status: number | null): boolean => status !== null && status >= 200 && status < 300;
-
-/** Whether an injected fault matched it; for a delivery any of its attempts. */
-export function hasFault(entry: WireEntry): boolean {
-  if (entry.kind === "handshake") return false;
-  const calls = entry.kind === "request" ? [entry.record] : entry.record.attempts;
-  return calls.some(({ fault }) => fault !== "");
-}
-
-/** The status of the last answer; null if there was none. */
-export function statusOf(entry: WireEntry): number | null {
-  const last = entry.kind === "delivery" ? entry.record.attempts.at(-1) : entry.record;
-  return last?.response?.status ?? null;
-}
-
-/** The time of the whole exchange; for a delivery the sum of its attempts. */
-export function durationMsOf(entry: WireEntry): number {
-  if (entry.kind !== "delivery") return entry.record.durationMs;
-  return entry.record.attempts.reduce((total, attempt) => total + attempt.durationMs, 0);
-}
-
-/** What curl needs to send it again. */
-export function curlRequestOf(entry: WireEntry): CurlRequest {
-  const { url, request } = entry.record;
-  const method = entry.kind === "request" ? entry.record.method : "POST";
-  return { method, url, headers: request.headers, body: request.body };
-}
+export const isSuccess = (status = 0): boolean => status >= 200 && status < 300;
 
 /** The content of a message or delivery; null for other exchanges, and for a body that is not JSON. */
-export function messageOf(entry: WireEntry): MessageContent | null {
-  const kind = wireKindOf(entry);
-  if (kind !== "message" && kind !== "delivery") return null;
-  try {
-    return contentOf(JSON.parse(entry.record.request.body));
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+export function messageOf(exchange: Exchange): MessageContent | null {
+  if (!["message", "delivery"].includes(wireKindOf(exchange))) return null;
+  const body = parseJson(exchange.record.request.body);
+  return body === undefined ? null : contentOf(body);
 }

@@ -2,8 +2,8 @@ import { t } from "../i18n/translate.js";
 import { dialogOpen } from "../notices.js";
 import { view } from "../store.js";
 import { Chat } from "./chat.js";
+import { Notices } from "./dialog.js";
 import { Header } from "./header.js";
-import { Notices } from "./notices.js";
 import { Wire } from "./wire.js";
 import { WorkspacePanel } from "./workspaces.js";
 
@@ -12,17 +12,17 @@ export function App() {
   return (
     <div class="app" data-view={view.value}>
       <a class="skip card" href="#chat" onClick={showChat}>
-        {t("app.skip")}
+        {t("Skip to the chat")}
       </a>
       <Header />
       <ViewTabs />
-      <nav class="workspaces" aria-label={t("workspaces.panel")}>
+      <nav class="workspaces" aria-label={t("Workspaces and conversations")}>
         <WorkspacePanel />
       </nav>
-      <main class="chat" id="chat" tabIndex={-1} aria-label={t("chat.panel")}>
+      <main class="chat flex flex-col" id="chat" tabIndex={-1} aria-label={t("Chat")}>
         <Chat />
       </main>
-      <aside class="wire" aria-label={t("wire.panel")}>
+      <aside class="wire" aria-label={t("On the wire")}>
         <Wire />
       </aside>
       {!dialogOpen.value && <Notices />}
@@ -40,12 +40,12 @@ function showChat(event: Event): void {
 /** Chooses what a narrow screen shows. */
 function ViewTabs() {
   const tabs = [
-    ["workspaces", t("workspaces.heading")],
-    ["chat", t("chat.panel")],
-    ["wire", t("wire.panel")],
+    ["workspaces", t("Workspaces")],
+    ["chat", t("Chat")],
+    ["wire", t("On the wire")],
   ] as const;
   return (
-    <nav class="tabs" aria-label={t("app.views")}>
+    <nav class="tabs" aria-label={t("Views")}>
       {tabs.map(([name, text]) => (
         <button
           key={name}

@@ -3,7 +3,7 @@ import { ApiError } from "../api.js";
 import { t } from "../i18n/translate.js";
 import { attempt, showDone, showError } from "../notices.js";
 
-/** Outlines in a square of 24. */
+/** Outlines in a square of 24 by 24. */
 const PATHS = {
   bolt: "M13 3 5 14h6l-1 7 8-11h-6z",
   crack: "M12 3v5l-3 3 5 3-3 3 1 4M4 4h16v16H4z",
@@ -32,71 +32,43 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-interface IconButtonProps {
-  icon: IconName;
-  label: string;
-  onClick: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
-  testId?: string;
-  /** Looks disabled, but keeps the focus. */
-  inactive?: boolean;
-}
-
-/** A button that shows an icon only. */
-export function IconButton({ icon, label, onClick, testId, inactive }: IconButtonProps) {
-  return (
-    <button
-      type="button"
-      class="ghost small icon"
-      aria-label={label}
-      title={label}
-      aria-disabled={inactive}
-      onClick={onClick}
-      data-testid={testId}
-    >
-      <Icon name={icon} />
-    </button>
-  );
-}
-
-interface ToolProps {
+export interface ToolProps {
   label: string;
   icon?: IconName;
+  /** Shows the icon only. */
+  compact?: boolean;
   /** Its failure is shown. */
   action: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
   disabled?: boolean;
-  testId?: string;
+  /** Looks disabled, but keeps the focus. */
+  "aria-disabled"?: boolean;
 }
 
 /** A small button that does something at once. */
-export function Tool({ label, icon, action, disabled, testId }: ToolProps) {
+export function Tool({ label, icon, compact = false, action, ...button }: ToolProps) {
   return (
     <button
+      {...button}
+      {...(compact && { "aria-label": label, title: label })}
       type="button"
-      class="outline small"
-      disabled={disabled}
+      class={compact ? "ghost small icon" : "outline small"}
       onClick={(event) => void attempt(async () => action(event))}
-      data-testid={testId}
     >
-      {icon !== undefined && <Icon name={icon} />} {label}
+      {icon !== undefined && <Icon name={icon} />} {!compact && label}
     </button>
   );
 }
 
-interface CopyButtonProps {
+interface CopyButtonProps extends Pick<ToolProps, "label" | "icon" | "compact"> {
   text: () => Promise<string>;
-  label: string;
-  /** Shows the icon only. */
-  compact?: boolean;
-  icon?: IconName;
-  /** What is shown afterwards. */
-  done?: string;
+  /** Whether the text holds secrets. */
+  inClear?: boolean;
 }
 
 /** Puts a text on the clipboard, and shows whether that succeeded. */
-export function CopyButton({ text, label, compact = false, icon = "copy", done }: CopyButtonProps) {
-  const action = () => copy(text(), done ?? t("copy.done"));
-  if (compact) return <IconButton icon={icon} label={label} onClick={() => void action()} />;
-  return <Tool icon={icon} label={label} action={action} />;
+export function CopyButton({ text, inClear = false, ...tool }: CopyButtonProps) {
+  const done = inClear ? t("Copied with secrets in clear text.") : t("Copied to the clipboard.");
+  return <Tool icon="copy" {...tool} action={() => copy(text(), done)} />;
 }
 
 async function copy(text: Promise<string>, done: string): Promise<void> {
@@ -106,7 +78,13 @@ async function copy(text: Promise<string>, done: string): Promise<void> {
     showDone(done);
   } catch (error) {
     // The browser's own reason ("Document is not focused") does not help.
-    showError(error instanceof ApiError ? error : t("copy.failed"));
+    showError(
+      error instanceof ApiError
+        ? error
+        : t(
+            "The browser only allows copying on localhost or over HTTPS. Show the secrets and select the text.",
+          ),
+    );
   }
 }
 

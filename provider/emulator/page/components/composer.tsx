@@ -1,18 +1,14 @@
-import { useSignal, type Signal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, TargetedKeyboardEvent, TargetedMouseEvent } from "preact";
 import { MEDIA_KINDS } from "../../../../schema/message-kind.js";
 import { sendAsAgent, sendAsContact } from "../actions.js";
 import { t } from "../i18n/translate.js";
-import type { ShownButton } from "../message-content.js";
-import type { AgentInput, CardInput, ContactInput, Party } from "../outgoing-bodies.js";
-import { Icon } from "./buttons.js";
-import { bound, Field, Form, Select } from "./field.js";
-import { ButtonRows, CardRows, emptyButton, emptyCard } from "./template-rows.js";
+import { KIND_NAMES, type Card, type ContactContent, type Party, type PostbackButton } from "../messages.js";
+import { Icon, moveFocus, Tool } from "./buttons.js";
+import { Field, Form, Select } from "./form.js";
+import { AUTHORS } from "./message.js";
 
-const ROLES = ["contact", "agent"] as const;
-
-type Role = (typeof ROLES)[number];
-
-/** A contact has no templates. */
+/** The kinds of message for each role: a contact has no templates. */
 const KINDS = {
   contact: ["text", ...MEDIA_KINDS],
   agent: ["text", "button_template", "generic_template", ...MEDIA_KINDS],
@@ -20,140 +16,214 @@ const KINDS = {
 
 type Kind = (typeof KINDS)["agent"][number];
 
-interface Props {
-  workspace: string;
-  party: Party;
-}
+const ROLES = ["contact", "agent"] as const;
 
-/** Writes as the contact, or replies as the agent. The draft of the one is kept while the other writes. */
-export function Composer(props: Props) {
-  const chosen = useSignal<Role>("contact");
+/** Writes as the contact, or replies as the agent. Each role keeps its draft while the other writes. */
+export function Composer({ party }: { party: Party }) {
+  const chosen = useSignal<keyof typeof KINDS>("contact");
   return (
-    <section id="composer" class="head vstack gap-2" aria-label={t("compose.panel")}>
-      <div class="hstack" role="radiogroup" aria-label={t("compose.as")}>
+    <section id="composer" class="head vstack gap-2" aria-label={t("Write a message")}>
+      <div class="hstack" role="radiogroup" aria-label={t("Write as")}>
         {ROLES.map((role) => (
-          <label key={role} class="check">
+          <label key={role} class="flex items-center gap-2">
             <input
               type="radio"
               name="write-as"
-              value={role}
               checked={chosen.value === role}
               onChange={() => (chosen.value = role)}
               data-testid={`as-${role}`}
             />
-            {t(`chat.from.${role}`)}
+            {t(AUTHORS[role])}
           </label>
         ))}
       </div>
       {ROLES.map((role) => (
         <div key={role} hidden={chosen.value !== role}>
-          <ComposeForm from={role} {...props} />
+          <ComposeForm from={role} party={party} />
         </div>
       ))}
     </section>
   );
 }
 
-/** The content of the form for all kinds: it is kept when another kind is chosen. */
-interface Draft {
-  text: Signal<string>;
-  url: Signal<string>;
-  buttons: Signal<readonly ShownButton[]>;
-  cards: Signal<readonly CardInput[]>;
-}
+const emptyButton = (): PostbackButton => ({ title: "", payload: "" });
+
+const emptyCard = (): Card => ({ title: "", subtitle: "", image_url: "", item_url: "", buttons: [] });
+
+/** The content of the form for all kinds, so that it is kept when another kind is chosen. */
+const emptyDraft = () => ({ text: "", url: "", buttons: [emptyButton()], cards: [emptyCard()] });
 
 /** Writes a text or the address of a medium; as an agent also buttons and cards. */
-function ComposeForm({ from, workspace, party }: Props & { from: Role }) {
-  const kind = useSignal<Kind>("text");
-  const draft: Draft = {
-    text: useSignal(""),
-    url: useSignal(""),
-    buttons: useSignal<readonly ShownButton[]>([emptyButton()]),
-    cards: useSignal<readonly CardInput[]>([emptyCard()]),
+function ComposeForm({ from, party }: { from: keyof typeof KINDS; party: Party }) {
+  const chosen = useSignal<Kind>("text");
+  const draft = useSignal(emptyDraft());
+  const kind = chosen.value;
+  const { text, url, buttons, cards } = draft.value;
+  const set = (part: Partial<ReturnType<typeof emptyDraft>>) => {
+    draft.value = { ...draft.value, ...part };
   };
   async function send(): Promise<void> {
-    const input = inputOf(kind.value, draft);
-    if (from === "agent") await sendAsAgent(workspace, party, input);
-    else await sendAsContact(workspace, party, input as ContactInput);
-    draft.text.value = "";
-    draft.url.value = "";
-    draft.buttons.value = [emptyButton()];
-    draft.cards.value = [emptyCard()];
+    const content = { kind, ...draft.value };
+    if (from === "agent") await sendAsAgent(party, content);
+    else await sendAsContact(party, content as ContactContent);
+    draft.value = emptyDraft();
   }
   return (
-    <Form class="compose" label={t(`chat.from.${from}`)} action={send}>
+    <Form class="compose" aria-label={t(AUTHORS[from])} action={send}>
       <Select<Kind>
-        label={t("compose.kind")}
-        value={kind.value}
-        options={KINDS[from].map((name) => [name, kindName(name)])}
-        onChange={(chosen) => (kind.value = chosen)}
+        label={t("Kind")}
+        value={kind}
+        options={KINDS[from]}
+        nameOf={(name) => t(KIND_NAMES[name])}
+        onChange={(name) => (chosen.value = name)}
         hideLabel
-        testId={`${from}-kind`}
+        data-testid={`${from}-kind`}
       />
-      <Fields from={from} kind={kind.value} draft={draft} />
+      <div class="vstack gap-2">
+        {!isMedia(kind) && (
+          <textarea
+            rows={2}
+            required={kind !== "generic_template"}
+            value={text}
+            placeholder={t("Write a message. Enter sends, Shift+Enter starts a new line.")}
+            dir="auto"
+            aria-label={t("Text")}
+            onInput={({ currentTarget }) => set({ text: currentTarget.value })}
+            onKeyDown={submitOnEnter}
+            data-testid={`${from}-text`}
+          />
+        )}
+        {kind === "button_template" && (
+          <ButtonRows buttons={buttons} onChange={(changed) => set({ buttons: changed })} />
+        )}
+        {kind === "generic_template" && (
+          <CardRows cards={cards} onChange={(changed) => set({ cards: changed })} />
+        )}
+        {isMedia(kind) && (
+          <Field
+            label={t("URL of the media")}
+            value={url}
+            onText={(changed) => set({ url: changed })}
+            type="url"
+            required
+            hideLabel
+            data-testid={`${from}-url`}
+          />
+        )}
+      </div>
       <button data-testid={`${from}-send`}>
-        <Icon name="send" /> {from === "agent" ? t("compose.reply") : t("compose.send")}
+        <Icon name="send" /> {from === "agent" ? t("Reply") : t("Send")}
       </button>
     </Form>
   );
 }
 
-function kindName(kind: Kind): string {
-  const isMedia = kind === "image" || kind === "audio" || kind === "video" || kind === "file";
-  return isMedia ? t(`media.${kind}`) : t(`compose.kind.${kind}`);
-}
-
-function Fields({ from, kind, draft }: { from: Role; kind: Kind; draft: Draft }) {
-  const { text, url, buttons, cards } = draft;
-  if (kind === "text") return <TextArea value={text} testId={`${from}-text`} />;
-  if (kind === "button_template") {
-    return (
-      <div class="vstack gap-2">
-        <TextArea value={text} testId={`${from}-text`} />
-        <ButtonRows buttons={buttons.value} onChange={(changed) => (buttons.value = changed)} />
-      </div>
-    );
-  }
-  if (kind === "generic_template") {
-    return (
-      <div class="vstack gap-2">
-        <Field label={t("compose.kind.text")} {...bound(text)} testId={`${from}-text`} />
-        <CardRows cards={cards.value} onChange={(changed) => (cards.value = changed)} />
-      </div>
-    );
-  }
-  return (
-    <Field label={t("compose.url")} {...bound(url)} type="url" required hideLabel testId={`${from}-url`} />
-  );
-}
-
-function inputOf(kind: Kind, { text, url, buttons, cards }: Draft): AgentInput {
-  if (kind === "text") return { kind, text: text.value };
-  if (kind === "button_template") return { kind, text: text.value, buttons: [...buttons.value] };
-  if (kind === "generic_template") return { kind, text: text.value, cards: [...cards.value] };
-  return { kind, url: url.value };
-}
-
-/** A text of several lines: Enter submits its form, Shift+Enter starts a new line. */
-function TextArea({ value, testId }: { value: Signal<string>; testId: string }) {
-  return (
-    <textarea
-      rows={2}
-      required
-      value={value.value}
-      placeholder={t("compose.placeholder")}
-      dir="auto"
-      aria-label={t("compose.kind.text")}
-      onInput={(event) => (value.value = event.currentTarget.value)}
-      onKeyDown={submitOnEnter}
-      data-testid={testId}
-    />
-  );
-}
+const isMedia = (kind: Kind): boolean => MEDIA_KINDS.some((media) => media === kind);
 
 /** While an input method composes a character, Enter belongs to it. */
-function submitOnEnter(event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }): void {
+function submitOnEnter(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   event.currentTarget.form?.requestSubmit();
+}
+
+interface Row<Item> {
+  item: Item;
+  number: number;
+  set: (part: Partial<Item>) => void;
+  remove: (event: TargetedMouseEvent<HTMLButtonElement>) => void;
+}
+
+interface RowsProps<Item> {
+  items: readonly Item[];
+  onChange: (items: Item[]) => void;
+  /** The label of the button that adds an item. */
+  add: string;
+  create: () => Item;
+  children: (row: Row<Item>) => ComponentChildren;
+}
+
+/** A list of any length: a row for each item, and a button that adds one. */
+function Rows<Item>({ items, onChange, add, create, children }: RowsProps<Item>) {
+  return (
+    <div class="vstack gap-2 rows">
+      {items.map((item, index) =>
+        children({
+          item,
+          number: index + 1,
+          set: (part) => onChange(items.with(index, { ...item, ...part })),
+          remove: ({ currentTarget }) => {
+            moveFocus(currentTarget, ".rows", ":scope > button");
+            onChange(items.toSpliced(index, 1));
+          },
+        }),
+      )}
+      <Tool icon="plus" label={add} action={() => onChange([...items, create()])} />
+    </div>
+  );
+}
+
+interface ButtonRowsProps {
+  buttons: readonly PostbackButton[];
+  onChange: (buttons: PostbackButton[]) => void;
+}
+
+/** The buttons of a template: title and payload. */
+function ButtonRows({ buttons, onChange }: ButtonRowsProps) {
+  return (
+    <Rows items={buttons} onChange={onChange} add={t("Add button")} create={emptyButton}>
+      {({ item, number, set, remove }) => (
+        <div key={number} class="flex items-center gap-1">
+          <Field
+            hideLabel
+            label={t("Title of button {number}", { number })}
+            value={item.title}
+            required
+            onText={(title) => set({ title })}
+          />
+          <Field
+            hideLabel
+            label={t("Payload of button {number}", { number })}
+            value={item.payload}
+            onText={(payload) => set({ payload })}
+          />
+          <Tool compact icon="close" label={t("Remove button {number}", { number })} action={remove} />
+        </div>
+      )}
+    </Rows>
+  );
+}
+
+const CARD_FIELDS = [
+  { name: "title", label: "Title", required: true },
+  { name: "subtitle", label: "Subtitle" },
+  { name: "image_url", label: "Picture URL", type: "url" },
+  { name: "item_url", label: "Link URL", type: "url" },
+] as const;
+
+/** The cards of a carousel. */
+function CardRows({ cards, onChange }: { cards: readonly Card[]; onChange: (cards: Card[]) => void }) {
+  return (
+    <Rows items={cards} onChange={onChange} add={t("Add card")} create={emptyCard}>
+      {({ item, number, set, remove }) => (
+        <fieldset key={number} class="card vstack gap-2">
+          <legend>{t("Card {number}", { number })}</legend>
+          <div class="pairs">
+            {CARD_FIELDS.map(({ name, label, ...field }) => (
+              <Field
+                key={name}
+                {...field}
+                hideLabel
+                label={t(label)}
+                value={item[name]}
+                onText={(text) => set({ [name]: text })}
+              />
+            ))}
+          </div>
+          <ButtonRows buttons={item.buttons} onChange={(buttons) => set({ buttons })} />
+          <Tool label={t("Remove card {number}", { number })} action={remove} />
+        </fieldset>
+      )}
+    </Rows>
+  );
 }

@@ -1,125 +1,160 @@
 import { useSignal } from "@preact/signals";
+import type { TargetedMouseEvent } from "preact";
 import type { FaultView } from "../../control/shapes.js";
-import { FAULT_OPERATIONS } from "../../fault-names.js";
+import { ANSWER_FAULTS, DELIVERY_FAULTS, FAULT_OPERATIONS } from "../../fault-names.js";
 import type { FaultOperation } from "../../faults.js";
 import { send } from "../api.js";
-import { faultKindsOf, faultRuleOf, hasMoment, type FaultFields } from "../fault-input.js";
 import { t } from "../i18n/translate.js";
-import { attempt } from "../notices.js";
 import { data } from "../store.js";
-import { IconButton, moveFocus, Tool } from "./buttons.js";
+import { Icon, moveFocus, Tool, type ToolProps } from "./buttons.js";
 import { Dialog } from "./dialog.js";
-import { Check, Field, Form, Select } from "./field.js";
-import { Text } from "./text.js";
+import { Check, Field, Form, Select, type Fields } from "./form.js";
+import { Code, Text } from "./untrusted.js";
+
+/** The faults that have a value, with the field for it. All have the names of the control API, here as in the docs. */
+const WITH_VALUE = {
+  status: { label: "HTTP status", type: "number", min: 200, max: 599, defaultValue: "500" },
+  delayMs: { label: "Delay in milliseconds", type: "number", min: 0, defaultValue: "3000" },
+  statusField: { label: "Value of status", type: "text", defaultValue: "error" },
+} as const;
+
+type FaultKind = keyof typeof WITH_VALUE | (typeof ANSWER_FAULTS | typeof DELIVERY_FAULTS)[number];
+
+/** What can go wrong with an operation. */
+function faultKindsOf(operation: FaultOperation): readonly FaultKind[] {
+  if (operation === "delivery") return ["status", "delayMs", ...DELIVERY_FAULTS];
+  if (operation === "handshake") return ["status", "delayMs", ...ANSWER_FAULTS];
+  return ["status", "delayMs", "statusField", ...ANSWER_FAULTS];
+}
+
+const hasValue = (kind: FaultKind): kind is keyof typeof WITH_VALUE => Object.hasOwn(WITH_VALUE, kind);
+
+/** Whether it can still match a call. */
+const isActive = ({ left }: FaultView): boolean => left !== 0;
 
 /** Injects faults, and lists them. */
-export function FaultPanel({ open, onClose }: { open: boolean; onClose: () => void }) {
+export function FaultPanel() {
+  const active = data.value.faults.filter(isActive).length;
   return (
-    <Dialog title={t("faults.title")} open={open} onClose={onClose}>
-      <FaultForm />
-      <FaultList faults={data.value.faults} />
+    <Dialog
+      title={t("Inject faults")}
+      opener={(open) => (
+        <button type="button" class="outline" onClick={open} data-testid="open-faults">
+          <Icon name="crack" /> {t("Inject faults")}
+          {active > 0 && (
+            <span class="badge" data-variant="danger">
+              {t("{count} active", { count: active })}
+            </span>
+          )}
+        </button>
+      )}
+    >
+      {() => (
+        <>
+          <FaultForm />
+          <FaultList />
+        </>
+      )}
     </Dialog>
   );
 }
 
-/** Whether it can still match a call. */
-export const isActive = ({ left }: FaultView): boolean => left !== 0;
-
 /** Describes a fault: which calls it matches, what goes wrong, and how often. */
 function FaultForm() {
-  const fields = useSignal<FaultFields>({
-    operation: "message",
-    workspace: data.peek().scope.workspace ?? "",
-    kind: "status",
-    status: "500",
-    delayMs: "3000",
-    statusField: "error",
-    afterChange: false,
-    times: "1",
-    probability: "",
-    seed: "1",
-  });
-  const { operation, workspace, kind, afterChange, ...texts } = fields.value;
-  const set = (part: Partial<FaultFields>) => void (fields.value = { ...fields.value, ...part });
-  const input = (name: keyof typeof texts) => ({
-    value: texts[name],
-    onInput: (text: string) => set({ [name]: text }),
-    testId: `fault-${name}`,
-  });
-  const number = (name: keyof typeof texts) => ({ ...input(name), type: "number" as const, min: 0 });
-  const workspaces = [...data.value.workspaces.keys()].map((name) => [name, name] as const);
-  function chooseOperation(chosen: FaultOperation): void {
-    set({ operation: chosen, kind: faultKindsOf(chosen).includes(kind) ? kind : "status" });
-  }
+  const operation = useSignal<FaultOperation>("message");
+  const workspace = useSignal(data.peek().scope.workspace ?? "");
+  const chosen = useSignal<FaultKind>("status");
+  const isRandom = useSignal(false);
+  const kinds = faultKindsOf(operation.value);
+  const kind = kinds.includes(chosen.value) ? chosen.value : "status";
+  const number = { type: "number", min: 0 } as const;
   return (
-    <Form label={t("faults.title")} action={() => send("POST", ["faults"], faultRuleOf(fields.value))}>
-      <p>{t("faults.explain")}</p>
+    <Form aria-label={t("Inject faults")} action={(fields) => send("POST", ["faults"], faultRuleOf(fields))}>
+      <p>{t("A fault applies to the next matching calls. Calls with a wrong API key never match.")}</p>
       <div class="pairs">
         <Select
-          label={t("faults.operation")}
-          value={operation}
-          options={FAULT_OPERATIONS.map((name) => [name, t(`faults.operation.${name}`)])}
-          onChange={chooseOperation}
-          testId="fault-operation"
+          label={t("Operation")}
+          name="operation"
+          value={operation.value}
+          options={FAULT_OPERATIONS}
+          onChange={(name) => (operation.value = name)}
         />
         <Select
-          label={t("faults.workspace")}
-          value={workspace}
-          options={[["", t("faults.anyWorkspace")], ...workspaces]}
-          onChange={(chosen) => set({ workspace: chosen })}
+          label={t("Workspace")}
+          name="workspace"
+          value={workspace.value}
+          options={["", ...data.value.workspaces.keys()]}
+          nameOf={(name) => name || t("every workspace")}
+          onChange={(name) => (workspace.value = name)}
         />
         <Select
-          label={t("faults.kind")}
+          label={t("What goes wrong")}
+          name="kind"
           value={kind}
-          options={faultKindsOf(operation).map((name) => [name, t(`faults.kind.${name}`)])}
-          onChange={(chosen) => set({ kind: chosen })}
-          testId="fault-kind"
+          options={kinds}
+          onChange={(name) => (chosen.value = name)}
         />
-        {kind === "status" && (
-          <Field label={t("faults.kind.status")} {...number("status")} min={200} max={599} required />
+        {hasValue(kind) && (
+          <>
+            <Field key={kind} name="value" {...WITH_VALUE[kind]} label={t(WITH_VALUE[kind].label)} required />
+            <Check name="afterChange">{t("After the change is made")}</Check>
+          </>
         )}
-        {kind === "delay" && <Field label={t("faults.delayMs")} {...number("delayMs")} required />}
-        {kind === "statusField" && <Field label={t("faults.statusField")} {...input("statusField")} />}
-        {hasMoment(kind) && (
-          <Check checked={afterChange} onChange={(checked) => set({ afterChange: checked })}>
-            {t("faults.afterChange")}
-          </Check>
-        )}
-        <Field label={t("faults.times")} hint={t("faults.timesHint")} {...number("times")} min={1} />
         <Field
-          label={t("faults.probability")}
-          hint={t("faults.probabilityHint")}
-          {...number("probability")}
+          label={t("How many calls")}
+          hint={t("Empty: no limit.")}
+          name="times"
+          {...number}
+          min={1}
+          defaultValue="1"
+        />
+        <Field
+          label={t("Probability (0 to 1)")}
+          hint={t("Empty: every matching call.")}
+          name="probability"
+          {...number}
           max={1}
           step="any"
+          onText={(text) => (isRandom.value = text !== "")}
         />
-        {texts.probability !== "" && <Field label={t("faults.seed")} {...number("seed")} />}
+        {isRandom.value && <Field label={t("Seed")} name="seed" {...number} defaultValue="1" />}
       </div>
       <footer>
-        <button data-testid="fault-add">{t("faults.add")}</button>
+        <button data-testid="fault-add">{t("Inject fault")}</button>
       </footer>
     </Form>
   );
 }
 
-function FaultList({ faults }: { faults: readonly FaultView[] }) {
+/** The rule that the form describes. The emulator checks it. */
+function faultRuleOf({ operation, workspace, kind = "", value, afterChange, ...fields }: Fields): object {
+  const { times, probability, seed } = fields;
+  const known = kind === "statusField" ? value : numberOf(value);
+  return {
+    operation,
+    workspace: workspace || undefined,
+    // With none of these the emulator takes one call.
+    every: times || probability ? undefined : 1,
+    times: numberOf(times),
+    probability: numberOf(probability),
+    seed: numberOf(seed),
+    fault: value === undefined ? kind : { [kind]: known, afterChange: afterChange && true },
+  };
+}
+
+const numberOf = (text = ""): number | undefined => (text === "" ? undefined : Number(text));
+
+function FaultList() {
+  const { faults } = data.value;
   const active = faults.filter(isActive);
   const spent = faults.filter((fault) => !isActive(fault));
   return (
-    <section class="vstack gap-2" aria-label={t("faults.list")}>
+    <section class="vstack gap-2" aria-label={t("Active faults")}>
       <div class="hstack justify-between">
-        <h3>{t("faults.list")}</h3>
-        {faults.length > 0 && (
-          <Tool
-            label={t("faults.clear")}
-            action={({ currentTarget }) => {
-              moveFocus(currentTarget, "dialog", "form button");
-              return send("DELETE", ["faults"]);
-            }}
-          />
-        )}
+        <h3>{t("Active faults")}</h3>
+        {faults.length > 0 && <Remove label={t("Remove all")} route={["faults"]} />}
       </div>
-      {active.length === 0 && <p class="text-light">{t("faults.none")}</p>}
+      {active.length === 0 && <p class="text-light">{t("No active faults.")}</p>}
       <ol data-testid="faults">
         {active.map((fault, index) => (
           <FaultItem key={fault.id} fault={fault} number={index + 1} />
@@ -127,7 +162,7 @@ function FaultList({ faults }: { faults: readonly FaultView[] }) {
       </ol>
       {spent.length > 0 && (
         <details>
-          <summary>{t("faults.spent", { count: spent.length })}</summary>
+          <summary>{t("Used up: {count}", { count: spent.length })}</summary>
           <ol data-testid="spent-faults">
             {spent.map((fault, index) => (
               <FaultItem key={fault.id} fault={fault} number={active.length + index + 1} />
@@ -139,32 +174,32 @@ function FaultList({ faults }: { faults: readonly FaultView[] }) {
   );
 }
 
-function FaultItem({ fault, number }: { fault: FaultView; number: number }) {
-  const { id, operation, workspace, left, matched } = fault;
+function FaultItem({ fault: rule, number }: { fault: FaultView; number: number }) {
+  const { id, operation, workspace, fault, left, matched } = rule;
   return (
     <li class="flex justify-between">
       <span>
-        <strong>{t(`faults.operation.${operation}`)}</strong> ·{" "}
-        {workspace === undefined ? t("faults.anyWorkspace") : <Text>{workspace}</Text>}
+        <strong>{operation}</strong> ·{" "}
+        {workspace === undefined ? t("every workspace") : <Text>{workspace}</Text>}
         <br />
-        <code>
-          <Text>{typeof fault.fault === "string" ? fault.fault : JSON.stringify(fault.fault)}</Text>
-        </code>
+        <Code>{typeof fault === "string" ? fault : JSON.stringify(fault)}</Code>
         <br />
         <span class="text-light">
-          {left === null && `${t("faults.endless")} · `}
-          {left !== null && left > 0 && `${t("faults.left", { count: left })} · `}
-          {t("faults.matched", { count: matched })}
+          {left === null && `${t("until removed")} · `}
+          {left !== null && left > 0 && `${t("{count} left", { count: left })} · `}
+          {t("matched {count}", { count: matched })}
         </span>
       </span>
-      <IconButton
-        icon="close"
-        label={t("faults.remove", { number })}
-        onClick={({ currentTarget }) => {
-          moveFocus(currentTarget, "dialog", "form button");
-          void attempt(() => send("DELETE", ["faults", id]));
-        }}
-      />
+      <Remove compact icon="close" label={t("Remove fault {number}", { number })} route={["faults", id]} />
     </li>
   );
+}
+
+/** A button that disappears with its fault, so it moves the focus to the form first. */
+function Remove({ route, ...tool }: { route: string[] } & Pick<ToolProps, "label" | "icon" | "compact">) {
+  function remove({ currentTarget }: TargetedMouseEvent<HTMLButtonElement>): Promise<unknown> {
+    moveFocus(currentTarget, "dialog", "form button");
+    return send("DELETE", route);
+  }
+  return <Tool {...tool} action={remove} />;
 }

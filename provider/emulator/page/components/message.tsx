@@ -1,13 +1,19 @@
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { MessageView } from "../../control/shapes.js";
+import { sendAsContact } from "../actions.js";
 import { clockOf, t } from "../i18n/translate.js";
-import { contentOf, type MessageContent } from "../message-content.js";
-import { data } from "../store.js";
-import { visibleText } from "../untrusted.js";
-import { Media } from "./media.js";
-import { Carousel, PostbackButtons } from "./templates.js";
-import { Text } from "./text.js";
+import { contentOf, KIND_NAMES, type Card, type MessageContent, type PostbackButton } from "../messages.js";
+import { attempt } from "../notices.js";
+import { data, party } from "../store.js";
+import { keyOf } from "../wire.js";
+import { Tool } from "./buttons.js";
+import { fileNameOf, Link, safeUrl, Text, visibleText } from "./untrusted.js";
 
-/** One message: who, what, when, and for a reply the state of its delivery. */
+/** The names of the authors on the page. */
+export const AUTHORS = { contact: "Contact", flow: "Flow", agent: "Agent" } as const;
+
+/** One message: its author, content and time, and for a reply the state of its delivery. */
 export function Message({ message }: { message: MessageView }) {
   const { from, at } = message;
   const content = contentOf(message.body);
@@ -17,7 +23,7 @@ export function Message({ message }: { message: MessageView }) {
         <Content content={content} />
       </div>
       <small>
-        <strong>{t(`chat.from.${from}`)}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
+        <strong>{t(AUTHORS[from])}</strong> <time dateTime={at}>{clockOf(at)}</time>{" "}
         {from !== "contact" && <DeliveryState delivery={message.delivery} />}
       </small>
     </article>
@@ -25,43 +31,28 @@ export function Message({ message }: { message: MessageView }) {
 }
 
 function Content({ content }: { content: MessageContent }) {
-  switch (content.kind) {
-    case "text":
-      return <Words>{content.text}</Words>;
-    case "postback":
-      return (
+  return (
+    <>
+      {"url" in content && <Media {...content} />}
+      {"text" in content && content.text !== "" && <Words>{content.text}</Words>}
+      {"buttons" in content && <PostbackButtons buttons={content.buttons} />}
+      {"cards" in content && <Carousel cards={content.cards} />}
+      {content.kind === "button" && (
         <>
           <Words>{content.title}</Words>
           <small>
-            {t("chat.pressed")}: <Text>{t("chat.payload", { payload: content.payload })}</Text>
+            {t("pressed a button")}: <Text>{t("payload {payload}", { payload: content.payload })}</Text>
           </small>
         </>
-      );
-    case "media":
-      return <Media media={content.media} url={content.url} />;
-    case "buttons":
-      return (
+      )}
+      {content.kind === "unknown" && (
         <>
-          <Words>{content.text}</Words>
-          <PostbackButtons buttons={content.buttons} />
-        </>
-      );
-    case "cards":
-      return (
-        <>
-          {content.text !== "" && <Words>{content.text}</Words>}
-          <Carousel cards={content.cards} />
-        </>
-      );
-    case "unknown":
-    default:
-      return (
-        <>
-          <small>{t("media.unknown")}</small>
+          <small>{t("Unknown kind of message:")}</small>
           <pre>{visibleText(content.json)}</pre>
         </>
-      );
-  }
+      )}
+    </>
+  );
 }
 
 function Words({ children }: { children: string }) {
@@ -72,9 +63,129 @@ function Words({ children }: { children: string }) {
   );
 }
 
+const VERDICTS = { pending: "being delivered", delivered: "delivered", failed: "delivery failed" } as const;
+
 function DeliveryState({ delivery }: { delivery: string | null }) {
-  if (delivery === null) return <span class="bad">{t("chat.undelivered")}</span>;
-  const verdict = data.value.deliveries.get(delivery)?.verdict;
-  if (verdict === undefined) return null;
-  return <span class={verdict === "failed" ? "bad" : undefined}>{t(`chat.${verdict}`)}</span>;
+  if (delivery === null) return <span class="bad">{t("not delivered: no webhook registered")}</span>;
+  const exchange = data.value.exchanges.get(keyOf("delivery", delivery));
+  if (exchange?.kind !== "delivery") return null;
+  const { verdict } = exchange.record;
+  return <span class={verdict === "failed" ? "bad" : undefined}>{t(VERDICTS[verdict])}</span>;
+}
+
+/** A picture or player with a link, or the link alone. */
+function Media({ kind, url }: Extract<MessageContent, { url: string }>) {
+  const broken = useSignal(false);
+  const safe = safeUrl(url);
+  const link = <Link url={url}>{fileNameOf}</Link>;
+  if (safe === null || kind === "file") return link;
+  if (broken.value) {
+    return (
+      <p>
+        <small>{t("Could not be loaded:")}</small> <Link url={url}>{(address) => address}</Link>
+      </p>
+    );
+  }
+  const label = `${t(KIND_NAMES[kind])} ${fileNameOf(safe)}`;
+  const props = { src: safe, onError: () => (broken.value = true) };
+  const player = { ...props, controls: true, preload: "metadata", "aria-label": label } as const;
+  return (
+    <figure>
+      {kind === "image" && <img {...props} alt={label} referrerpolicy="no-referrer" />}
+      {kind === "audio" && <audio {...player} />}
+      {kind === "video" && <video {...player} />}
+      {link}
+    </figure>
+  );
+}
+
+/** The buttons of a template. A press sends title and payload as the contact. */
+function PostbackButtons({ buttons }: { buttons: readonly PostbackButton[] }) {
+  const busy = useSignal(false);
+  async function press(button: PostbackButton): Promise<void> {
+    const current = party.value;
+    if (busy.value || current === null) return;
+    busy.value = true;
+    await attempt(() => sendAsContact(current, { kind: "button", ...button }));
+    busy.value = false;
+  }
+  return (
+    <div class="vstack gap-2">
+      {buttons.map((button, index) => (
+        <button
+          key={index}
+          type="button"
+          class="ghost postback"
+          aria-disabled={busy.value}
+          title={t("payload {payload}", { payload: button.payload })}
+          onClick={() => void press(button)}
+          data-testid="postback"
+        >
+          {visibleText(button.title || t("untitled"))}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Cards side by side, one in view. They slide by finger, by arrow keys and by the two buttons. */
+function Carousel({ cards }: { cards: readonly Card[] }) {
+  const track = useRef<HTMLUListElement>(null);
+  const position = useSignal(0);
+  const slide = (step: number) =>
+    track.current?.children[position.value + step]?.scrollIntoView({ block: "nearest", inline: "start" });
+  const label = t("Carousel of {count} cards", { count: cards.length });
+  return (
+    <div class="carousel" role="group" aria-label={label} data-testid="carousel">
+      <ul
+        ref={track}
+        tabIndex={0}
+        aria-label={label}
+        onScroll={({ currentTarget: { scrollLeft, scrollWidth } }) => {
+          position.value = Math.round((scrollLeft / scrollWidth) * cards.length);
+        }}
+      >
+        {cards.map((card, index) => (
+          <CardItem key={index} card={card} />
+        ))}
+      </ul>
+      {cards.length > 1 && (
+        <div class="hstack justify-between">
+          <Tool
+            compact
+            icon="left"
+            label={t("Previous card")}
+            aria-disabled={position.value === 0}
+            action={() => slide(-1)}
+          />
+          <small data-testid="carousel-position">
+            {t("Card {position} of {count}", { position: position.value + 1, count: cards.length })}
+          </small>
+          <Tool
+            compact
+            icon="right"
+            label={t("Next card")}
+            aria-disabled={position.value >= cards.length - 1}
+            action={() => slide(1)}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function CardItem({ card: { title, subtitle, image_url, item_url, buttons } }: { card: Card }) {
+  const picture = safeUrl(image_url);
+  return (
+    <li class="card">
+      {picture !== null && <img src={picture} alt="" referrerpolicy="no-referrer" />}
+      <div class="head vstack gap-2">
+        {picture === null && image_url !== "" && <Link url={image_url}>{fileNameOf}</Link>}
+        <strong dir="auto">{visibleText(title)}</strong>
+        <small dir="auto">{visibleText(subtitle)}</small>
+        {item_url !== "" && <Link url={item_url}>{(safe) => new URL(safe).host}</Link>}
+        <PostbackButtons buttons={buttons} />
+      </div>
+    </li>
+  );
 }

@@ -1,52 +1,83 @@
 import { useSignal } from "@preact/signals";
-import { t } from "../i18n/translate.js";
-import { data, isLinked, wire } from "../store.js";
-import { conversationOf, holds, wireKindOf, type WireEntry, type WireKind } from "../wire.js";
-import { bound, BoundCheck, Field, Select } from "./field.js";
-import { WireItem } from "./wire-item.js";
+import { useEffect, useRef } from "preact/hooks";
+import { t, timeOf } from "../i18n/translate.js";
+import { KIND_NAMES, type MessageContent } from "../messages.js";
+import { data, exchanges, isLinked, linked } from "../store.js";
+import {
+  callsOf,
+  conversationOf,
+  holds,
+  isSuccess,
+  keyOf,
+  messageOf,
+  outcomeOf,
+  wireKindOf,
+  type Exchange,
+} from "../wire.js";
+import { ExchangeDetails, ExchangeTools } from "./exchange.js";
+import { Check, Field, Select } from "./form.js";
+import { Text } from "./untrusted.js";
 
 const SHOWN_AT_FIRST = 100;
 
 const KINDS = ["all", "message", "delivery", "handshake", "registration"] as const;
 
+const WIRE_NAMES = {
+  all: "Everything",
+  message: "Messages",
+  delivery: "Deliveries",
+  handshake: "Handshakes",
+  registration: "Registration",
+} as const;
+
 /** The exchanges between the emulator and the program under test, newest first. */
 export function Wire() {
-  const kind = useSignal<WireKind | "all">("all");
+  const kind = useSignal<keyof typeof WIRE_NAMES>("all");
   const onlyConversation = useSignal(false);
   const search = useSignal("");
   const shown = useSignal(SHOWN_AT_FIRST);
   const { conversation } = data.value.scope;
-  const isWanted = (entry: WireEntry): boolean =>
+  const isWanted = (entry: Exchange): boolean =>
     (kind.value === "all" || wireKindOf(entry) === kind.value) &&
     (!onlyConversation.value || conversation === null || conversationOf(entry) === conversation) &&
     (search.value === "" || holds(entry, search.value));
   // A linked exchange is always shown.
-  const entries = wire.value.filter((entry) => isLinked(entry) || isWanted(entry));
+  const entries = exchanges.value.filter((entry) => isLinked(entry) || isWanted(entry));
   const count = Math.max(shown.value, entries.findIndex(isLinked) + 1);
   const older = Math.min(entries.length - count, SHOWN_AT_FIRST);
   return (
     <>
       <div class="head hstack justify-between">
-        <h2>{t("wire.panel")}</h2>
+        <h2>{t("On the wire")}</h2>
         <Select
-          label={t("compose.kind")}
+          label={t("Kind")}
           value={kind.value}
-          options={KINDS.map((name) => [name, t(`wire.kind.${name}`)])}
+          options={KINDS}
+          nameOf={(name) => t(WIRE_NAMES[name])}
           onChange={(chosen) => (kind.value = chosen)}
           hideLabel
-          testId="wire-kind"
+          data-testid="wire-kind"
         />
       </div>
       <div class="head vstack gap-2">
-        <Field label={t("wire.search")} {...bound(search)} hideLabel />
-        <BoundCheck signal={onlyConversation}>{t("wire.onlyConversation")}</BoundCheck>
+        <Field
+          label={t("Search in bodies")}
+          value={search.value}
+          onText={(text) => (search.value = text)}
+          hideLabel
+        />
+        <Check checked={onlyConversation.value} onChange={(checked) => (onlyConversation.value = checked)}>
+          {t("Only this conversation")}
+        </Check>
       </div>
       {entries.length === 0 && (
-        <p class="text-light p-4">{wire.value.length === 0 ? t("wire.empty") : t("wire.noMatch")}</p>
+        <p class="text-light p-4">
+          {exchanges.value.length === 0 ? t("Nothing on the wire yet.") : t("No exchange matches.")}
+        </p>
       )}
-      <ol aria-label={t("wire.list")} data-testid="wire">
+      <ol aria-label={t("Exchanges, newest first")} data-testid="wire">
         {entries.slice(0, count).map((entry) => (
-          <WireItem key={`${entry.kind} ${entry.record.id}`} entry={entry} />
+          <WireItem key={keyOf(entry.kind, entry.record.id)} entry={entry} />
         ))}
       </ol>
       {older > 0 && (
@@ -55,9 +86,110 @@ export function Wire() {
           class="outline small w-100"
           onClick={() => (shown.value = count + SHOWN_AT_FIRST)}
         >
-          {t("wire.older", { count: older })}
+          {t("Show {count} older", { count: older })}
         </button>
       )}
     </>
+  );
+}
+
+const SUBJECT_CHARACTERS = 80;
+
+/** One exchange: a line that unfolds to headers and bodies. */
+function WireItem({ entry }: { entry: Exchange }) {
+  const open = useSignal(false);
+  const element = useRef<HTMLDetailsElement>(null);
+  const link = isLinked(entry) ? linked.value : null;
+  useEffect(() => {
+    if (link === null || element.current === null) return;
+    element.current.open = true;
+    element.current.querySelector("summary")?.focus();
+    element.current.scrollIntoView();
+  }, [link]);
+  return (
+    <li>
+      <details
+        ref={element}
+        class="exchange"
+        data-testid="exchange"
+        data-kind={wireKindOf(entry)}
+        data-outcome={outcomeOf(entry)}
+        onToggle={(event) => (open.value = event.currentTarget.open)}
+      >
+        <summary>
+          <Line entry={entry} />
+        </summary>
+        {open.value && (
+          <div class="vstack p-4">
+            <ExchangeTools exchange={entry} />
+            <ExchangeDetails exchange={entry} />
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function Line({ entry }: { entry: Exchange }) {
+  const { kind, record } = entry;
+  const calls = callsOf(entry);
+  const durationMs = calls.reduce((total, call) => total + call.durationMs, 0);
+  return (
+    <>
+      <span aria-hidden="true">{kind === "request" ? "→" : "←"}</span>
+      <strong>
+        {nameOf(entry)}{" "}
+        <small>
+          <Text>{subjectOf(messageOf(entry))}</Text>
+        </small>
+      </strong>
+      <StatusBadge entry={entry} />
+      <small class="facts hstack gap-2">
+        {kind !== "request" && record.verdict !== "pending" && (
+          <span class={record.verdict === "failed" ? "bad" : "good"}>{t(record.verdict)}</span>
+        )}
+        {kind === "delivery" && record.signature === "right" && <span>{t("valid signature")}</span>}
+        {kind === "delivery" && record.signature === "wrong" && (
+          <span class="bad">{t("invalid signature")}</span>
+        )}
+        {calls.length > 1 && <span>{t("{count} attempts", { count: calls.length })}</span>}
+        {calls.some(({ fault = "" }) => fault !== "") && (
+          <span class="badge" data-variant="warning">
+            {t("fault")}
+          </span>
+        )}
+        <span>{Math.round(durationMs)} ms</span>
+        <time dateTime={record.at}>{timeOf(record.at)}</time>
+      </small>
+    </>
+  );
+}
+
+function nameOf({ kind, record }: Exchange): string {
+  if (kind === "handshake") return t("Handshake");
+  if (kind === "delivery") {
+    return record.resendOf === null ? t("Delivery") : `${t("Delivery")} (${t("resent")})`;
+  }
+  return record.interface === "bot" ? t("Message") : (record.operation ?? t("Request"));
+}
+
+/** Distinguishes one delivery from the next without opening it. */
+function subjectOf(content: MessageContent | null): string {
+  if (content === null || content.kind === "unknown") return "";
+  if (content.kind === "text") return content.text.slice(0, SUBJECT_CHARACTERS);
+  if (content.kind === "button") return `${t("pressed a button")}: ${content.title}`;
+  if (content.kind === "button_template") return `${t("Buttons")}: ${content.text}`;
+  return t(KIND_NAMES[content.kind]);
+}
+
+function StatusBadge({ entry }: { entry: Exchange }) {
+  const status = callsOf(entry).at(-1)?.response?.status;
+  if (status === undefined && outcomeOf(entry) === "pending") {
+    return <span class="badge outline">{t("in progress")}</span>;
+  }
+  return (
+    <span class="badge" data-variant={isSuccess(status) ? "success" : "danger"}>
+      {status ?? t("no response")}
+    </span>
   );
 }

@@ -1,79 +1,297 @@
-import { useSignal } from "@preact/signals";
-import { choose } from "../actions.js";
-import { send } from "../api.js";
-import { t } from "../i18n/translate.js";
-import { connection, data, workspace } from "../store.js";
-import { IconButton } from "./buttons.js";
-import { ConversationList } from "./conversations.js";
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import type { ConversationView, WorkspaceView } from "../../control/shapes.js";
+import { begin, choose } from "../actions.js";
+import type { Scope } from "../data.js";
+import { IN_CLEAR, read, send } from "../api.js";
+import { clockOf, t } from "../i18n/translate.js";
+import { attempt, showDone } from "../notices.js";
+import { begun, connection, conversations, data, flows, view, workspace } from "../store.js";
+import { CopyButton, Tool } from "./buttons.js";
 import { FormDialog } from "./dialog.js";
-import { bound, Field } from "./field.js";
-import { Registration, StatusBadge } from "./registration.js";
-import { Text } from "./text.js";
+import { Check, Field, Form, Select, type Fields } from "./form.js";
+import { Code, Text, visibleText } from "./untrusted.js";
 
-/** All workspaces; of the chosen one its registration and its conversations. */
+/** All workspaces, and the registration and conversations of the chosen one. */
 export function WorkspacePanel() {
-  const creating = useSignal(false);
-  const { workspaces, scope } = data.value;
+  const { workspaces } = data.value;
   return (
     <>
       <div class="head hstack justify-between">
-        <h2>{t("workspaces.heading")}</h2>
-        <IconButton
-          icon="plus"
-          label={t("workspaces.new")}
-          onClick={() => (creating.value = true)}
-          testId="new-workspace"
-        />
+        <h2>{t("Workspaces")}</h2>
+        <NewWorkspace />
       </div>
       {workspaces.size === 0 && connection.value === "live" && (
-        <p class="text-light p-4">{t("workspaces.empty")}</p>
+        <p class="text-light p-4">{t("There is no workspace yet.")}</p>
       )}
       <ul class="list" data-testid="workspaces">
         {[...workspaces.values()].map(({ name, registration }) => (
-          <li key={name}>
-            <button
-              type="button"
-              class="ghost"
-              aria-current={name === scope.workspace ? "true" : undefined}
-              onClick={() => choose({ workspace: name, conversation: null })}
-            >
-              <strong>
-                <Text>{name}</Text>
-              </strong>
-              <StatusBadge status={registration?.webhook_status ?? ""} />
-            </button>
-          </li>
+          <Choice key={name} workspace={name} conversation={null}>
+            <strong>{visibleText(name)}</strong>
+            <StatusBadge registration={registration} />
+          </Choice>
         ))}
       </ul>
       {workspace.value !== null && (
         <>
           <Registration key={workspace.value.name} workspace={workspace.value} />
-          <ConversationList workspace={workspace.value.name} />
+          <ConversationList />
         </>
       )}
-      <NewWorkspace open={creating.value} onClose={() => (creating.value = false)} />
     </>
   );
 }
 
-function NewWorkspace(opened: { open: boolean; onClose: () => void }) {
-  const name = useSignal("");
-  const apiKey = useSignal("");
-  async function create(): Promise<void> {
-    await send("POST", ["workspaces"], { name: name.value, apiKey: apiKey.value });
-    choose({ workspace: name.value, conversation: null });
+/** A workspace or conversation of a list. */
+function Choice({ children, ...target }: Scope & { children: ComponentChildren }) {
+  const { scope } = data.value;
+  const isConversation = target.conversation !== null;
+  const isCurrent = isConversation
+    ? target.conversation === scope.conversation
+    : target.workspace === scope.workspace;
+  function open(): void {
+    choose(target);
+    if (isConversation) view.value = "chat";
   }
   return (
-    <FormDialog {...opened} title={t("workspaces.new")} action={create} submit={t("workspaces.create")}>
+    <li>
+      <button type="button" class="ghost" aria-current={isCurrent ? "true" : undefined} onClick={open}>
+        {children}
+      </button>
+    </li>
+  );
+}
+
+function NewWorkspace() {
+  return (
+    <FormDialog
+      title={t("New workspace")}
+      opener={(open) => (
+        <Tool compact icon="plus" label={t("New workspace")} action={open} data-testid="new-workspace" />
+      )}
+      action={async ({ name = "", apiKey }) => {
+        await send("POST", ["workspaces"], { name, apiKey });
+        choose({ workspace: name, conversation: null });
+      }}
+      submit={t("Create workspace")}
+    >
       <Field
-        label={t("workspaces.name")}
-        hint={t("workspaces.nameHint")}
-        {...bound(name)}
+        label={t("Name")}
+        hint={t("Letters, digits, “.”, “_” and “-”.")}
+        name="name"
         pattern="[A-Za-z0-9][A-Za-z0-9._\-]*"
         required
         autofocus
       />
-      <Field label={t("registration.apiKey")} {...bound(apiKey)} required />
+      <Field label={t("API key")} name="apiKey" required />
     </FormDialog>
   );
 }
+
+/** The unchanged `webhook_status`. */
+function StatusBadge({ registration }: Pick<WorkspaceView, "registration">) {
+  const status = registration?.webhook_status ?? "";
+  if (status === "") return <span class="badge outline">{t("not registered")}</span>;
+  return (
+    <span class="badge" data-variant={status === "verified" ? "success" : "warning"}>
+      {visibleText(status)}
+    </span>
+  );
+}
+
+/** The registration of a workspace, its keys and addresses, and the flow that replies in it. */
+function Registration({
+  workspace: { name, registration, flow, mayManageFlow },
+}: {
+  workspace: WorkspaceView;
+}) {
+  const change = (part: Partial<Pick<WorkspaceView, "flow" | "mayManageFlow">>) =>
+    attempt(() => send("PATCH", ["workspaces", name], part));
+  // A function given in code is not in the list, but may be the flow that replies.
+  const choices = [...new Set([...flows.value, flow])];
+  return (
+    <section class="card vstack gap-2" aria-label={t("Registration")} data-testid="registration">
+      <dl>
+        <dt>{t("Status")}</dt>
+        <dd>
+          <StatusBadge registration={registration} />
+        </dd>
+        <Value label={t("Webhook")} of={({ registration: shown }) => shown?.webhook_url} />
+        <Value label={t("Bot URL")} of={({ botUrl }) => botUrl} />
+      </dl>
+      <Select
+        label={t("Flow that replies")}
+        value={flow}
+        options={choices}
+        onChange={(chosen) => change({ flow: chosen })}
+        data-testid="flow"
+      />
+      <details>
+        <summary>{t("Addresses and keys")}</summary>
+        <div class="vstack">
+          <dl>
+            <Value label={t("Base URL")} of={({ baseUrl }) => baseUrl} />
+            <Value label={t("API key")} of={({ apiKey }) => apiKey} />
+            <Value label={t("Flow API key")} of={({ flowApiKey }) => flowApiKey} />
+            <Value
+              label={t("Verification key")}
+              of={({ registration: shown }) => shown?.webhook_verification_key}
+            />
+          </dl>
+          <Check checked={mayManageFlow} onChange={(checked) => change({ mayManageFlow: checked })}>
+            {t("Flow key has “Gerenciar Fluxo”")}
+          </Check>
+          <FormDialog
+            title={t("Delete {name}?", { name })}
+            opener={(open) => <Tool label={t("Delete workspace")} action={open} />}
+            action={() => send("DELETE", ["workspaces", name])}
+            submit={t("Delete workspace")}
+            danger
+          >
+            <p>{t("Also deletes its registration and conversations. This cannot be undone.")}</p>
+          </FormDialog>
+        </div>
+      </details>
+      <OutsideChange workspace={name} registered={(registration?.webhook_url ?? "") !== ""} />
+    </section>
+  );
+}
+
+interface ValueProps {
+  label: string;
+  of: (workspace: WorkspaceView) => string | undefined;
+}
+
+/** A value of the chosen workspace, shown as the page has it, and copied in clear text. */
+function Value({ label, of: valueOf }: ValueProps) {
+  const shown = workspace.value;
+  const value = shown && valueOf(shown);
+  return (
+    <>
+      <dt>{label}</dt>
+      {!value && <dd>–</dd>}
+      {value && (
+        <dd class="flex justify-between">
+          <Code>{value}</Code>
+          <CopyButton
+            compact
+            label={t("Copy {what}", { what: label })}
+            text={async () => valueOf(await read(["workspaces", shown.name], IN_CLEAR)) ?? ""}
+            inClear
+          />
+        </dd>
+      )}
+    </>
+  );
+}
+
+/** Registers or removes as another system would, to test how a program handles it. */
+function OutsideChange({ workspace: name, registered }: { workspace: string; registered: boolean }) {
+  const route = ["workspaces", name, "registration"];
+  async function register(fields: Fields): Promise<void> {
+    await send("PUT", route, fields);
+    showDone(t("Registered from outside."));
+  }
+  async function remove(): Promise<void> {
+    await send("DELETE", route);
+    showDone(t("Removed from outside."));
+  }
+  const url = "https://somebody-else.example/webhook";
+  return (
+    <details>
+      <summary>{t("Change from outside")}</summary>
+      <Form class="vstack" action={register}>
+        <small>{t("Acts as another system that changes this workspace. No handshake is made.")}</small>
+        <Field label={t("Other webhook URL")} name="webhook_url" defaultValue={url} type="url" required />
+        <Field
+          label={t("Other verification key")}
+          name="webhook_verification_key"
+          defaultValue="somebody-elses-key"
+          required
+        />
+        <button class="outline small">{t("Register from outside")}</button>
+        <Tool label={t("Remove from outside")} disabled={!registered} action={remove} />
+      </Form>
+    </details>
+  );
+}
+
+/** The conversations of a workspace, the latest first. */
+function ConversationList() {
+  return (
+    <section aria-label={t("Conversations")}>
+      <div class="head hstack justify-between">
+        <h2>{t("Conversations")}</h2>
+        <NewConversation />
+      </div>
+      {conversations.value.length === 0 && begun.value === null && (
+        <p class="text-light p-4">{t("No conversation yet. Start one and write as its contact.")}</p>
+      )}
+      <ul class="list" data-testid="conversations">
+        {conversations.value.map((item) => (
+          <Item key={item.id} conversation={item} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Item({ conversation }: { conversation: ConversationView }) {
+  const { id, contactId, contactName, conversationId, messageCount, lastAt } = conversation;
+  return (
+    <Choice workspace={conversation.workspace} conversation={id}>
+      <strong>{contactName === "" ? <em>{t("no name")}</em> : <Text>{contactName}</Text>}</strong>
+      <time dateTime={lastAt}>{clockOf(lastAt)}</time>
+      <small>
+        <Text>{contactId}</Text> · #<Text>{conversationId}</Text> ·{" "}
+        {messageCount === 1 ? t("1 message") : t("{count} messages", { count: messageCount })}
+      </small>
+    </Choice>
+  );
+}
+
+/** Asks for contact and conversation. */
+function NewConversation() {
+  return (
+    <FormDialog
+      title={t("New conversation")}
+      opener={(open) => (
+        <Tool icon="plus" label={t("New conversation")} action={open} data-testid="new-conversation" />
+      )}
+      action={async ({ contactId = "", contactName = "", conversationId = "" }) =>
+        begin({ contactId, contactName, conversationId })
+      }
+      onDone={() => document.querySelector<HTMLElement>("#composer textarea")?.focus()}
+      submit={t("Start conversation")}
+    >
+      <PartyFields />
+    </FormDialog>
+  );
+}
+
+/** Proposes a new contact and conversation each time the dialog opens. */
+function PartyFields() {
+  const [contact, conversation] = useMemo(() => [newNumber(), newNumber()], []);
+  return (
+    <>
+      <Field
+        label={t("Contact id")}
+        name="contactId"
+        defaultValue={`contact-${contact}`}
+        required
+        autofocus
+      />
+      <Field label={t("Contact name")} name="contactName" defaultValue="Maria Souza" />
+      <Field
+        label={t("Conversation id")}
+        hint={t("A whole number.")}
+        name="conversationId"
+        defaultValue={conversation}
+        pattern="-?(0|[1-9][0-9]*)"
+        required
+      />
+    </>
+  );
+}
+
+const newNumber = (): string => String(1000 + Math.floor(Math.random() * 9000));

@@ -1,21 +1,19 @@
 import { effect, signal } from "@preact/signals";
-import { TEXTS } from "./texts.js";
+import { PORTUGUESE } from "./portuguese.js";
 
-/** The languages of the page by their tag (BCP 47), in the order of the texts. */
+/** The languages of the page by their tag (BCP 47). */
 export const LANGUAGES = ["en", "pt-BR"] as const;
 
-export type Language = (typeof LANGUAGES)[number];
+type Language = (typeof LANGUAGES)[number];
 
-export type TextKey = keyof typeof TEXTS;
+/** A text of the page, in English. */
+type PageText = keyof typeof PORTUGUESE;
 
 type ParametersIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParametersIn<Rest>
   : never;
 
-/** The values for the `{parameters}` of a text. They are required if the text has any. */
-type TextArguments<Key extends TextKey> = [ParametersIn<(typeof TEXTS)[Key][0]>] extends [never]
-  ? []
-  : [values: Readonly<Record<ParametersIn<(typeof TEXTS)[Key][0]>, string | number>>];
+type Values<Text> = Readonly<Record<ParametersIn<Text>, string | number>>;
 
 const STORAGE_KEY = "apichat-emulator:language";
 
@@ -23,29 +21,28 @@ const STORAGE_KEY = "apichat-emulator:language";
 export const language = signal<Language>("en");
 
 /** Picks the language, and keeps language and title of the document up to date. */
-export function followLanguage(document: { title: string; documentElement: { lang: string } }): void {
+export function followLanguage(): void {
   const remembered = withStorage((storage) => storage.getItem(STORAGE_KEY));
-  language.value = pickLanguage(remembered ?? null, navigator.languages);
+  language.value = pickLanguage([remembered ?? "", ...navigator.languages]);
   effect(() => {
     document.documentElement.lang = language.value;
-    document.title = t("app.title");
+    document.title = t("API Channel emulator");
   });
 }
 
-/** Shows the page in another language, also on the next visit. */
+/** Shows the page in another language, including on the next visit. */
 export function chooseLanguage(chosen: Language): void {
   language.value = chosen;
   withStorage((storage) => storage.setItem(STORAGE_KEY, chosen));
 }
 
-/** The language chosen before, else the first one that the browser asks for and the page has, else English. */
-function pickLanguage(chosen: string | null, wanted: readonly string[]): Language {
-  const primaries = [chosen ?? "", ...wanted].map(primaryOf);
-  const match = primaries.find((primary) => LANGUAGES.some((tag) => primaryOf(tag) === primary));
-  return LANGUAGES.find((tag) => primaryOf(tag) === match) ?? "en";
+/** The first of the wanted languages that the page has, in any of its regions; English if it has none of them. */
+function pickLanguage(wanted: readonly string[]): Language {
+  const tags = wanted.map((tag) => LANGUAGES.find((own) => primaryOf(own) === primaryOf(tag)));
+  return tags.find((tag) => tag !== undefined) ?? "en";
 }
 
-const primaryOf = (tag: string): string => tag.toLowerCase().split("-")[0] ?? "";
+const primaryOf = (tag: string): string | undefined => tag.toLowerCase().split("-")[0];
 
 /** A browser that blocks storage throws on first use: the page then forgets the language, which harms nothing. */
 function withStorage<Result>(use: (storage: Storage) => Result): Result | undefined {
@@ -57,31 +54,28 @@ function withStorage<Result>(use: (storage: Storage) => Result): Result | undefi
   }
 }
 
-/** The text in the language of the page. What shows it is drawn again when the language changes. */
-export function t<Key extends TextKey>(key: Key, ...[values]: TextArguments<Key>): string {
-  return fillIn(TEXTS[key][LANGUAGES.indexOf(language.value)] ?? key, values);
+/** The text in the language of the page. Components that show it are rendered again when the language changes. */
+export function t<Text extends PageText>(
+  text: Text,
+  ...[values]: [ParametersIn<Text>] extends [never] ? [] : [values: Values<Text>]
+): string {
+  const translated = language.value === "en" ? text : PORTUGUESE[text];
+  const known: Readonly<Record<string, string | number>> = values ?? {};
+  // In one pass: a `{parameter}` inside a value is not replaced.
+  return translated.replaceAll(/\{(\w+)\}/g, (parameter, name: string) => String(known[name] ?? parameter));
 }
 
-/** Puts the values in place of the `{parameters}`. A `{parameter}` inside a value is not replaced. */
-function fillIn(text: string, values: Readonly<Record<string, string | number>> = {}): string {
-  return text.replaceAll(/\{(\w+)\}/g, (parameter, name: string) => String(values[name] ?? parameter));
-}
+const CLOCK = { hour: "2-digit", minute: "2-digit" } as const;
 
 /** A time of day to the minute. */
-export const clockOf = (iso: string): string => formatTime(iso, { hour: "2-digit", minute: "2-digit" });
+export const clockOf = (iso: string): string => formatTime(iso, CLOCK);
 
 /** A time of day to the millisecond. */
 export const timeOf = (iso: string): string =>
-  formatTime(iso, {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    fractionalSecondDigits: 3,
-    hour12: false,
-  });
+  formatTime(iso, { ...CLOCK, second: "2-digit", fractionalSecondDigits: 3, hour12: false });
 
 function formatTime(iso: string, format: Intl.DateTimeFormatOptions): string {
   const date = new Date(iso);
-  if (Number.isNaN(date.getTime())) return t("app.unreadable");
+  if (Number.isNaN(date.getTime())) return t("unreadable");
   return new Intl.DateTimeFormat(language.value, format).format(date);
 }

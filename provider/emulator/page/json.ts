@@ -1,10 +1,25 @@
-/** A string, a bracket, a comma or colon, or a number or word. White space between them is no token. */
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a text is a JSON object or list: nothing else gains from indentation. */
+export function isIndentable(text: string): boolean {
+  const value = parseJson(text);
+  return typeof value === "object" && value !== null;
+}
+
+/** A string, a bracket, a comma or colon, or a number or word. Whitespace between them is not a token. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 const INDENT = "  ";
 
-/** A body of brackets alone would otherwise grow with the square of its length. */
-const DEEPEST = 20;
+/** Without a limit, a body of brackets alone would grow with the square of its length. */
+const MAX_DEPTH = 20;
 
 /** The same JSON with a line for each entry. Every token stays as it was written: escapes, digits, order of keys. */
 export function indentJson(text: string): string {
@@ -21,20 +36,8 @@ export function indentJson(text: string): string {
     .join("");
 }
 
-/** Whether a text is JSON of an object or list: nothing else gains from indentation. */
-export function isIndentable(text: string): boolean {
-  if (!/^\s*[{[]/.test(text)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
-}
-
 const isOpening = (token: string | undefined): boolean => token === "{" || token === "[";
 
 const isClosing = (token: string | undefined): boolean => token === "}" || token === "]";
 
-const newLine = (depth: number): string => `\n${INDENT.repeat(Math.min(depth, DEEPEST))}`;
+const newLine = (depth: number): string => `\n${INDENT.repeat(Math.min(depth, MAX_DEPTH))}`;

@@ -1,0 +1,199 @@
+import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
+import { useId, useMemo } from "preact/hooks";
+import type { DeliveryView, HttpView } from "../../control/shapes.js";
+import { resend } from "../actions.js";
+import { addressOf } from "../address.js";
+import { IN_CLEAR, read } from "../api.js";
+import { curlCommand } from "../curl.js";
+import { t } from "../i18n/translate.js";
+import { indentJson, isIndentable } from "../json.js";
+import { callsOf, conversationOf, methodOf, ROUTES, type Exchange } from "../wire.js";
+import { CopyButton, Tool } from "./buttons.js";
+import { FormDialog } from "./dialog.js";
+import { Check } from "./form.js";
+import { Code, visibleText } from "./untrusted.js";
+
+/** The actions on an exchange. A copy holds what was sent; a saved file, which is passed on, holds what the page shows. */
+export function ExchangeTools({ exchange }: { exchange: Exchange }) {
+  const { kind, record } = exchange;
+  const { id, workspace } = record;
+  async function copyCurl(): Promise<string> {
+    const { url, request } = await read<Exchange["record"]>([ROUTES[kind], id], IN_CLEAR);
+    return curlCommand({ method: methodOf(exchange), url, ...request });
+  }
+  const link = addressOf({ workspace, conversation: conversationOf(exchange) }, { kind, id });
+  return (
+    <div class="hstack gap-2" role="group" aria-label={t("Actions")}>
+      {kind === "delivery" && (
+        <>
+          <Tool label={t("Resend")} icon="again" action={() => resend(id)} data-testid="resend" />
+          <Tool
+            label={t("Sign and send again")}
+            icon="again"
+            action={() => resend(id, { sign: true })}
+            data-testid="sign"
+          />
+          <EditDelivery id={id} />
+        </>
+      )}
+      <CopyButton label={t("Copy as curl")} text={copyCurl} inClear />
+      <CopyButton label={t("Copy link")} icon="link" text={async () => link} />
+      <Tool label={t("Save as JSON")} icon="save" action={() => download(`${kind}-${id}.json`, record)} />
+    </div>
+  );
+}
+
+/** Sends a delivery again with another body, signed for it unless the old signature is wanted. */
+function EditDelivery({ id }: { id: string }) {
+  const body = useSignal("");
+  async function load(): Promise<void> {
+    body.value = (await read<DeliveryView>(["deliveries", id], IN_CLEAR)).request.body;
+  }
+  return (
+    <FormDialog
+      title={t("Send with another body")}
+      opener={(open) => (
+        <Tool label={t("Edit and send")} icon="pen" action={() => load().then(open)} data-testid="edit" />
+      )}
+      action={({ sign }) => resend(id, { body: body.value, sign: sign !== undefined })}
+      submit={t("Send")}
+    >
+      <label class="field">
+        {t("Body")}
+        <code>
+          <textarea
+            rows={12}
+            spellcheck={false}
+            autofocus
+            value={body.value}
+            onInput={({ currentTarget }) => (body.value = currentTarget.value)}
+          />
+        </code>
+      </label>
+      <Check name="sign" defaultChecked>
+        {t("Sign with the registered key (otherwise the old signature is kept)")}
+      </Check>
+    </FormDialog>
+  );
+}
+
+/** The time that a browser may take before it begins a download. */
+const KEPT_MS = 60_000;
+
+/** Saves a value as a file of JSON. */
+function download(name: string, value: unknown): void {
+  const file = new Blob([JSON.stringify(value, null, 2)], { type: "application/json" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+}
+
+/** A longer body is cut until it is asked for: drawing megabytes would block the page. */
+const SHOWN_CHARACTERS = 10_000;
+
+/** A longer body is indented on request: it takes a second for each megabyte. */
+const INDENTED_CHARACTERS = 100_000;
+
+/** Everything that is known of an exchange. */
+export function ExchangeDetails({ exchange }: { exchange: Exchange }) {
+  const { kind, record } = exchange;
+  const calls = callsOf(exchange);
+  function titleOf(durationMs: number, index: number): string {
+    const title = calls.length === 1 ? t("Response") : t("Attempt {number}", { number: index + 1 });
+    return kind === "delivery" ? `${title} · ${Math.round(durationMs)} ms` : title;
+  }
+  return (
+    <>
+      <Line name={t("Address")} value={`${methodOf(exchange)} ${record.url}`} />
+      {kind === "handshake" && <Line name={t("Encoding")} value={record.encoding} />}
+      {kind !== "request" && <Line name={t("Reason")} value={record.reason} />}
+      <HttpPart title={kind === "request" ? t("Received") : t("Sent")} part={record.request} />
+      {calls.map(({ durationMs, response, reason = "", fault = "" }, index) => (
+        <Fragment key={index}>
+          <HttpPart title={titleOf(durationMs, index)} part={response} />
+          {calls.length > 1 && <Line name={t("Reason")} value={reason} />}
+          <Line name={t("Injected fault")} value={fault} />
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+function Line({ name, value }: { name: string; value: string }) {
+  if (value === "") return null;
+  return (
+    <p>
+      <span class="text-light">{name}</span> <Code>{value}</Code>
+    </p>
+  );
+}
+
+/** Status, headers and body of one direction; null if there was no response. */
+function HttpPart({ title, part }: { title: string; part: HttpView | null }) {
+  const heading = useId();
+  return (
+    <section class="card vstack gap-2" aria-labelledby={heading}>
+      <h3 id={heading}>
+        {title}
+        {part?.status !== undefined && ` · ${part.status}`}
+      </h3>
+      {part === null && <p class="text-light">{t("no response")}</p>}
+      {part !== null && <Headers headers={part.headers} />}
+      {part !== null && <Body body={part.body} />}
+    </section>
+  );
+}
+
+function Headers({ headers }: Pick<HttpView, "headers">) {
+  const entries = Object.entries(headers);
+  if (entries.length === 0) return null;
+  return (
+    <details open>
+      <summary>{t("Headers")}</summary>
+      <ul>
+        {entries.map(([name, value]) => (
+          <li key={name}>
+            <span class="text-light">
+              <Code>{name}</Code>
+            </span>{" "}
+            <Code>{value}</Code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+function Body({ body }: { body: string }) {
+  const whole = useSignal(false);
+  const indented = useSignal(body.length <= INDENTED_CHARACTERS);
+  const indentable = useMemo(() => isIndentable(body), [body]);
+  const text = useMemo(
+    () => (indented.value && indentable ? indentJson(body) : body),
+    [body, indented.value],
+  );
+  if (body === "") return <p class="text-light">{`${t("Body")}: ${t("empty")}`}</p>;
+  const cut = !whole.value && text.length > SHOWN_CHARACTERS;
+  return (
+    <details open>
+      <summary>{t("Body")}</summary>
+      {indentable && (
+        <Check checked={indented.value} onChange={(checked) => (indented.value = checked)}>
+          {t("Indented")}
+        </Check>
+      )}
+      <pre dir="auto" data-testid="body">
+        {visibleText(cut ? text.slice(0, SHOWN_CHARACTERS) : text)}
+      </pre>
+      {cut && (
+        <Tool
+          label={t("Show all {count} characters", { count: text.length })}
+          action={() => (whole.value = true)}
+        />
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,130 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, ComponentProps, TargetedSubmitEvent } from "preact";
+import { useId } from "preact/hooks";
+import { attempt } from "../notices.js";
+
+type FieldProps = ComponentProps<"input"> & {
+  label: string;
+  hint?: string;
+  /** For a screen reader only; shown as the placeholder. */
+  hideLabel?: boolean;
+  onText?: (text: string) => void;
+};
+
+/** A labelled input of one line, which the browser neither completes nor corrects. */
+export function Field({ label, hint, hideLabel, onText, ...input }: FieldProps) {
+  const hintId = useId();
+  return (
+    <label class="field">
+      {!hideLabel && label}
+      <input
+        {...input}
+        onInput={(event) => onText?.(event.currentTarget.value)}
+        placeholder={hideLabel ? label : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        dir="auto"
+        aria-label={label}
+        aria-describedby={hint && hintId}
+      />
+      {hint && <small id={hintId}>{hint}</small>}
+    </label>
+  );
+}
+
+interface SelectProps<Value extends string> {
+  label: string;
+  value: Value;
+  options: readonly Value[];
+  /** The text of an option, if it is not the option itself. */
+  nameOf?: (option: Value) => string;
+  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
+  onChange: (value: Value) => unknown;
+  hideLabel?: boolean;
+  name?: string;
+}
+
+/** A labelled choice. */
+export function Select<Value extends string>(props: SelectProps<Value>) {
+  const { label, value, options, nameOf = String, onChange, hideLabel, ...select } = props;
+  return (
+    <label class="field">
+      {!hideLabel && label}
+      <select
+        {...select}
+        value={value}
+        onChange={({ currentTarget: control }) => {
+          const chosen = options[control.selectedIndex] ?? value;
+          void revertIfFailed(onChange(chosen), () => (control.value = value));
+        }}
+        aria-label={label}
+      >
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {nameOf(option)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface CheckProps {
+  name?: string;
+  checked?: boolean;
+  defaultChecked?: boolean;
+  /** May return a promise of whether it succeeded; if not, the control returns to its value. */
+  onChange?: (checked: boolean) => unknown;
+  children: ComponentChildren;
+}
+
+/** A labelled check box. */
+export function Check({ onChange, children, ...input }: CheckProps) {
+  return (
+    <label class="flex items-center gap-2">
+      <input
+        {...input}
+        type="checkbox"
+        onChange={({ currentTarget: box }) => {
+          const { checked } = box;
+          void revertIfFailed(onChange?.(checked), () => (box.checked = !checked));
+        }}
+      />
+      {children}
+    </label>
+  );
+}
+
+/** Preact only renders a control again when its value changes, so not after a rejected change. */
+async function revertIfFailed(change: unknown, revert: () => void): Promise<void> {
+  if (change instanceof Promise && (await change) === false) revert();
+}
+
+/** The values of a form by field name. A check box that is not checked is missing. */
+export type Fields = Readonly<Record<string, string>>;
+
+interface FormProps {
+  class?: string;
+  "aria-label"?: string;
+  /** Its failure is shown, and the form stays filled in. */
+  action: (fields: Fields) => Promise<unknown>;
+  children: ComponentChildren;
+}
+
+/** A form that is submitted once at a time. */
+export function Form({ action, children, ...form }: FormProps) {
+  const busy = useSignal(false);
+  async function submit(event: TargetedSubmitEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault();
+    if (busy.value) return;
+    const fields = Object.fromEntries(new FormData(event.currentTarget)) as Fields;
+    busy.value = true;
+    await attempt(() => action(fields));
+    busy.value = false;
+  }
+  return (
+    <form {...form} aria-busy={busy.value} autocomplete="off" onSubmit={(event) => void submit(event)}>
+      {children}
+    </form>
+  );
+}

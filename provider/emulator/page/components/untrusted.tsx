@@ -1,0 +1,78 @@
+import { t } from "../i18n/translate.js";
+import { Icon } from "./buttons.js";
+
+/**
+ * Absolute, as schema/ requires: `http:example`, `//example` and `/path` would be resolved against this page. No control
+ * characters, because the URL parser drops some: the page would show a different address from the one that it opens.
+ */
+const SAFE = /^https?:\/\/[^\s/?#\p{Cc}]\P{Cc}*$/iu;
+
+/** The address in the parser's spelling if it may become a link or a medium of this page; null for anything else. */
+export function safeUrl(text: string): string | null {
+  return SAFE.test(text) ? (URL.parse(text)?.href ?? null) : null;
+}
+
+/** Returns the file name: the last segment of the path, decoded if possible; the host if there is no path. */
+export function fileNameOf(url: string): string {
+  const { pathname, host } = new URL(url);
+  const segment = pathname.split("/").findLast((part) => part !== "") ?? host;
+  try {
+    return decodeURIComponent(segment);
+  } catch (error) {
+    if (error instanceof URIError) return segment;
+    throw error;
+  }
+}
+
+/**
+ * Control characters except tab and line feed, and those that embed, override or isolate the direction of writing: they make a
+ * text look like another one. Marks such as U+200E and the joiners stay: scripts and emojis need them.
+ */
+const DECEIVING = /(?![\t\n])[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
+
+/** The text with invisible characters written out, such as `⟨U+202E⟩`. */
+export function visibleText(text: string): string {
+  return text.replaceAll(DECEIVING, (char) => {
+    const code = char.charCodeAt(0).toString(16).toUpperCase();
+    return `⟨U+${code.padStart(4, "0")}⟩`;
+  });
+}
+
+/** A text from the wire. It hides nothing, and does not change the writing direction of its surroundings. */
+export function Text({ children }: { children: string }) {
+  return <bdi>{visibleText(children)}</bdi>;
+}
+
+/** An address, key or other text for programs. */
+export function Code({ children }: { children: string }) {
+  return (
+    <code>
+      <Text>{children}</Text>
+    </code>
+  );
+}
+
+/** A link that opens in a new tab and tells it nothing about the page. An address that is not safe is shown as text. */
+export function Link({ url, children }: { url: string; children: (safe: string) => string }) {
+  const safe = safeUrl(url);
+  if (safe === null) {
+    return (
+      <p data-testid="unsafe-url">
+        <small>{t("Not an http or https address, shown as text:")}</small> <Code>{url}</Code>
+      </p>
+    );
+  }
+  return (
+    <a
+      class="hstack gap-1"
+      href={safe}
+      target="_blank"
+      rel="noopener noreferrer"
+      referrerpolicy="no-referrer"
+      title={safe}
+    >
+      <Icon name="file" />
+      <Text>{children(safe)}</Text>
+    </a>
+  );
+}
