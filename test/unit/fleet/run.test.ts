@@ -84,10 +84,10 @@ describe("a run over stacks, on a fake engine", () => {
     expect(report.stoppedBy?.startsWith("interrupted: ") ?? false).toBe(outcome === "stopped");
   });
 
-  it("runs the stacks of its share, and leaves the index stack to the report that joins the shares", async () => {
+  it("runs the stacks of its shard, and leaves the index stack to the report that merges the shards", async () => {
     const { context, engine } = await openTestFleet();
-    const shares = ["1/3", "2/3", "3/3"];
-    for (const shard of shares) expect(await upFleet(context, { shard })).toMatchObject({ outcome: "done" });
+    const shards = ["1/3", "2/3", "3/3"];
+    for (const shard of shards) expect(await upFleet(context, { shard })).toMatchObject({ outcome: "done" });
     expect(engine.takeBegun()).toEqual([0, 3, 1, 2].map((index) => `up ${stackAt(index)}`));
     expect(engine.indexes).toEqual([]);
   });
