@@ -26,8 +26,6 @@ export interface WebhookReport {
   webhookUrl?: string;
   /** What a refresh saw that differs; left out where nothing does. */
   drift?: Drift;
-  /** Whether the workspace's `VerificationKey` is at the rotation that the run asked for. */
-  isRotated?: boolean;
 }
 
 /** How the service differs from the state. `gone`: nothing is registered. `taken-over`: a different URL and key. */

@@ -7,9 +7,6 @@ import type { PlacedStack } from "./placement.js";
 /** The arguments of each webhook, by workspace. */
 export type Webhooks = ReadonlyMap<string, WebhookArguments>;
 
-/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
-const MAX_LISTED = 5;
-
 /** Calls the definition's `webhook` for each workspace. Throws `invalid_config` with what is wrong with the results. */
 export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: readonly PlacedStack[]): Webhooks {
   const webhooks = new Map<string, WebhookArguments>();
@@ -24,12 +21,18 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
       problems.push(`webhook: for ${name}, it threw: ${describeThrown(error, workspace)}`);
     }
   }
-  if (problems.length === 0) return webhooks;
+  if (problems.length > 0) throw invalidConfig(limitProblems(problems));
+  return webhooks;
+}
+
+/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
+const MAX_LISTED = 5;
+
+export function limitProblems(problems: readonly string[]): string[] {
   const more = problems.length - MAX_LISTED;
-  throw invalidConfig([
-    ...problems.slice(0, MAX_LISTED),
-    ...(more > 0 ? [`webhook: ${more} more problems like these`] : []),
-  ]);
+  return more > 0
+    ? [...problems.slice(0, MAX_LISTED), `webhook: ${more} more problems like these`]
+    : [...problems];
 }
 
 const describeThrown = (error: unknown, { apiKey }: ListedWorkspace): string =>
@@ -69,14 +72,11 @@ function problemsOfValues(value: unknown, path = ""): string[] {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** The webhooks of one stack. */
-export const webhooksOf = ({ workspaces }: PlacedStack, webhooks: Webhooks): Webhooks =>
-  new Map(
-    workspaces.flatMap(({ name }) => {
-      const args = webhooks.get(name);
-      return args === undefined ? [] : [[name, args]];
-    }),
-  );
+/** The webhooks of some stacks. */
+export function webhooksOf(stacks: readonly PlacedStack[], webhooks: Webhooks): Webhooks {
+  const names = new Set(stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name)));
+  return new Map([...webhooks].filter(([name]) => names.has(name)));
+}
 
 /** How many random keys there are. A killed run would lose a random key that no checkpoint has stored. */
 export const countRandomKeys = (webhooks: Webhooks): number =>

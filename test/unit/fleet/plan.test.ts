@@ -57,8 +57,7 @@ describe("a plan, on a fake engine", () => {
       totals: { create: 1, update: 0, delete: 1, same: NAMES.length - namesIn(before, 2).length },
       others: [
         { kind: "key", change: "create", count: 2 },
-        { kind: "other resource", change: "create", count: 1 },
-        { kind: "responder", change: "create", count: 1 },
+        { kind: "other resource", change: "create", count: 2 },
       ],
       removals: [gone],
       // The list of this test has no API key.

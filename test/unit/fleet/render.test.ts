@@ -82,7 +82,7 @@ To see which: apichat webhook plan --file LIST
   ];
   const others: FleetPlan["others"] = [
     { kind: "key", change: "create", count: 12 },
-    { kind: "responder", change: "create", count: 3 },
+    { kind: "other resource", change: "create", count: 3 },
     { kind: "other resource", change: "delete", count: 1 },
   ];
   const names = Array.from({ length: 23 }, (_, index) => `workspace-${index}`);
@@ -97,7 +97,7 @@ To see which: apichat webhook plan --file LIST
       { unknownReasons },
       "The service rejects an API key, so up would fail. Set the current key in APICHAT_API_KEY, or as apiKey or apiKeyEnv in the list, then: node fleet.ts plan\n",
     ],
-    [{ others }, "Besides the webhooks: 12 keys, 3 responders to create; 1 other resource to delete.\n"],
+    [{ others }, "Besides the webhooks: 12 keys, 3 other resources to create; 1 other resource to delete.\n"],
     [{ index: "stale" }, "The index stack is stale: up writes it.\n"],
     [{ stacks: [{ ...stack, randomKeys: 2 }] }, "2 random keys: the state of their stacks is written"],
     [
