@@ -15,7 +15,7 @@ import {
   type Run,
   type StacksRun,
 } from "./run.js";
-import { limitProblems } from "./webhooks.js";
+import { refuseAny } from "./webhooks.js";
 
 /** One wave of a rotation. */
 export interface RotationWave {
@@ -64,7 +64,7 @@ export async function rotateFleet(context: FleetContext, options: RotateOptions)
   const stacks = run.stacks.filter(({ workspaces }) => workspaces.length > 0);
   announce(run, stacks);
   const waves = splitIntoWaves(stacks, options.waveSize ?? run.limits.stacksAtOnce);
-  const report = summarize(run, { rotation, waves, ran: await runWaves(run, rotation, waves) });
+  const report = await runWaves(run, rotation, waves);
   if (report.outcome === "done") await rm(unfinishedFile(run), { force: true });
   return report;
 }
@@ -101,36 +101,75 @@ function requireRotated({ webhooks }: Run, rotation: string): void {
       ? []
       : [`webhook: for ${name}, ${NOT_ROTATED}`],
   );
-  if (problems.length > 0) throw invalidConfig(limitProblems(problems));
+  refuseAny(problems);
 }
 
 const NOT_ROTATED =
   "the key does not follow the rotation; webhook must return another one, as with webhookVerificationKey: { derivedFrom, rotations }";
 
-/** The result of one wave. */
-interface WaveRun extends RotationWave {
-  /** For each stack that was started, what `up` did and the verification found. */
-  reports: StackReport[];
-  /** The workspaces that `up` gave the new key, or found with it. */
-  withNewKey: string[];
-}
-
 /** Runs one wave after the other. The first that is not done is the last. */
-async function runWaves(run: Run, rotation: string, waves: readonly PlacedStack[][]): Promise<WaveRun[]> {
-  const ran: WaveRun[] = [];
-  for (const [index, stacks] of waves.entries()) {
+async function runWaves(
+  run: Run,
+  rotation: string,
+  planned: readonly PlacedStack[][],
+): Promise<RotationReport> {
+  const waves = planned.map((places): RotationWave => {
+    return { stacks: places.map(nameOf), outcome: "stopped", rotated: 0, failures: [] };
+  });
+  const stacks: StackReport[] = [];
+  const withNewKey = new Set<string>();
+  for (const [index, places] of planned.entries()) {
     const position = { wave: index + 1, waves: waves.length };
-    run.stop.emit({ type: "wave-started", ...position, stacks: stacks.map(({ name }) => name) });
-    const wave = await runWave(run, rotation, stacks);
-    ran.push(wave);
+    run.stop.emit({ type: "wave-started", ...position, stacks: places.map(nameOf) });
+    const { wave, reports, newKeys } = await runWave(run, rotation, places);
+    waves[index] = wave;
+    stacks.push(...reports);
+    newKeys.forEach((name) => withNewKey.add(name));
     run.stop.emit({ type: "wave-ended", ...position, outcome: wave.outcome });
     if (wave.outcome !== "done") break;
   }
-  return ran;
+  const started = new Set(stacks.map(({ stack }) => stack));
+  const notStarted = planned.flat().filter(({ name }) => !started.has(name));
+  const known = namesOf(planned.flat().filter(({ name }) => started.has(name)));
+  const outcome = waves.find((wave) => wave.outcome !== "done")?.outcome ?? "done";
+  const stoppedBy = outcome === "done" ? undefined : (run.stop.why ?? describeFailedWave(waves));
+  const report = toReport(run, {
+    outcome,
+    stacks,
+    skipped: notStarted.map((stack) => skip(stack, "stopped")),
+    failures: waves.flatMap(({ failures }) => failures),
+    ...(stoppedBy && { stoppedBy }),
+  });
+  const keys = {
+    new: known.filter((name) => withNewKey.has(name)),
+    old: namesOf(notStarted),
+    unknown: known.filter((name) => !withNewKey.has(name)),
+  };
+  const isUnchanged = outcome === "done" && waves.every(({ rotated }) => rotated === 0);
+  return { ...report, rotation, waves, keys, ...(isUnchanged && { note: nothingNew(rotation) }) };
 }
 
+const nameOf = ({ name }: { name: string }): string => name;
+
+const namesOf = (places: readonly PlacedStack[]): string[] =>
+  places.flatMap(({ workspaces }) => workspaces.map(nameOf)).toSorted();
+
+function describeFailedWave(waves: readonly RotationWave[]): string | undefined {
+  const index = waves.findIndex(({ outcome }) => outcome === "failed");
+  if (index < 0) return undefined;
+  const later = index + 1 < waves.length ? ", so no later one was started" : "";
+  return `wave ${index + 1} of ${waves.length} failed${later}; fix it, then run rotate again with the same rotation`;
+}
+
+const nothingNew = (rotation: string): string =>
+  `Every workspace already had the key of rotation ${rotation}: nothing was changed. To rotate again, give another name`;
+
 /** Rotates the stacks of a wave, and verifies them at the service if that succeeded. */
-async function runWave(run: Run, rotation: string, places: readonly PlacedStack[]): Promise<WaveRun> {
+async function runWave(
+  run: Run,
+  rotation: string,
+  places: readonly PlacedStack[],
+): Promise<{ wave: RotationWave; reports: StackReport[]; newKeys: string[] }> {
   const up = await runStacks(run, places, { action: "up", rotation });
   const seen =
     up.outcome === "done"
@@ -150,14 +189,14 @@ async function runWave(run: Run, rotation: string, places: readonly PlacedStack[
   const withKey = up.stacks
     .flatMap(({ webhooks }) => webhooks)
     .filter((webhook) => hasNewKey(webhook) && !failed.has(webhook.workspace));
-  return {
-    stacks: places.map(({ name }) => name),
+  const wave: RotationWave = {
+    stacks: places.map(nameOf),
     outcome: failures.length > 0 ? "failed" : (seen ?? up).outcome,
     rotated: withKey.filter(({ change }) => change !== "same").length,
     failures,
-    reports: up.stacks.map((report) => mergeReports(report, { seen, failures })),
-    withNewKey: withKey.map(({ workspace }) => workspace),
   };
+  const reports = up.stacks.map((report) => mergeReports(report, { seen, failures }));
+  return { wave, reports, newKeys: withKey.map(({ workspace }) => workspace) };
 }
 
 /** The problems of the workspaces of a run. */
@@ -201,51 +240,3 @@ function mergeReports(
     notes: [...up.notes, ...(second?.notes ?? [])],
   };
 }
-
-function summarize(
-  run: Run,
-  given: { rotation: string; waves: readonly PlacedStack[][]; ran: readonly WaveRun[] },
-): RotationReport {
-  const { rotation, waves, ran } = given;
-  const stacks = ran.flatMap(({ reports }) => reports);
-  const begun = new Set(stacks.map(({ stack }) => stack));
-  const notBegun = waves.flat().filter(({ name }) => !begun.has(name));
-  const outcome = ran.at(-1)?.outcome ?? "done";
-  const stoppedBy = outcome === "done" ? undefined : (run.stop.why ?? describeFailedWave(ran, waves.length));
-  const report = toReport(run, {
-    outcome,
-    stacks,
-    skipped: notBegun.map((stack) => skip(stack, "stopped")),
-    failures: ran.flatMap(({ failures }) => failures),
-    ...(stoppedBy && { stoppedBy }),
-  });
-  const withNewKey = new Set(ran.flatMap((wave) => wave.withNewKey));
-  const inBegun = namesOf(waves.flat().filter(({ name }) => begun.has(name)));
-  const isUnchanged = outcome === "done" && ran.every(({ rotated }) => rotated === 0);
-  return {
-    ...report,
-    rotation,
-    waves: waves.map((places, index) => {
-      const { outcome: ended = "stopped", rotated = 0, failures = [] } = ran[index] ?? {};
-      return { stacks: places.map(({ name }) => name), outcome: ended, rotated, failures };
-    }),
-    keys: {
-      new: inBegun.filter((name) => withNewKey.has(name)),
-      old: namesOf(notBegun),
-      unknown: inBegun.filter((name) => !withNewKey.has(name)),
-    },
-    ...(isUnchanged && { note: nothingNew(rotation) }),
-  };
-}
-
-const namesOf = (places: readonly PlacedStack[]): string[] =>
-  places.flatMap(({ workspaces }) => workspaces.map(({ name }) => name)).toSorted();
-
-function describeFailedWave(ran: readonly WaveRun[], waves: number): string | undefined {
-  if (ran.at(-1)?.outcome !== "failed") return undefined;
-  const later = ran.length < waves ? ", so no later one was started" : "";
-  return `wave ${ran.length} of ${waves} failed${later}; fix it, then run rotate again with the same rotation`;
-}
-
-const nothingNew = (rotation: string): string =>
-  `Every workspace already had the key of rotation ${rotation}: nothing was changed. To rotate again, give another name`;

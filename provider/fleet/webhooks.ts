@@ -18,27 +18,25 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
       problems.push(...problemsOf(args).map((problem) => `webhook: for ${name}, ${problem}`));
       webhooks.set(name, args);
     } catch (error) {
-      problems.push(`webhook: for ${name}, it threw: ${describeThrown(error, workspace)}`);
+      const redact = createRedactor(workspace.apiKey === undefined ? [] : [workspace.apiKey]);
+      problems.push(
+        `webhook: for ${name}, it threw: ${redact(String((error as Error | undefined)?.message ?? error))}`,
+      );
     }
   }
-  if (problems.length > 0) throw invalidConfig(limitProblems(problems));
+  refuseAny(problems);
   return webhooks;
 }
 
 /** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
 const MAX_LISTED = 5;
 
-export function limitProblems(problems: readonly string[]): string[] {
+/** Throws `invalid_config` if there are problems with what `webhook` returns. */
+export function refuseAny(problems: readonly string[]): void {
   const more = problems.length - MAX_LISTED;
-  return more > 0
-    ? [...problems.slice(0, MAX_LISTED), `webhook: ${more} more problems like these`]
-    : [...problems];
+  const rest = more > 0 ? [`webhook: ${more} more problems like these`] : [];
+  if (problems.length > 0) throw invalidConfig([...problems.slice(0, MAX_LISTED), ...rest]);
 }
-
-const describeThrown = (error: unknown, { apiKey }: ListedWorkspace): string =>
-  createRedactor(apiKey === undefined ? [] : [apiKey])(
-    error instanceof Error ? error.message : String(error),
-  );
 
 const EXAMPLE = "return { baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } }";
 
@@ -48,14 +46,11 @@ function problemsOf(args: unknown): string[] {
   const missing = Object.entries({ baseUrl, webhookUrl })
     .filter(([, value]) => typeof value !== "string")
     .map(([name]) => `${name} must be a string; ${EXAMPLE}`);
-  return [...missing, ...problemsOfKey(key), ...problemsOfValues(args)];
-}
-
-function problemsOfKey(key: unknown): string[] {
   if (typeof key !== "string" && !isRecord(key))
-    return [`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`];
-  if (typeof key === "string" || key["rotation"] === undefined) return [];
-  return ["webhookVerificationKey.rotation must be absent: the command rotate sets it"];
+    missing.push(`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`);
+  else if (typeof key !== "string" && key["rotation"] !== undefined)
+    missing.push("webhookVerificationKey.rotation must be absent: the command rotate sets it");
+  return [...missing, ...problemsOfValues(args)];
 }
 
 /** Outputs of the SDK, promises and functions cannot be written as YAML. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { describeProblems, parse } from "../lib/validate.js";
-import { readTextFile } from "../lib/files.js";
+import { invalidConfig, readTextFile } from "../lib/files.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
 import type { ListReader } from "./entry-shape.js";
@@ -27,12 +27,10 @@ async function readList(path: string, reader: ListReader): Promise<ListedWorkspa
     : workspacesOf(parseYaml(text, listShape(reader), path));
 }
 
-/** Checks workspaces that a program gives: what they are, and everything that is wrong with them. */
-export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; problems: string[] } {
+/** Checks workspaces that a program gives. Throws `invalid_config` with everything that is wrong with them. */
+export function checkWorkspaces(given: readonly unknown[]): ListedWorkspace[] {
   const shape = z.object({ workspaces: entriesShape("fleet") });
-  const { data, problems = [] } = parse(shape, { workspaces: given });
-  return {
-    workspaces: data?.workspaces.map((entry) => toWorkspace(entry)) ?? [],
-    problems: describeProblems(problems),
-  };
+  const { data, problems } = parse(shape, { workspaces: given });
+  if (problems) throw invalidConfig(describeProblems(problems));
+  return data.workspaces.map((entry) => toWorkspace(entry));
 }

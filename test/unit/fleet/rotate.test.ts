@@ -118,7 +118,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
 
   it.each([
     ["a workspace that is not deployed", [...NAMES, "new"], /not deployed yet: new\b/],
-    ["a workspace that left the list", NAMES.slice(1), /not in the list any more: w0\b/],
+    ["a workspace that left the list", NAMES.slice(1), /no longer in the list: w0\b/],
   ])("refuses to run over %s", async (_, names, message) => {
     const { fleet } = await openWithKeys();
     const { context, engine } = await fleet.reopen({ workspaces: listOf(names) });
