@@ -3,7 +3,7 @@ import { invalidConfig } from "../lib/files.js";
 import { failureOf } from "./failures.js";
 import { DEFAULT_MAX_REMOVALS } from "./options.js";
 import { indexStackName } from "./placement.js";
-import type { Failure, StackReport, WebhookReport } from "./reports.js";
+import type { Failure, StackReport } from "./reports.js";
 import type { Run } from "./run.js";
 
 /** What the index stack exports, by workspace. */
@@ -86,8 +86,10 @@ const nameSome = (names: readonly string[]): string =>
 /** Whether the index differs from what the stacks contain, by their previews. */
 export function isStale(before: FleetIndex, previews: readonly StackReport[]): boolean {
   // What a preview would delete is still there; what it would create has no bot URL yet.
-  const kept = (webhook: WebhookReport): WebhookReport => ({ ...webhook, change: "same" });
-  const now = previews.map((report) => ({ ...report, webhooks: report.webhooks.map(kept) }));
+  const now = previews.map(({ webhooks, ...report }) => ({
+    ...report,
+    webhooks: webhooks.map((webhook) => ({ ...webhook, change: "same" as const })),
+  }));
   return !isDeepStrictEqual(nextIndex(before, now), before);
 }
 

@@ -1,6 +1,5 @@
 import { invalidConfig } from "../lib/files.js";
 import { createRedactor } from "../lib/redact.js";
-import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import type { ResolvedFleet, WebhookArguments } from "./definition.js";
 import type { PlacedStack } from "./placement.js";
 

@@ -27,7 +27,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
-      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, both here and at the top of the list",
+      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing",
     ]);
   });
 
