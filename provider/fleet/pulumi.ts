@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { NEVER } from "../lib/abort.js";
 
@@ -46,11 +47,18 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     detached: true,
   });
   running.add(child);
-  const interrupt = interruptOnce(child, signal);
+  const hasBegun = Promise.withResolvers<void>();
+  // Once, and when the engine listens for it: one that comes earlier would kill it.
+  const interrupt = async (): Promise<void> => {
+    await Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]);
+    child.kill("SIGINT");
+  };
+  signal.addEventListener("abort", interrupt, { once: true });
+  if (signal.aborted) void interrupt();
   const lines: string[] = [];
   const readLines = async (): Promise<void> => {
     for await (const line of createInterface({ input: child.stdout })) {
-      interrupt.begin();
+      hasBegun.resolve();
       const event = onEvent && parseEvent(line);
       if (event) onEvent(event);
       else lines.push(line);
@@ -67,7 +75,7 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
     throw explainMissing(error);
   } finally {
     running.delete(child);
-    interrupt.end();
+    signal.removeEventListener("abort", interrupt);
   }
 }
 
@@ -83,31 +91,6 @@ function parseEvent(line: string): EngineEvent | undefined {
 
 /** How long an engine may take until it prints its first event, in milliseconds. */
 const START_MS = 5_000;
-
-/** Sends SIGINT once, when the engine listens for it: one that comes earlier would kill it. */
-function interruptOnce(child: ChildProcess, signal: AbortSignal): { begin: () => void; end: () => void } {
-  let hasBegun = false;
-  let timer: NodeJS.Timeout | undefined;
-  const send = (): void => void child.kill("SIGINT");
-  const onAbort = (): void => {
-    if (hasBegun) send();
-    else timer = setTimeout(send, START_MS);
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return {
-    begin: () => {
-      if (hasBegun) return;
-      hasBegun = true;
-      clearTimeout(timer);
-      if (signal.aborted) send();
-    },
-    end: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    },
-  };
-}
 
 const explainMissing = (error: unknown): Error =>
   (error as NodeJS.ErrnoException).code === "ENOENT"

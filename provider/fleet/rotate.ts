@@ -158,7 +158,7 @@ function describeFailedWave(waves: readonly RotationWave[]): string | undefined 
   const index = waves.findIndex(({ outcome }) => outcome === "failed");
   if (index < 0) return undefined;
   const later = index + 1 < waves.length ? ", so no later one was started" : "";
-  return `wave ${index + 1} of ${waves.length} failed${later}; fix it, then run rotate again with the same rotation`;
+  return `wave ${index + 1} of ${waves.length} failed${later}`;
 }
 
 const nothingNew = (rotation: string): string =>

@@ -53,7 +53,7 @@ export async function beginRun(
   const webhooks: Webhooks = ["refresh", "destroy"].includes(action) ? new Map() : callWebhook(fleet, stacks);
   const existing = new Set(await engine.listStacks());
   requireSameSplit(fleet.name, all.length, existing);
-  const stop = new RunStop(action, options);
+  const stop = new RunStop(options);
   return { fleet, engine, stacks, action, limits, existing, webhooks, startedAt: Date.now(), stop };
 }
 
@@ -70,42 +70,29 @@ function requireSameSplit(fleet: string, count: number, existing: ReadonlySet<st
   ]);
 }
 
-/** What to do next, for each action. Nothing that was done is lost. */
-const NEXT: Record<FleetAction, string> = {
-  plan: "nothing was changed; run plan again",
-  up: "what was in progress was stored; run up again, or up --only-failed",
-  refresh: "what was in progress was stored; run refresh again",
-  destroy: "what was removed stays removed; run destroy again",
-  rotate: "what was in progress was stored; run rotate again with the same rotation",
-  watch: "nothing was changed; run watch again",
-};
-
 /** Ends a run early: once, for the first reason. */
 class RunStop {
   readonly #controller = new AbortController();
-  readonly #action: FleetAction;
   readonly #onEvent: RunOptions["onEvent"];
   /** Fires when no more stacks may start and running ones must end. */
   readonly signal: AbortSignal = this.#controller.signal;
-  /** Why the run ends and what to do next; undefined until it ends. */
+  /** Why the run ends; undefined until it ends. */
   why: string | undefined;
   /** What `onEvent` threw first. */
   thrown: { error: unknown } | undefined;
 
-  constructor(action: FleetAction, { signal, onEvent }: RunOptions) {
-    this.#action = action;
+  constructor({ signal, onEvent }: RunOptions) {
     this.#onEvent = onEvent;
     const interrupt = (): void => this.stop("interrupted");
     if (signal?.aborted) interrupt();
     else signal?.addEventListener("abort", interrupt, { once: true });
   }
 
-  /** Ends the run. `cause` is the first part of a sentence. */
-  stop(cause: string): void {
+  stop(why: string): void {
     if (this.why !== undefined) return;
-    this.why = `${cause}: ${NEXT[this.#action]}`;
+    this.why = why;
     this.#controller.abort();
-    this.emit({ type: "stopping", why: this.why });
+    this.emit({ type: "stopping", why });
   }
 
   emit(event: FleetEvent): void {

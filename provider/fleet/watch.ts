@@ -1,8 +1,7 @@
-import { removalCommand, type Failure as ErrorData } from "../errors/index.js";
-import { formatUrl } from "../lib/url.js";
+import { removalCommand } from "../errors/index.js";
 import type { WatchOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
-import type { Drift, Failure, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
+import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
 import { announce, beginRun, runStacks, toReport, type FleetContext, type StacksRun } from "./run.js";
 
 /** How a workspace differs. For `not-deployed` and `to-be-removed`, the list has changed since the last `up`. */
@@ -26,13 +25,11 @@ export interface DriftedResource extends OtherChange {
   repair: string;
 }
 
-/** A failure, and what to do about it. */
-export interface HintedFailure extends Failure {
-  repair: string;
-}
-
 /** The result of a watch. Contains no secrets. */
-export interface DriftReport extends Pick<FleetReport, "fleet" | "seconds" | "skipped" | "stoppedBy"> {
+export interface DriftReport extends Pick<
+  FleetReport,
+  "fleet" | "seconds" | "skipped" | "failures" | "stoppedBy"
+> {
   /** When it began. ISO 8601, UTC. */
   checkedAt: string;
   /** `failed`: not everything could be inspected; there may be drift as well. */
@@ -43,7 +40,6 @@ export interface DriftReport extends Pick<FleetReport, "fleet" | "seconds" | "sk
   others: DriftedResource[];
   /** How many deployed webhooks were inspected, with and without drift. */
   checked: number;
-  failures: HintedFailure[];
 }
 
 /**
@@ -75,7 +71,6 @@ export async function watchFleet(context: FleetContext, options: WatchOptions = 
     workspaces,
     others,
     checked: ran.stacks.flatMap(findChecked).length,
-    failures: ran.failures.map((failure) => ({ ...failure, repair: hintOf(failure, command) })),
   };
 }
 
@@ -148,31 +143,3 @@ const REPAIRS: Record<DriftKind, (command: string, removal: string) => string> =
   "not-deployed": (command) => `${command} up`,
   "to-be-removed": (command) => `${command} up, or put the workspace back into the list`,
 };
-
-/** What to do about a failure of a watch. */
-const hintOf = ({ error, message }: Failure, command: string): string =>
-  error ? hintOfError(error, command) : `${hintOfEngine(message)}, then ${command} watch`;
-
-function hintOfError({ code, httpStatus, hints }: ErrorData, command: string): string {
-  if (hints.some(({ id }) => id === "other_workspace"))
-    return `fix baseUrl or API key of this workspace in the list, then ${command} watch`;
-  if (code === "unauthorized")
-    return `set the workspace's current API key (APICHAT_API_KEY, or apiKey or apiKeyEnv in the list), then run ${command} up`;
-  if (httpStatus === 429)
-    return `the service is rate limiting: try again later with ${command} watch --calls-per-origin 2`;
-  if (code === "unavailable" || code === "timeout")
-    return `the service did not respond: run ${command} watch when it is up`;
-  return `${FIX_IT}, then ${command} watch`;
-}
-
-const FIX_IT = "fix what the message says";
-
-/** What the engine's own messages ask for: the first that fits. */
-const ENGINE_HINTS: readonly [RegExp, string][] = [
-  [/passphrase/i, "set PULUMI_CONFIG_PASSPHRASE to the passphrase of the stacks"],
-  [/PULUMI_ACCESS_TOKEN|pulumi login/, "log in to the backend (PULUMI_ACCESS_TOKEN, or pulumi login)"],
-  [/Cannot find module|could not read plugin/, "npm ci"],
-];
-
-const hintOfEngine = (message: string): string =>
-  ENGINE_HINTS.find(([pattern]) => pattern.test(message))?.[1] ?? FIX_IT;

@@ -275,19 +275,18 @@ const moreThan = ({ length }: readonly string[], most: number): string =>
   length > most ? ` and ${length - most} more` : "";
 
 /** Which workspace failed, and why. What failed for the same reason is one row, whatever the stack. */
-function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
-  const hasRepairs = failures.some(({ repair }) => repair !== undefined);
-  const rows = groupFailures(failures).map((group): Piece[] => {
-    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
-    const stacks = [...new Set(group.map(({ stack }) => stack))];
-    const who = names.length === 0 ? "the stack" : code(cutNames(names));
-    const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-    const cells = [who, code(where), code(whyOf(group))];
-    return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
+const describeFailures = (failures: readonly Failure[]): Block[] =>
+  tableOf({
+    head: ["failed", "stack", "why"],
+    rows: groupFailures(failures).map((group): Piece[] => {
+      const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+      const stacks = [...new Set(group.map(({ stack }) => stack))];
+      const who = names.length === 0 ? "the stack" : code(cutNames(names));
+      const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
+      return [who, code(where), code(whyOf(group))];
+    }),
+    of: "failures",
   });
-  const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
-  return tableOf({ head, rows, of: "failures" });
-}
 
 /** Whole if it is the same for all; else what they share. */
 const whyOf = ([first, ...others]: readonly Failure[]): string => {

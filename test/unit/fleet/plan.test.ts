@@ -143,7 +143,7 @@ describe("what a plan asks the service, on the emulator", () => {
     const interrupted = await planFleet(context, { signal: AbortSignal.abort() });
     expect(interrupted).toMatchObject({
       outcome: "stopped",
-      stoppedBy: expect.stringContaining("run plan again"),
+      stoppedBy: "interrupted",
     });
     expect(gets(emulator)).toBe(0);
     const plan = await planFleet(context, { stopAfterFailures: 2 });

@@ -174,11 +174,6 @@ globex     production-0-of-2  webhook                 registered              no
       },
       "r          s      ResponderProcess  there     missing  up\n",
     ],
-    [
-      "how to fix a failure",
-      { failures: [{ workspace: "acme", stack: "s", message: "HTTP 401", repair: "give the key" }] },
-      "FAILED  STACK  WHY       REPAIR\nacme    s      HTTP 401  give the key\n",
-    ],
   ])("shows %s", (_, more, expected) => {
     expect(renderDrift(driftReport(more), "text")).toContain(expected);
   });
