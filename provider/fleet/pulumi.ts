@@ -49,12 +49,12 @@ export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
   running.add(child);
   const hasBegun = Promise.withResolvers<void>();
   // Once, and when the engine listens for it: one that comes earlier would kill it.
-  const interrupt = async (): Promise<void> => {
-    await Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]);
-    child.kill("SIGINT");
-  };
+  const interrupt = (): void =>
+    void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(() =>
+      child.kill("SIGINT"),
+    );
   signal.addEventListener("abort", interrupt, { once: true });
-  if (signal.aborted) void interrupt();
+  if (signal.aborted) interrupt();
   const lines: string[] = [];
   const readLines = async (): Promise<void> => {
     for await (const line of createInterface({ input: child.stdout })) {

@@ -213,10 +213,8 @@ const findWrong = (
 
 function describeDrift({ drift }: WebhookReport): string | undefined {
   if (drift === undefined) return undefined;
-  if (drift.kind === "gone") return "after the rotation nothing is registered at the service";
-  const whose = drift.kind === "taken-over" ? "somebody else's webhook" : "something that was not set";
   const names = drift.properties.map(({ property }) => property).join(", ");
-  return `after the rotation the service shows ${whose}: ${names}`;
+  return `after the rotation, the webhook is not as it was set; the service shows ${drift.kind}: ${names}`;
 }
 
 /** One report of a stack: what `up` did, the drift that the verification found, and the failures of both. */

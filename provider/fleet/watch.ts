@@ -2,7 +2,15 @@ import { removalCommand } from "../errors/index.js";
 import type { WatchOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
 import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
-import { announce, beginRun, runStacks, toReport, type FleetContext, type StacksRun } from "./run.js";
+import {
+  announce,
+  beginRun,
+  runStacks,
+  toReport,
+  type FleetContext,
+  type Run,
+  type StacksRun,
+} from "./run.js";
 
 /** How a workspace differs. For `not-deployed` and `to-be-removed`, the list has changed since the last `up`. */
 export type DriftKind = Drift["kind"] | "not-deployed" | "to-be-removed";
@@ -53,13 +61,10 @@ export async function watchFleet(context: FleetContext, options: WatchOptions = 
   const stacks = run.stacks.filter(({ name }) => run.existing.has(name));
   announce(run, stacks);
   const ran = await runStacks(run, stacks, { action: "preview", refresh: true });
-  const workspaces = [
-    ...ran.stacks.flatMap((report) => findDrift(stacks, report, command)),
-    ...findUndeployed(
-      run.stacks.filter(({ name }) => !run.existing.has(name)),
-      command,
-    ),
-  ].toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1));
+  const missing = run.stacks.filter(({ name }) => !run.existing.has(name)).map(toUndeployed);
+  const workspaces = [...ran.stacks, ...missing]
+    .flatMap((report) => findDrift(run, report, command))
+    .toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1));
   const others = findOthers(ran, workspaces, command);
   const hasDrift = workspaces.length + others.length > 0;
   const { action: _action, startedAt: checkedAt, stacks: _stacks, ...report } = toReport(run, ran);
@@ -88,23 +93,29 @@ function findOthers(
     .toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** What a preview of a stack that does not exist yet would report. */
+const toUndeployed = ({ name: stack, workspaces }: PlacedStack): Pick<StackReport, "stack" | "webhooks"> => ({
+  stack,
+  webhooks: workspaces.map(({ name: workspace }) => ({ workspace, change: "create" })),
+});
+
 function findDrift(
-  stacks: readonly PlacedStack[],
-  { stack, webhooks }: StackReport,
+  { stacks }: Run,
+  { stack, webhooks }: Pick<StackReport, "stack" | "webhooks">,
   command: string,
 ): DriftedWorkspace[] {
   const place = stacks.find(({ name }) => name === stack);
-  const listed = new Map(place?.workspaces.map((listing) => [listing.name, listing]));
+  const listed = new Map(place?.workspaces.map((entry) => [entry.name, entry]));
   return webhooks.flatMap((webhook) => {
     const { workspace, drift } = webhook;
-    const listing = listed.get(workspace);
-    const kind = kindOf(webhook, listing !== undefined);
+    const entry = listed.get(workspace);
+    const kind = kindOf(webhook, entry !== undefined);
     if (kind === undefined) return [];
     const properties = drift?.properties ?? [];
     const webhookUrl = properties.find(({ property }) => property === "webhookUrl")?.actual;
     const removal =
-      listing && webhookUrl
-        ? removalCommand({ baseUrl: formatUrl(listing.baseUrl), webhookUrl: formatUrl(webhookUrl) })
+      entry && webhookUrl
+        ? removalCommand({ baseUrl: formatUrl(entry.baseUrl), webhookUrl: formatUrl(webhookUrl) })
         : "";
     return [{ workspace, stack, kind, properties, repair: REPAIRS[kind](command, removal) }];
   });
@@ -116,15 +127,6 @@ function kindOf({ drift, change }: WebhookReport, isListed: boolean): DriftKind 
   if (change === "delete") return "to-be-removed";
   return change === "same" ? undefined : "not-deployed";
 }
-
-/** The workspaces of stacks that do not exist yet. */
-const findUndeployed = (stacks: readonly PlacedStack[], command: string): DriftedWorkspace[] =>
-  stacks.flatMap(({ name: stack, workspaces }) =>
-    workspaces.map(({ name: workspace }) => {
-      const kind = "not-deployed";
-      return { workspace, stack, kind, properties: [], repair: REPAIRS[kind](command, "") };
-    }),
-  );
 
 /** A webhook to be created that has no drift is not in the state yet, so there is nothing to check. */
 function findChecked({ webhooks, failures }: StackReport): WebhookReport[] {

@@ -55,16 +55,16 @@ const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
 
 describe("the rotation of a fleet, on a fake engine", () => {
   it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
-    ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /something that was not set: webhookUrl/],
+    ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /the service shows changed: webhookUrl/],
     [
       "a takeover",
       ({ driftOf }, name) => driftOf.set(name, { ...CHANGED, kind: "taken-over" }),
-      /somebody else/,
+      /the service shows taken-over/,
     ],
     [
       "nothing",
       ({ driftOf }, name) => driftOf.set(name, { kind: "gone", properties: [] }),
-      /nothing is registered/,
+      /the service shows gone/,
     ],
   ])("stops after the first stack where the verification sees %s", async (_, spoil, message) => {
     const { fleet, keys, first } = await openWithKeys();
@@ -107,11 +107,7 @@ describe("the rotation of a fleet, on a fake engine", () => {
       if (type === "wave-ended") interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
-    expect(report).toMatchObject({
-      outcome: "stopped",
-      stoppedBy: expect.stringMatching(/^interrupted/),
-      keys: { unknown: [] },
-    });
+    expect(report).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted", keys: { unknown: [] } });
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "stopped", "stopped"]);
     expect(report.keys.old).toHaveLength(NAMES.length - namesIn(fleet, 0).length);
   });
@@ -129,13 +125,13 @@ describe("the rotation of a fleet, on a fake engine", () => {
 });
 
 describe("the name of a rotation", () => {
-  it("is the day, or what is given; given again it changes nothing", async () => {
+  it("is the day if none is given; given again it changes nothing", async () => {
     const { fleet } = await openWithKeys();
-    expect((await rotateFleet(fleet.context, {})).rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
-    expect(await rotateFleet(fleet.context, options)).not.toHaveProperty("note");
-    const again = await rotateFleet(fleet.context, options);
-    expect(again).toMatchObject({ outcome: "done", note: expect.stringContaining("nothing was changed") });
-    expect(again.waves.map(({ rotated }) => rotated)).toEqual([0, 0, 0]);
+    const { rotation, ...first } = await rotateFleet(fleet.context, {});
+    expect(rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(first).not.toHaveProperty("note");
+    const note = expect.stringContaining("nothing was changed") as string;
+    expect(await rotateFleet(fleet.context, { rotation })).toMatchObject({ outcome: "done", note });
   });
 
   it("is the first of the definition, and no other", async () => {

@@ -83,14 +83,6 @@ describe("a run over stacks, on a fake engine", () => {
     expect(report.skipped).toHaveLength(skipped);
     expect(report.stoppedBy).toBe(outcome === "stopped" ? "interrupted" : undefined);
   });
-
-  it("runs the stacks of its shard, and leaves the index stack to the report that merges the shards", async () => {
-    const { context, engine } = await openTestFleet();
-    const shards = ["1/3", "2/3", "3/3"];
-    for (const shard of shards) expect(await upFleet(context, { shard })).toMatchObject({ outcome: "done" });
-    expect(engine.takeBegun()).toEqual([0, 3, 1, 2].map((index) => `up ${stackAt(index)}`));
-    expect(engine.indexes).toEqual([]);
-  });
 });
 
 describe("the options of a run", () => {
