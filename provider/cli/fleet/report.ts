@@ -50,7 +50,7 @@ async function readReport(file: string): Promise<AnyReport> {
 const kindOf = (report: AnyReport): string =>
   "checkedAt" in report ? "watch" : "totals" in report ? "plan" : report.action;
 
-/** Throws if they are not of one fleet and one command. */
+/** Throws if they come from different fleets or commands. */
 function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]] {
   const [first, ...others] = reports;
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
@@ -64,12 +64,12 @@ type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 type JsonObject = Record<string, Json>;
 
-/** The better ones first. */
+/** From best to worst. */
 const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
 
 /**
- * Merges the reports of shards that ran the same command side by side: lists follow each other, counts are added, the outcome is
- * the worst one, and the time is that of the longest.
+ * Merges the reports of shards that ran the same command in parallel: lists are joined, counts are added, the outcome is the worst
+ * and the time the longest one.
  */
 export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
   Report,
@@ -94,11 +94,11 @@ function mergeValues(name: string, one: Json | undefined, other: Json | undefine
     return name === "seconds" ? Math.max(one, other) : one + other;
   if (Array.isArray(one) && Array.isArray(other)) return joinLists([...one, ...other]);
   if (isObject(one) && isObject(other)) return mergeObjects(one, other);
-  // The earliest of two times; all other texts are the same in every share.
+  // The earlier of two times; all other texts are the same in every shard.
   return typeof one === "string" && typeof other === "string" && other < one ? other : one;
 }
 
-/** Entries that differ in their `count` alone are one. */
+/** Adds up entries that differ only in `count`. */
 function joinLists(entries: Json[]): Json[] {
   if (!entries.every(isCounted)) return entries;
   const groups = Map.groupBy(entries, (entry) => JSON.stringify({ ...entry, count: 0 }));
