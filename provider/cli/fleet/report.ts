@@ -19,7 +19,9 @@ export function reportsCommand(source: FleetSource): Command {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
     endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
     work: async ({ open, print }) => {
-      const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
+      const reports = await Promise.all(merge.args.map(readReport));
+      requireAlike(reports);
+      const merged = mergeReports(reports);
       const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
       if (!isIndexed) return print(merged, renderAny);
       const fleet = await open();
@@ -51,10 +53,9 @@ const kindOf = (report: AnyReport): string =>
   "checkedAt" in report ? "watch" : "totals" in report ? "plan" : report.action;
 
 /** Throws if they come from different fleets or commands. */
-function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]] {
-  const [first, ...others] = reports;
+function requireAlike(reports: readonly AnyReport[]): void {
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
-  if (first !== undefined && kinds.size === 1) return [first, ...others];
+  if (kinds.size === 1) return;
   throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
@@ -71,14 +72,8 @@ const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
  * Merges the reports of shards that ran the same command in parallel: lists are joined, counts are added, the outcome is the worst
  * and the time the longest one.
  */
-export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
-  Report,
-  ...Report[],
-]): Report =>
-  others.reduce(
-    (merged: JsonObject, other) => mergeObjects(merged, other as unknown as JsonObject),
-    first as unknown as JsonObject,
-  ) as unknown as Report;
+const mergeReports = (reports: readonly AnyReport[]): AnyReport =>
+  (reports as unknown as JsonObject[]).reduce(mergeObjects) as unknown as AnyReport;
 
 function mergeObjects(one: JsonObject, other: JsonObject): JsonObject {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
