@@ -1,4 +1,5 @@
 import { removalCommand } from "../errors/index.js";
+import { formatUrl } from "../lib/url.js";
 import type { WatchOptions } from "./options.js";
 import type { PlacedStack } from "./placement.js";
 import type { Drift, FleetReport, OtherChange, StackReport, WebhookReport } from "./reports.js";
