@@ -57,8 +57,6 @@ export type KeyArguments = Plain<Omit<VerificationKeyArgs, "rotation">>;
 /** The same without Outputs. */
 type Plain<T> = { [Name in keyof T]: Unwrap<T[Name]> };
 
-const DEFAULT_PROJECT = "apichat-fleet";
-
 const name = expected(
   '1 to 64 of a-z, 0-9 and "-", the first and the last a letter or a digit',
   'for example "production"',
@@ -66,27 +64,17 @@ const name = expected(
 
 const count = expected("a whole number from 1 to 999", "for example 20");
 
-const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', `leave it out for "${DEFAULT_PROJECT}"`);
+const project = expected('1 to 100 of A-Z, a-z, 0-9, ".", "_", "-"', 'leave it out for "apichat-fleet"');
 
-const text = (wanted: string, hint: string): z.ZodType<string> => {
-  // What is given is not shown: a secrets provider may have a token in its URL.
-  const error: z.core.$ZodErrorMap = ({ input }) =>
-    `must be ${wanted}, got ${input === "" ? "an empty text" : kindOf(input)}; ${hint}`;
-  return z.string({ error }).min(1, { error });
-};
-
-/** What a fleet's definition must be, field by field. The workspaces of a list that is given are checked by their own shape. */
+/** The workspaces of a list that is given are checked by their own shape. */
 const definitionShape = z.strictObject({
   // A Pulumi stack has it in its name.
   name: z.string({ error: name }).regex(/^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/, { error: name }),
   stacks: z.int({ error: count }).min(1, { error: count }).max(999, { error: count }).optional(),
-  workspaces: z.custom<string | readonly unknown[]>(
-    (value) => (typeof value === "string" && value !== "") || Array.isArray(value),
-    {
-      error: ({ input }) =>
-        `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
-    },
-  ),
+  workspaces: z.custom((value) => (typeof value === "string" && value !== "") || Array.isArray(value), {
+    error: ({ input }) =>
+      `must be a list or the path of a file, got ${kindOf(input)}; for example "workspaces.csv"`,
+  }),
   webhook: z.custom<FleetDefinition["webhook"]>((value) => typeof value === "function", {
     error: ({ input }) =>
       `must be a function, got ${kindOf(input)}; write ({ baseUrl }, { rotations }) => ({ baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } })`,
@@ -94,60 +82,42 @@ const definitionShape = z.strictObject({
   project: z
     .string({ error: project })
     .regex(/^[\w.-]{1,100}$/, { error: project })
-    .default(DEFAULT_PROJECT),
-  folder: text("the path of a folder", 'leave it out for ".fleet"').default(".fleet"),
-  secretsProvider: text("a string", 'for example "awskms://alias/fleet", or leave it out').optional(),
+    .default("apichat-fleet"),
+  folder: z.string().min(1).default(".fleet"),
+  secretsProvider: z.string().min(1).optional(),
   rotations: z.array(z.string()).superRefine(refineWith(problemsOfRotations)).default([]),
 });
 
-/** A fleet whose definition is sound, with its workspaces. */
-export interface ResolvedFleet {
-  name: string;
-  project: string;
-  /** As the definition has it. */
-  stacks?: number;
-  webhook: FleetDefinition["webhook"];
+/** A valid definition with its defaults, and with its workspaces in the order of the list. */
+export interface ResolvedFleet extends Omit<z.output<typeof definitionShape>, "workspaces"> {
   /** The folder that the engine works in: an absolute path. */
   folder: string;
-  secretsProvider?: string;
-  rotations: string[];
-  /** In the order of the list. */
   workspaces: readonly ListedWorkspace[];
 }
 
 /** Checks a definition and reads the list. Throws `invalid_config` with everything that is wrong. */
 export async function resolveFleet(definition: FleetDefinition): Promise<ResolvedFleet> {
-  const { data, problems: wrong = [] } = parse(definitionShape, definition);
-  const { workspaces, problems } = await openWorkspaces(definition);
-  const all = [...describeProblems(wrong), ...problems];
+  const { data, problems = [] } = parse(definitionShape, definition);
+  // The list is checked even if the rest of the definition is wrong.
+  const list = await openWorkspaces((definition as FleetDefinition | null | undefined)?.workspaces);
+  const all = [...describeProblems(problems), ...list.problems];
   if (data === undefined || all.length > 0) throw invalidConfig(all);
-  const { stacks, secretsProvider, ...rest } = data;
-  return {
-    ...rest,
-    ...(stacks === undefined ? {} : { stacks }),
-    ...(secretsProvider === undefined ? {} : { secretsProvider }),
-    folder: resolve(data.folder, data.name),
-    workspaces,
-  };
+  return { ...data, folder: resolve(data.folder, data.name), workspaces: list.workspaces };
 }
 
-interface Opened {
-  workspaces: ListedWorkspace[];
-  problems: string[];
-}
-
-/** The list is looked at also if something else is wrong with the definition. */
-async function openWorkspaces(definition: unknown): Promise<Opened> {
-  const { data: given } = definitionShape.shape.workspaces.safeParse(fieldOf(definition, "workspaces"));
-  if (given === undefined) return { workspaces: [], problems: [] };
-  if (typeof given !== "string") return checkWorkspaces(given);
+async function openWorkspaces(
+  given: unknown,
+): Promise<{ workspaces: ListedWorkspace[]; problems: string[] }> {
   try {
-    return { workspaces: await readWorkspaceList(given), problems: [] };
+    const isPath = typeof given === "string" && given !== "";
+    const workspaces = isPath
+      ? await readWorkspaceList(given)
+      : Array.isArray(given)
+        ? checkWorkspaces(given)
+        : [];
+    return { workspaces, problems: [] };
   } catch (error) {
     if (!(error instanceof ApiChatError)) throw error;
     return { workspaces: [], problems: error.message.split("\n") };
   }
 }
-
-const fieldOf = (value: unknown, field: keyof FleetDefinition): unknown =>
-  typeof value === "object" && value !== null ? (value as Partial<FleetDefinition>)[field] : undefined;

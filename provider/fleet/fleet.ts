@@ -16,7 +16,7 @@ import { watchFleet, type DriftReport } from "./watch.js";
 import { callWebhook } from "./webhooks.js";
 import { toYaml } from "./yaml-program.js";
 
-/** How many workspaces a stack of a new fleet has, where the definition does not give the number of stacks: see docs/figures.md. */
+/** The workspaces per stack of a new fleet whose definition does not set `stacks`: see docs/figures.md. */
 export const WORKSPACES_PER_STACK = 500;
 
 /**
@@ -29,7 +29,7 @@ export interface Fleet {
   /** The stack that exports the bot URLs. */
   readonly indexStack: string;
   readonly workspaces: readonly ListedWorkspace[];
-  /** All of them, also those without workspaces. */
+  /** All stacks, including those without workspaces. */
   readonly stacks: readonly PlacedStack[];
   /** Reports what `up` would do. Changes nothing. */
   plan(options?: PlanOptions): Promise<FleetPlan>;
@@ -58,7 +58,7 @@ export interface Fleet {
 }
 
 export interface OpenFleetOptions {
-  /** For the engine and the provider, over what this process has: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
+  /** For the engine and the provider, in addition to this process's: `PULUMI_BACKEND_URL`, `APICHAT_API_KEY`. */
   environment?: Record<string, string>;
 }
 
@@ -76,6 +76,7 @@ export async function openFleet(
   const count = fleet.stacks ?? (await countStacks(fleet.name, fleet.workspaces.length, engine));
   const stacks = placeWorkspaces(fleet.name, fleet.workspaces, count);
   const context: FleetContext = { fleet, stacks, engine };
+  const readBackend = async () => ({ fleet, engine, existing: new Set(await engine.listStacks()) });
   return {
     name: fleet.name,
     project: fleet.project,
@@ -90,31 +91,22 @@ export async function openFleet(
     watch: (options = {}) => watchFleet(context, options),
     write: (stack, folder) => writeStack(context, stack, folder),
     recordIndex: async (report) => {
-      const place = { fleet, engine, existing: new Set(await engine.listStacks()) };
-      return addFailure(report, await updateIndex(place, await readIndex(place), report.stacks));
+      const backend = await readBackend();
+      return addFailure(report, await updateIndex(backend, await readIndex(backend), report.stacks));
     },
-    botUrls: async () => {
-      const existing = new Set(await engine.listStacks());
-      return (await readIndex({ fleet, engine, existing })).botUrls;
-    },
+    botUrls: async () => (await readIndex(await readBackend())).botUrls,
   };
 }
 
 async function writeStack({ fleet, stacks }: FleetContext, name: string, folder: string): Promise<void> {
-  const stack = stacks.find((one) => one.name === name);
-  if (stack === undefined) {
-    const names = stacks.map((one) => one.name).join(", ");
-    throw invalidConfig([
-      `stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`,
-    ]);
-  }
-  await writeProject(fleet, toYaml(callWebhook(fleet, [stack])), folder);
+  const chosen = stacks.filter((stack) => stack.name === name);
+  if (chosen.length > 0) return writeProject(fleet, toYaml(callWebhook(fleet, chosen)), folder);
+  const names = stacks.map((stack) => stack.name).join(", ");
+  throw invalidConfig([`stack: ${JSON.stringify(name)} is not a stack of this fleet; give one of ${names}`]);
 }
 
-/** A deployed fleet keeps its number of stacks, also when its list grows. */
+/** A deployed fleet keeps its number of stacks, even if its list grows. */
 async function countStacks(name: string, workspaces: number, engine: Engine): Promise<number> {
-  const counts = (await engine.listStacks()).map((stack) => countInName(name, stack));
-  return (
-    counts.find((count) => count !== undefined) ?? Math.max(1, Math.ceil(workspaces / WORKSPACES_PER_STACK))
-  );
+  const counts = (await engine.listStacks()).flatMap((stack) => countInName(name, stack) ?? []);
+  return counts[0] ?? Math.max(1, Math.ceil(workspaces / WORKSPACES_PER_STACK));
 }

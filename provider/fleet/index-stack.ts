@@ -3,7 +3,7 @@ import { invalidConfig } from "../lib/files.js";
 import { failureOf } from "./failures.js";
 import { DEFAULT_MAX_REMOVALS } from "./options.js";
 import { indexStackName } from "./placement.js";
-import type { Failure, StackReport, WebhookReport } from "./reports.js";
+import type { Failure, StackReport } from "./reports.js";
 import type { Run } from "./run.js";
 
 /** What the index stack exports, by workspace. */
@@ -22,7 +22,7 @@ export async function readIndex(run: Pick<Run, "fleet" | "engine" | "existing">)
 }
 
 /**
- * Throws `invalid_config` if the index knows workspaces of a stack that the backend does not hold: a run would make new keys
+ * Throws `invalid_config` if the index has workspaces of a stack that the backend does not have: a run would make new keys
  * for them. The engine leaves only a copy of a state if it is killed in the write that changes `PULUMI_DIY_BACKEND_GZIP`.
  */
 export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: FleetIndex): void {
@@ -31,30 +31,27 @@ export function refuseLostStacks({ fleet, stacks, existing }: Run, { stackOf }: 
   if (lost === undefined) return;
   throw invalidConfig([
     `stacks: the index lists workspaces of ${lost}, but the backend has no such stack; a new one would give them new keys, ` +
-      "and their receivers would refuse what is signed with those. Nothing was changed. A run that was killed may have left a " +
+      "and their receivers would reject deliveries signed with those. Nothing was changed. A killed run may have left a " +
       `copy of the state: on a backend with files copy .pulumi/stacks/${fleet.project}/${lost}.json.bak (or .json.gz.bak) to the ` +
-      "same name without .bak. After a destroy that did not end, run destroy again. If somebody removed the stack on purpose, " +
-      "make an empty one with pulumi stack init",
+      "same name without .bak. After an unfinished destroy, run destroy again. If somebody removed the stack on purpose, " +
+      "create an empty one with pulumi stack init",
   ]);
 }
 
-/** How many names an error lists. */
-const NAMED = 5;
-
-/** The workspaces of the run's stacks that have a webhook by the index, and are not in the list any more. */
+/** The deployed workspaces of the run's stacks that have left the list, by the index. */
 export function findRemovals({ fleet, stacks }: Run, { stackOf }: FleetIndex): string[] {
   const listed = new Set(fleet.workspaces.map(({ name }) => name));
   const own = new Set(stacks.map(({ name }) => name));
-  const known = Object.entries(stackOf).flatMap(([name, stack]) => (own.has(stack) ? [name] : []));
-  return known.filter((name) => !listed.has(name)).toSorted();
+  const known = Object.entries(stackOf).filter(([name, stack]) => own.has(stack) && !listed.has(name));
+  return known.map(([name]) => name).toSorted();
 }
 
 /** Throws `invalid_config` if more workspaces left the list than may be removed: a list may have been cut short. */
-export function refuseTooManyRemovals(removals: readonly string[], most = DEFAULT_MAX_REMOVALS): void {
-  if (removals.length <= most) return;
+export function refuseTooManyRemovals(removals: readonly string[], max = DEFAULT_MAX_REMOVALS): void {
+  if (removals.length <= max) return;
   throw invalidConfig([
-    `workspaces: the list has ${removals.length} fewer of those that have a webhook (${nameSome(removals)}), and at most ${most} may be ` +
-      "removed at once. Nothing was changed. If the list was cut short, fix it; if they are to go, give " +
+    `workspaces: the list lacks ${removals.length} workspaces that have a webhook (${nameSome(removals)}), and at most ${max} may be ` +
+      "removed at once. Nothing was changed. If the list was cut short, fix it; if they must be removed, give " +
       `--max-removals ${removals.length}`,
   ]);
 }
@@ -64,54 +61,48 @@ export function refuseTooManyRemovals(removals: readonly string[], most = DEFAUL
  * an `up`, so it would register the first without a plan, and delete the others.
  */
 export function requireDeployed(run: Run, index: FleetIndex): void {
-  const deployed = new Set(
-    Object.entries(index.stackOf).flatMap(([name, stack]) => (run.existing.has(stack) ? [name] : [])),
-  );
+  const isDeployed = (name: string): boolean => run.existing.has(index.stackOf[name] ?? "");
   const names = run.stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name));
-  const missing = names.filter((name) => !deployed.has(name));
+  const missing = names.filter((name) => !isDeployed(name));
   const removed = findRemovals(run, index);
   const problems = [
     ...(missing.length > 0 ? [`in the list, but not deployed yet: ${nameSome(missing)}`] : []),
-    ...(removed.length > 0 ? [`deployed, but not in the list any more: ${nameSome(removed)}`] : []),
+    ...(removed.length > 0 ? [`deployed, but no longer in the list: ${nameSome(removed)}`] : []),
   ];
   if (problems.length === 0) return;
   throw invalidConfig([
     `workspaces: ${problems.join("; ")}. A rotation changes keys and nothing else, and nothing was changed. ` +
-      "Run up first; a workspace whose up fails can be taken out of the list until it passes",
+      "Run up first; take a workspace whose up fails out of the list until it passes",
   ]);
 }
 
-const nameSome = (names: readonly string[]): string =>
-  names.slice(0, NAMED).join(", ") + (names.length > NAMED ? ` and ${names.length - NAMED} more` : "");
+/** How many names an error lists. */
+const MAX_NAMED = 5;
 
-/** Whether the index differs from what the stacks hold, by their previews. What is still to be created is not yet missing. */
-export function isStale({ botUrls, stackOf }: FleetIndex, previews: readonly StackReport[]): boolean {
-  return previews.some(({ stack, outcome, webhooks }) => {
-    const known = new Set(webhooks.map(({ workspace }) => workspace));
-    const isForgotten = (workspace: string): boolean =>
-      outcome === "done" && stackOf[workspace] === stack && !known.has(workspace);
-    const isWrong = ({ workspace, change, botUrl }: WebhookReport): boolean =>
-      change !== "create" &&
-      botUrl !== undefined &&
-      (botUrls[workspace] !== botUrl || stackOf[workspace] !== stack);
-    return webhooks.some(isWrong) || Object.keys(botUrls).some(isForgotten);
-  });
+const nameSome = (names: readonly string[]): string =>
+  names.slice(0, MAX_NAMED).join(", ") +
+  (names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "");
+
+/** Whether the index differs from what the stacks contain, by their previews. */
+export function isStale(before: FleetIndex, previews: readonly StackReport[]): boolean {
+  // What a preview would delete is still there; what it would create has no bot URL yet.
+  const now = previews.map(({ webhooks, ...report }) => ({
+    ...report,
+    webhooks: webhooks.map((webhook) => ({ ...webhook, change: "same" as const })),
+  }));
+  return !isDeepStrictEqual(nextIndex(before, now), before);
 }
 
-/** The index after a run: of a stack that was not done, what is not known to be removed stays. */
-function nextIndex(before: FleetIndex, reports: readonly StackReport[]): FleetIndex {
+/** The index after a run. What a stack that is not done does not report stays. */
+function nextIndex({ botUrls, stackOf }: FleetIndex, reports: readonly StackReport[]): FleetIndex {
   const places = new Map(
-    Object.entries(before.botUrls).map(([name, botUrl]) => [
-      name,
-      { botUrl, stack: before.stackOf[name] ?? "" },
-    ]),
+    Object.entries(botUrls).map(([name, botUrl]) => [name, { botUrl, stack: stackOf[name] ?? "" }]),
   );
   for (const { stack, outcome, webhooks } of reports) {
-    const removed = new Set(
-      webhooks.filter(({ change }) => change === "delete").map(({ workspace }) => workspace),
-    );
+    const changes = new Map(webhooks.map(({ workspace, change }) => [workspace, change]));
+    const unreported = outcome === "done" ? "delete" : "same";
     for (const [name, place] of places) {
-      if (place.stack === stack && (outcome === "done" || removed.has(name))) places.delete(name);
+      if (place.stack === stack && (changes.get(name) ?? unreported) === "delete") places.delete(name);
     }
     for (const { workspace, change, botUrl } of webhooks) {
       if (change !== "delete" && botUrl !== undefined) places.set(workspace, { botUrl, stack });
@@ -126,16 +117,16 @@ function nextIndex(before: FleetIndex, reports: readonly StackReport[]): FleetIn
 }
 
 /**
- * Writes the bot URLs that a run leaves to the index stack, unless it has them already: also after a run with failures. Gives
- * why it failed.
+ * Writes the bot URLs after a run, even one with failures, to the index stack, unless it has them already. Returns why that
+ * failed.
  */
-export function updateIndex(
+export async function updateIndex(
   { fleet, engine, existing }: Pick<Run, "fleet" | "engine" | "existing">,
   before: FleetIndex,
   reports: readonly StackReport[],
 ): Promise<Failure | undefined> {
   const after = nextIndex(before, reports);
   const stack = indexStackName(fleet.name);
-  if (isDeepStrictEqual(after, before)) return Promise.resolve(undefined);
+  if (isDeepStrictEqual(after, before)) return undefined;
   return failureOf(stack, () => engine.writeOutputs(stack, { ...after }, existing.has(stack)));
 }

@@ -1,11 +1,11 @@
 import { availableParallelism } from "node:os";
 import type { Failure, FleetAction, Outcome, StackReport, WebhookReport } from "./reports.js";
 
-/** How much a run may do at once, and when it stops. */
+/** How much of a run is in progress at once, and when it stops. */
 export interface FleetLimits {
   /** How many stacks run at once, from 1 to 32. Default: one for each core, at least 2, at most 8. */
   stacksAtOnce?: number;
-  /** How many calls to one origin of the service are in progress at once, over all stacks: each has its share. Default 32. */
+  /** How many calls to one origin of the service are in progress at once, divided among the stacks. Default 32. */
   callsPerOrigin?: number;
   /** After this many failures, no more stacks are started, and running ones finish their current steps. Default 10. */
   stopAfterFailures?: number;
@@ -13,21 +13,21 @@ export interface FleetLimits {
   shard?: string;
 }
 
-/** What every run takes. */
+/** The options of every run. */
 export interface RunOptions extends FleetLimits {
-  /** Ends the run: no further stack begins, and the engine finishes and stores its current steps. */
+  /** Ends the run: no more stacks start, and the engine finishes and stores its current steps. */
   signal?: AbortSignal;
   /** Called for every event. If it throws, the run stops and rejects with that error. */
   onEvent?: (event: FleetEvent) => void;
 }
 
 export interface PlanOptions extends RunOptions {
-  /** Asks the service first, so that the plan shows drift too. */
+  /** Queries the service first, so that the plan shows drift. */
   refresh?: boolean;
 }
 
 export interface UpOptions extends RunOptions {
-  /** Asks the service first, so that drift is repaired too. */
+  /** Queries the service first, so that drift is repaired. */
   refresh?: boolean;
   /** Runs only the stacks that the last `up` on this machine did not finish. */
   onlyFailed?: boolean;
@@ -47,7 +47,7 @@ export interface WatchOptions extends RunOptions {
   command?: string;
 }
 
-/** What happens during a run. No secret is in it. */
+/** What happens during a run. Contains no secrets. */
 export type FleetEvent =
   | { type: "run-started"; action: FleetAction; stacks: number; workspaces: number }
   | { type: "stack-started"; stack: string; workspaces: number }
@@ -58,7 +58,7 @@ export type FleetEvent =
       type: "note";
       stack: string;
       line: string;
-      /** The line without the name of its resource, where the provider has printed it. */
+      /** The line without the name of its resource, if the provider printed it. */
       text?: string;
     }
   | { type: "wave-started"; wave: number; waves: number; stacks: string[] }
@@ -67,7 +67,7 @@ export type FleetEvent =
 
 // The command line loads this file for its help: no zod here.
 
-/** Each running stack is an engine with its provider: more of them need too much memory on any machine. */
+/** Each running stack is an engine with its provider: more need too much memory on any machine. */
 export const MAX_STACKS_AT_ONCE = 32;
 
 export const DEFAULT_LIMITS = {
@@ -76,12 +76,12 @@ export const DEFAULT_LIMITS = {
   stopAfterFailures: 10,
 };
 
-/** How many workspaces an `up` removes by default: a list that was cut short removes customers' webhooks. */
+/** How many workspaces an `up` may remove: a list that was cut short would remove customers' webhooks. */
 export const DEFAULT_MAX_REMOVALS = 10;
 
 const SHARD = /^([1-9]\d{0,2})\/([1-9]\d{0,2})$/;
 
-/** The two numbers of a shard such as "2/4"; undefined if it is none. */
+/** The two numbers of a shard such as "2/4"; undefined for any other text. */
 export function parseShard(text: string): { shard: number; shards: number } | undefined {
   const [, shard, shards] = (SHARD.exec(text) ?? []).map(Number);
   return shard !== undefined && shards !== undefined && shard <= shards ? { shard, shards } : undefined;

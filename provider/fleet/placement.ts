@@ -2,20 +2,20 @@ import { hash } from "node:crypto";
 import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 
 /**
- * Which stack of `count` holds a workspace, from 0. Only its name and the count decide, so that a workspace that comes or
- * goes moves no other. With rendezvous hashing a larger count moves no more workspaces than the new stacks take.
+ * Which stack of `count` has a workspace, from 0. Only its name and the count decide, so that adding or removing a workspace
+ * moves no other. With rendezvous hashing, a larger count moves only the workspaces of the new stacks.
  */
 export function stackOf(workspace: string, count: number): number {
   let best = { index: 0, score: -1 };
   for (let index = 0; index < count; index += 1) {
-    // 48 bits, which a number holds exactly.
+    // 48 bits, which a number can represent exactly.
     const score = Number.parseInt(hash("sha256", `${index}/${workspace}`).slice(0, 12), 16);
     if (score > best.score) best = { index, score };
   }
   return best.index;
 }
 
-/** The name of a stack: it holds the count, so that nobody can mistake it for one of another split. */
+/** The name of a stack. It contains the count, so that it cannot be mistaken for a stack of another split. */
 export function stackName(fleet: string, index: number, count: number): string {
   return `${fleet}-${String(index).padStart(String(count - 1).length, "0")}-of-${count}`;
 }
@@ -37,7 +37,7 @@ export interface PlacedStack {
   workspaces: ListedWorkspace[];
 }
 
-/** All stacks of a split, also those without a workspace. */
+/** All stacks of a split, including those without workspaces. */
 export function placeWorkspaces(
   fleet: string,
   workspaces: readonly ListedWorkspace[],
@@ -51,7 +51,7 @@ export function placeWorkspaces(
   }));
 }
 
-/** The waves of a rotation: one stack alone, and then so many at a time. */
+/** The waves of a rotation: one stack alone, then `waveSize` stacks each. */
 export function splitIntoWaves(stacks: readonly PlacedStack[], waveSize: number): PlacedStack[][] {
   const waves = stacks.length === 0 ? [] : [stacks.slice(0, 1)];
   for (let from = 1; from < stacks.length; from += waveSize) waves.push(stacks.slice(from, from + waveSize));

@@ -20,12 +20,12 @@ const projectOf = ({ project }: ResolvedFleet, plugin = pluginFolder()) => ({
   packages: { apichat: plugin },
 });
 
-/** Writes what the engine needs to run commands without a program, and removes what killed runs have left. */
+/** Writes what the engine needs for commands without a program, and removes what killed runs have left. */
 export async function prepareProject(fleet: ResolvedFleet): Promise<void> {
   const { folder } = fleet;
   makeFolders(folder);
   const files = { [PROJECT_FILE]: JSON.stringify(projectOf(fleet)), ".gitignore": "*" };
-  // Each as a whole: an engine of another command may read them at this moment.
+  // Atomically: an engine of another command may read them at this moment.
   await Promise.all(
     Object.entries(files).map(([name, text]) => writePrivateFile(join(folder, name), `${text}\n`)),
   );
@@ -42,7 +42,7 @@ export async function withProgram<T>(
   await mkdir(folder, { mode: 0o700 });
   const stop = keepFresh(folder);
   try {
-    // The configuration of a stack, with the salt of its passphrase, stays with that of the others.
+    // The configuration of a stack, with the salt of its passphrase, stays in the fleet's folder.
     await writeFiles(folder, { ...projectOf(fleet), stackConfigDir: ".." }, program);
     return await work(folder);
   } finally {
@@ -51,7 +51,7 @@ export async function withProgram<T>(
   }
 }
 
-/** Writes a complete project into a folder, for those who run `pulumi` themselves. Throws `invalid_config` if it has another one. */
+/** Writes a complete project, for those who run `pulumi` themselves. Throws `invalid_config` if the folder has a different one. */
 export async function writeProject(
   fleet: ResolvedFleet,
   program: YamlProgram,
@@ -89,13 +89,13 @@ function keepFresh(folder: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** The folder of a run, or what is left of a file if its writer was killed: `<file>.<uuid>`. */
+/** The folder of a run, or `<file>.<uuid>`, which a killed writer leaves. */
 const OF_A_RUN = /(?:^|\.)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function removeStale(folder: string): Promise<void> {
   const files = (await readdir(folder)).filter((name) => OF_A_RUN.test(name));
   for (const file of files.map((name) => join(folder, name))) {
-    // One of another command may be gone by now.
+    // Another command may have removed it by now.
     const written = await stat(file).catch(() => undefined);
     if (written && Date.now() - written.mtimeMs > STALE_MS) await rm(file, { recursive: true, force: true });
   }

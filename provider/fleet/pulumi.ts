@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { relative } from "node:path";
 import { createInterface } from "node:readline";
 import { text as readText } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineEvent } from "@pulumi/pulumi/automation/index.js";
 import { NEVER } from "../lib/abort.js";
 
@@ -11,20 +12,20 @@ export interface PulumiCall {
   args: readonly string[];
   /** The project's folder. */
   folder: string;
-  /** Over what this process has. */
+  /** Set in addition to the variables of this process. */
   environment: Readonly<Record<string, string>>;
-  /** Asks the engine once to stop: it finishes its current steps, and writes the state. */
+  /** Asks the engine once to stop: it finishes its current steps and writes the state. */
   signal?: AbortSignal;
-  /** With `--json`: every event, as it comes. */
+  /** With `--json`: called for every event. */
   onEvent?: (event: EngineEvent) => void;
 }
 
 export interface PulumiEnd {
-  /** null: a signal ended it. */
+  /** null if a signal ended it. */
   code: number | null;
-  /** What it printed to stdout, but the events. */
+  /** Its stdout without the events. */
   output: string;
-  /** What it printed to stderr. */
+  /** Its stderr. */
   errors: string;
 }
 
@@ -37,44 +38,45 @@ export function killEngines(): void {
 
 /** Runs the `pulumi` on PATH to its end. Rejects if there is none, with how to get one. */
 export async function callPulumi(call: PulumiCall): Promise<PulumiEnd> {
-  const { args, folder, environment, signal = NEVER } = call;
+  const { args, folder, environment, signal = NEVER, onEvent } = call;
   const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
     cwd: folder,
     env: { ...process.env, PULUMI_SKIP_UPDATE_CHECK: "true", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
-    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: the second one would end the engine at once.
+    // A Ctrl-C on the terminal reaches this process alone, which passes it on once: a second one would end the engine at once.
     detached: true,
   });
   running.add(child);
-  const interrupt = interruptOnce(child, signal);
+  const hasBegun = Promise.withResolvers<void>();
+  // Once, and when the engine listens for it: one that comes earlier would kill it.
+  const interrupt = (): void =>
+    void Promise.race([hasBegun.promise, sleep(START_MS, undefined, { ref: false })]).then(() =>
+      child.kill("SIGINT"),
+    );
+  signal.addEventListener("abort", interrupt, { once: true });
+  if (signal.aborted) interrupt();
+  const lines: string[] = [];
+  const readLines = async (): Promise<void> => {
+    for await (const line of createInterface({ input: child.stdout })) {
+      hasBegun.resolve();
+      const event = onEvent && parseEvent(line);
+      if (event) onEvent(event);
+      else lines.push(line);
+    }
+  };
   try {
-    const [output, errors, [code]] = await Promise.all([
-      readOutput(child, call, interrupt.begin),
-      readText(child.stderr),
+    const [[code], errors] = await Promise.all([
       once(child, "close") as Promise<[number | null]>,
+      readText(child.stderr),
+      readLines(),
     ]);
-    return { code, output, errors };
+    return { code, output: lines.join("\n"), errors };
   } catch (error) {
     throw explainMissing(error);
   } finally {
     running.delete(child);
-    interrupt.end();
+    signal.removeEventListener("abort", interrupt);
   }
-}
-
-async function readOutput(
-  { stdout }: ChildProcess & { stdout: NodeJS.ReadableStream },
-  { onEvent }: PulumiCall,
-  begin: () => void,
-): Promise<string> {
-  const rest: string[] = [];
-  for await (const line of createInterface({ input: stdout })) {
-    begin();
-    const event = onEvent && parseEvent(line);
-    if (event) onEvent(event);
-    else rest.push(line);
-  }
-  return rest.join("\n");
 }
 
 function parseEvent(line: string): EngineEvent | undefined {
@@ -90,31 +92,6 @@ function parseEvent(line: string): EngineEvent | undefined {
 /** How long an engine may take until it prints its first event, in milliseconds. */
 const START_MS = 5_000;
 
-/** Sends SIGINT once, when the engine listens for it: one that comes earlier would kill it. */
-function interruptOnce(child: ChildProcess, signal: AbortSignal): { begin: () => void; end: () => void } {
-  let hasBegun = false;
-  let timer: NodeJS.Timeout | undefined;
-  const send = (): void => void child.kill("SIGINT");
-  const onAbort = (): void => {
-    if (hasBegun) send();
-    else timer = setTimeout(send, START_MS);
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  return {
-    begin: () => {
-      if (hasBegun) return;
-      hasBegun = true;
-      clearTimeout(timer);
-      if (signal.aborted) send();
-    },
-    end: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    },
-  };
-}
-
 const explainMissing = (error: unknown): Error =>
   (error as NodeJS.ErrnoException).code === "ENOENT"
     ? new Error("the command pulumi is not on PATH: install it (https://www.pulumi.com/docs/install/)", {
@@ -122,42 +99,30 @@ const explainMissing = (error: unknown): Error =>
       })
     : new Error(`the command pulumi cannot be run: ${String(error)}`, { cause: error });
 
-/** Calls `pulumi` for its output. Throws with its own reason if it fails. */
-export async function askPulumi(call: PulumiCall): Promise<string> {
-  return outputOf(await callPulumi(call), call);
-}
-
-/** Throws with the command's own reason if it failed. */
-export function outputOf(end: PulumiEnd, call: Pick<PulumiCall, "args" | "folder">): string {
+/** Returns what a command printed. Throws with the command's own reason if it failed. */
+export function outputOf(end: PulumiEnd, { args, folder }: PulumiCall): string {
   if (end.code === 0) return end.output;
-  throw new Error(reasonOf(end, call));
+  const reason = reasonOf(end);
+  if (/currently locked|\[409\]|already in progress/.test(reason)) {
+    // The engine names the lock's owner on lines of its own.
+    const owner = reason.replaceAll(/\s*\n\s*/g, " ");
+    const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${args[args.indexOf("--stack") + 1]}`;
+    throw new Error(
+      `another run works on this stack: ${owner}; wait until it has ended. If it was killed, remove its lock: ${command}`,
+    );
+  }
+  // The engine's own hint is for Pulumi Cloud only.
+  const hint = reason.includes("PULUMI_ACCESS_TOKEN must be set")
+    ? "; for a different backend set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login"
+    : "";
+  throw new Error(reason + hint);
 }
 
 /** Why a command failed, as it printed that itself: from its first error on, if it names one. */
-export function reasonOf(
-  { code, errors, output }: PulumiEnd,
-  call: Pick<PulumiCall, "args" | "folder">,
-): string {
+function reasonOf({ code, errors, output }: PulumiEnd): string {
   const lines = `${errors}\n${output}`.split("\n").map((line) => line.trim());
-  const first = Math.max(
-    0,
-    lines.findIndex((line) => line.startsWith("error: ")),
-  );
-  const texts = lines.slice(first).map((line) => line.replace(/^error: /, ""));
+  const first = lines.findIndex((line) => line.startsWith("error: "));
+  const texts = lines.slice(Math.max(0, first)).map((line) => line.replace(/^error: /, ""));
   const text = [...new Set(texts.filter((line) => line !== ""))].join("\n");
-  if (text === "") return `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
-  return addUnlock(addLogin(text), call);
+  return text || `pulumi ended ${code === null ? "by a signal" : `with exit code ${code}`}`;
 }
-
-/** What the engine prints of a lock names its owner, on lines of its own. */
-function addUnlock(reason: string, { args, folder }: Pick<PulumiCall, "args" | "folder">): string {
-  if (!/currently locked|\[409\]|already in progress/.test(reason)) return reason;
-  const command = `pulumi cancel --cwd ${relative(process.cwd(), folder)} --stack ${args[args.indexOf("--stack") + 1]}`;
-  return `another run works on this stack: ${reason.replaceAll(/\s*\n\s*/g, " ")}; wait until it has ended. If it was killed, remove its lock: ${command}`;
-}
-
-/** What the engine says of a missing login speaks of one backend only. */
-const addLogin = (reason: string): string =>
-  reason.includes("PULUMI_ACCESS_TOKEN must be set")
-    ? `${reason}; for another backend than Pulumi Cloud set PULUMI_BACKEND_URL, such as s3://your-bucket, or run pulumi login`
-    : reason;

@@ -1,7 +1,7 @@
 import type { Failure as ErrorData } from "../errors/index.js";
 import type { DriftedProperty } from "../webhook/state.js";
 
-/** What was done with the stacks of a fleet. */
+/** A command over the stacks of a fleet. */
 export type FleetAction = "plan" | "up" | "refresh" | "destroy" | "rotate" | "watch";
 
 /** How a stack, or a whole run, ended. `stopped`: by Ctrl-C, by a limit, or because an earlier one failed. */
@@ -12,7 +12,7 @@ export type WebhookChange = (typeof WEBHOOK_CHANGES)[number];
 
 export const WEBHOOK_CHANGES = ["create", "update", "delete", "same"] as const;
 
-/** One webhook of a stack, as the engine saw it. No secret is in it. */
+/** One webhook of a stack, as the engine reports it. Contains no secrets. */
 export interface WebhookReport {
   /** The name of the resource, which is the name of the workspace. */
   workspace: string;
@@ -22,12 +22,10 @@ export interface WebhookReport {
   status?: string;
   /** Where it is registered. */
   baseUrl?: string;
-  /** The declared URL; left out where a preview does not know it. Values of a query are hidden. */
+  /** The declared URL; absent if a preview does not know it. Values of a query are hidden. */
   webhookUrl?: string;
-  /** What a refresh saw that differs; left out where nothing does. */
+  /** What a refresh found to differ; absent if nothing does. */
   drift?: Drift;
-  /** Whether the workspace's `VerificationKey` is at the rotation that the run asked for. */
-  isRotated?: boolean;
 }
 
 /** How the service differs from the state. `gone`: nothing is registered. `taken-over`: a different URL and key. */
@@ -38,18 +36,18 @@ export interface Drift {
 
 export type { DriftedProperty } from "../webhook/state.js";
 
-/** Why something failed. No secret is in it. */
+/** Why something failed. Contains no secrets. */
 export interface Failure {
-  /** The workspace, if it is one alone. */
+  /** The workspace, unless the whole stack failed. */
   workspace?: string;
   stack: string;
   /** The first line says everything. */
   message: string;
-  /** The failure as data, where it is one of this package. */
+  /** The failure as data, if it is this package's. */
   error?: ErrorData;
 }
 
-/** A resource that is no webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
+/** A resource that is not a webhook, such as a `VerificationKey`, and what the engine does or would do with it. */
 export interface OtherChange {
   name: string;
   /** As in its URN. */
@@ -64,7 +62,7 @@ export interface StackReport {
   seconds: number;
   webhooks: WebhookReport[];
   failures: Failure[];
-  /** What changes besides webhooks; left out if nothing does. */
+  /** Other resources that change; absent if none does. */
   others?: OtherChange[];
   /** Lines that the provider printed for people, such as warnings. */
   notes: string[];
@@ -82,6 +80,6 @@ export interface FleetReport {
   /** Stacks that were not run, and why: `already-done` if the last run finished them, `stopped` if this run ended first. */
   skipped: { stack: string; workspaces: number; reason: "already-done" | "stopped" }[];
   failures: Failure[];
-  /** Why the run stopped early; left out if it did not. */
+  /** Why the run stopped early; absent if it did not. */
   stoppedBy?: string;
 }

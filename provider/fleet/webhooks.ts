@@ -1,14 +1,10 @@
 import { invalidConfig } from "../lib/files.js";
 import { createRedactor } from "../lib/redact.js";
-import type { ListedWorkspace } from "../workspace-list/entry-shape.js";
 import type { ResolvedFleet, WebhookArguments } from "./definition.js";
 import type { PlacedStack } from "./placement.js";
 
 /** The arguments of each webhook, by workspace. */
 export type Webhooks = ReadonlyMap<string, WebhookArguments>;
-
-/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
-const MAX_LISTED = 5;
 
 /** Calls the definition's `webhook` for each workspace. Throws `invalid_config` with what is wrong with the results. */
 export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: readonly PlacedStack[]): Webhooks {
@@ -21,21 +17,25 @@ export function callWebhook({ webhook, rotations }: ResolvedFleet, stacks: reado
       problems.push(...problemsOf(args).map((problem) => `webhook: for ${name}, ${problem}`));
       webhooks.set(name, args);
     } catch (error) {
-      problems.push(`webhook: for ${name}, it threw: ${describeThrown(error, workspace)}`);
+      const redact = createRedactor(workspace.apiKey === undefined ? [] : [workspace.apiKey]);
+      problems.push(
+        `webhook: for ${name}, it threw: ${redact(String((error as Error | undefined)?.message ?? error))}`,
+      );
     }
   }
-  if (problems.length === 0) return webhooks;
-  const more = problems.length - MAX_LISTED;
-  throw invalidConfig([
-    ...problems.slice(0, MAX_LISTED),
-    ...(more > 0 ? [`webhook: ${more} more problems like these`] : []),
-  ]);
+  refuseAny(problems);
+  return webhooks;
 }
 
-const describeThrown = (error: unknown, { apiKey }: ListedWorkspace): string =>
-  createRedactor(apiKey === undefined ? [] : [apiKey])(
-    error instanceof Error ? error.message : String(error),
-  );
+/** How many problems an error lists: a mistake in `webhook` shows for every workspace. */
+const MAX_LISTED = 5;
+
+/** Throws `invalid_config` if there are problems with what `webhook` returns. */
+export function refuseAny(problems: readonly string[]): void {
+  const more = problems.length - MAX_LISTED;
+  const rest = more > 0 ? [`webhook: ${more} more problems like these`] : [];
+  if (problems.length > 0) throw invalidConfig([...problems.slice(0, MAX_LISTED), ...rest]);
+}
 
 const EXAMPLE = "return { baseUrl, webhookUrl, webhookVerificationKey: { derivedFrom, rotations } }";
 
@@ -45,14 +45,11 @@ function problemsOf(args: unknown): string[] {
   const missing = Object.entries({ baseUrl, webhookUrl })
     .filter(([, value]) => typeof value !== "string")
     .map(([name]) => `${name} must be a string; ${EXAMPLE}`);
-  return [...missing, ...problemsOfKey(key), ...problemsOfValues(args)];
-}
-
-function problemsOfKey(key: unknown): string[] {
   if (typeof key !== "string" && !isRecord(key))
-    return [`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`];
-  if (typeof key === "string" || key["rotation"] === undefined) return [];
-  return ["webhookVerificationKey.rotation must be absent: the command rotate sets it"];
+    missing.push(`webhookVerificationKey must be a string or the arguments of a VerificationKey; ${EXAMPLE}`);
+  else if (typeof key !== "string" && key["rotation"] !== undefined)
+    missing.push("webhookVerificationKey.rotation must be absent: the command rotate sets it");
+  return [...missing, ...problemsOfValues(args)];
 }
 
 /** Outputs of the SDK, promises and functions cannot be written as YAML. */
@@ -69,14 +66,11 @@ function problemsOfValues(value: unknown, path = ""): string[] {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** The webhooks of one stack. */
-export const webhooksOf = ({ workspaces }: PlacedStack, webhooks: Webhooks): Webhooks =>
-  new Map(
-    workspaces.flatMap(({ name }) => {
-      const args = webhooks.get(name);
-      return args === undefined ? [] : [[name, args]];
-    }),
-  );
+/** The webhooks of some stacks. */
+export function webhooksOf(stacks: readonly PlacedStack[], webhooks: Webhooks): Webhooks {
+  const names = new Set(stacks.flatMap(({ workspaces }) => workspaces.map(({ name }) => name)));
+  return new Map([...webhooks].filter(([name]) => names.has(name)));
+}
 
 /** How many random keys there are. A killed run would lose a random key that no checkpoint has stored. */
 export const countRandomKeys = (webhooks: Webhooks): number =>

@@ -2,7 +2,7 @@ import { SECRET_PROPERTIES } from "../lib/resource-inputs.js";
 import { mayHoldQuery } from "../lib/url.js";
 import type { KeyArguments, WebhookArguments } from "./definition.js";
 
-// The program of a stack, in YAML: the engine then loads neither Node nor the SDK for it, which is more than half of what a stack costs.
+// The program of a stack, in YAML: for it the engine loads neither Node nor the SDK, which are more than half of a stack's cost.
 
 /** A Pulumi program in YAML. */
 export interface YamlProgram {
@@ -19,8 +19,8 @@ export const outputsProgram = (outputs: Record<string, unknown>): YamlProgram =>
 });
 
 /**
- * A key and a webhook for each workspace. `rotation` rotates random keys. The labels within the program are numbers, because YAML
- * may read a name as something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
+ * Writes a key and a webhook for each workspace. `rotation` rotates random keys. Labels within the program are numbered, because
+ * YAML may read a name as something else. Secrets are variables, because an error of the YAML host quotes the line of a property.
  */
 export function toYaml(
   webhooks: Iterable<readonly [workspace: string, WebhookArguments]>,

@@ -6,8 +6,10 @@ import { toPlainText } from "./plain-text.js";
 
 // What the lifecycles of all resources share in the engine's provider process.
 
-/** What the provider process reports to a program that started its engine: a failure, or a line for people. */
-type Wire = { failure: Failure } | { note: { subject: string; text: string } };
+/** What the provider process reports to a program that started its engine. */
+interface Wire {
+  failure: Failure;
+}
 
 const REPORT_VARIABLE = "APICHAT_REPORT";
 
@@ -59,7 +61,7 @@ type Printer = (kind: LineKind, name: string, text: string) => void;
 /** Lines start with the resource's name, because the engine shows them under no resource. */
 let printer: Printer = (kind, name, line) => {
   const text = kind === "warning" ? `warning: ${line}` : line;
-  console.log(isReportRead() ? toWireLine({ note: { subject: name, text } }) : `${name}: ${text}`);
+  console.log(`${name}: ${text}`);
 };
 
 const print: Printer = (kind, name, text) => printer(kind, toPlainText(name), text);

@@ -1,8 +1,8 @@
 import { type CsvError, parse } from "csv-parse/sync";
 import { invalidConfig } from "../lib/files.js";
-import { isPlainName, parse as parseShape, type Problem } from "../lib/validate.js";
+import { isPlainName, parse as parseShape } from "../lib/validate.js";
 import { ENTRY_FIELDS, type EntryField, type ListedWorkspace, type ListReader } from "./entry-shape.js";
-import { entriesShape, toWorkspace } from "./list-shape.js";
+import { listShape, workspacesOf } from "./list-shape.js";
 
 const COLUMNS = ENTRY_FIELDS.join(", ");
 
@@ -18,18 +18,19 @@ const NEEDED: Record<ListReader, readonly EntryField[]> = {
 export function parseCsvList(text: string, reader: ListReader, fileName: string): ListedWorkspace[] {
   const { rows, problems } = readRows(text);
   const [header, ...entries] = rows;
-  // Without the names nobody knows what a cell is.
+  // Without the names of the columns no cell has a meaning.
   if (header === undefined || problems.some(({ line }) => line < header.line)) {
     throw invalid(fileName, problems.length > 0 ? problems : [{ line: 1, text: NO_HEADER }]);
   }
-  const checked = checkEntries(entries, header, reader);
+  const checked = header.cells.some(isField)
+    ? checkEntries(entries, header.cells, reader)
+    : { workspaces: [], problems: [] };
   const all = [...problems, ...problemsOfHeader(header, reader), ...checked.problems];
   if (all.length > 0) throw invalid(fileName, all);
-  if (entries.length === 0) throw invalid(fileName, [{ line: header.line, text: NO_ROW }]);
+  if (entries.length === 0)
+    throw invalid(fileName, [{ line: header.line, text: "must have at least one row below it" }]);
   return checked.workspaces;
 }
-
-const NO_ROW = "must have at least one row below it";
 
 const NO_HEADER = `the first row must name the columns: ${COLUMNS}`;
 
@@ -40,62 +41,56 @@ function problemsOfHeader({ line, cells }: CsvRow, reader: ListReader): CsvProbl
   if (!cells.some(isField)) return [{ line, text: NO_HEADER }];
   const missing = NEEDED[reader].filter((field) => !cells.includes(field));
   return [
-    ...cells.flatMap((name, index) =>
-      problemsOfColumn(name, index, cells).map((problem) => ({ line, ...problem })),
-    ),
-    ...missing.map((field) => ({ line, field, text: "the column is missing; add it to the first row" })),
-  ];
+    ...cells.flatMap((name, index) => problemOfColumn(name, index, cells) ?? []),
+    ...missing.map((field) => ({ field, text: "the column is missing; add it to the first row" })),
+  ].map((problem) => ({ line, ...problem }));
 }
 
-function problemsOfColumn(name: string, index: number, cells: readonly string[]): Omit<CsvProblem, "line">[] {
+function problemOfColumn(
+  name: string,
+  index: number,
+  cells: readonly string[],
+): Omit<CsvProblem, "line"> | undefined {
   if (isField(name)) {
-    return cells.indexOf(name) === index
-      ? []
-      : [{ field: name, text: "the column appears twice; remove one" }];
+    const isFirst = cells.indexOf(name) === index;
+    return isFirst ? undefined : { field: name, text: "the column appears twice; remove one" };
   }
   // A value in its place is not shown: it may be a key.
   const text = `is not one of the columns ${COLUMNS}; check the spelling, or remove it`;
-  return [isPlainName(name) ? { field: name, text } : { text: `the name of column ${index + 1} ${text}` }];
+  return isPlainName(name) ? { field: name, text } : { text: `the name of column ${index + 1} ${text}` };
 }
 
-/** What the rows below the header give, and what is wrong with them. */
+/** The workspaces of the rows below the header, and what is wrong with them. */
 function checkEntries(
   rows: readonly CsvRow[],
-  { cells: header }: CsvRow,
+  header: readonly string[],
   reader: ListReader,
 ): { workspaces: ListedWorkspace[]; problems: CsvProblem[] } {
-  if (!header.some(isField)) return { workspaces: [], problems: [] };
-  // In a row of another length a value may stand in another's column.
-  const whole = rows.filter(({ cells }) => cells.length === header.length);
+  // In a row of another length a value may be in the wrong column.
+  const isWhole = ({ cells }: CsvRow): boolean => cells.length === header.length;
+  const whole = rows.filter(isWhole);
   const lengths = rows
-    .filter(({ cells }) => cells.length !== header.length)
-    .map(({ line: at, cells }) => ({ line: at, text: describeLength(cells.length, header.length) }));
-  const entries = whole.map(({ cells }) => toEntry(cells, header));
-  const { data = [], problems: wrong = [] } = parseShape(entriesShape(reader), entries);
-  const problems = whole.length === 0 ? [] : problemsOfRows(wrong, whole, header);
-  return { workspaces: data.map((entry) => toWorkspace(entry)), problems: [...lengths, ...problems] };
+    .filter((row) => !isWhole(row))
+    .map(({ line, cells: { length } }) => {
+      const has = `has ${length} ${length === 1 ? "cell" : "cells"}, and the first row has ${header.length}`;
+      return { line, text: `${has}; look for a missing or surplus comma or quote` };
+    });
+  if (whole.length === 0) return { workspaces: [], problems: lengths };
+  const workspaces = whole.map(({ cells }) => toEntry(cells, header));
+  const { data, problems = [] } = parseShape(listShape(reader), { workspaces });
+  const wrong = problems.flatMap(({ path: [, index, field], text }) => {
+    const column = String(field);
+    // A missing column is reported once, with the header.
+    if (isField(column) && !header.includes(column)) return [];
+    return [{ line: whole[Number(index)]?.line ?? 1, field: column, text }];
+  });
+  return { workspaces: data ? workspacesOf(data) : [], problems: [...lengths, ...wrong] };
 }
 
-const describeLength = (cells: number, columns: number): string =>
-  `has ${cells} ${cells === 1 ? "cell" : "cells"}, and the first row has ${columns}; look for a missing or surplus comma or quote`;
-
-/** The values of a row by column: of a column that stands twice the first. */
+/** The values of a row by column; of a column that appears twice, the first. */
 function toEntry(cells: readonly string[], header: readonly string[]): Partial<Record<EntryField, string>> {
   const given = ENTRY_FIELDS.map((field) => [field, cells[header.indexOf(field)] ?? ""] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== ""));
-}
-
-function problemsOfRows(
-  problems: readonly Problem[],
-  rows: readonly CsvRow[],
-  header: readonly string[],
-): CsvProblem[] {
-  return problems.flatMap(({ path: [index, field], text }) => {
-    const column = String(field);
-    const line = rows[Number(index)]?.line ?? 1;
-    // A column that is not there is reported once, with the header.
-    return isField(column) && !header.includes(column) ? [] : [{ line, field: column, text }];
-  });
 }
 
 const invalid = (fileName: string, problems: readonly CsvProblem[]) =>
@@ -113,7 +108,7 @@ interface CsvRow {
   cells: string[];
 }
 
-/** One thing that is wrong with a CSV file. No value is in it. */
+/** One thing that is wrong with a CSV file. Contains no values. */
 interface CsvProblem {
   line: number;
   /** The column, if it is one. */
@@ -122,11 +117,11 @@ interface CsvProblem {
 }
 
 const QUOTES =
-  'a quote is not closed, or stands inside a cell; close it, or write "" for a quote in a cell in quotes';
+  'a quote is not closed, or is inside a cell; close it, or write "" for a quote in a cell in quotes';
 
 /**
- * Cuts a text of CSV into rows; those without any value are left out. Cells stand between commas, or between semicolons, as
- * spreadsheets of many countries write them. White space around a cell that is not in quotes is no part of it.
+ * Cuts a text of CSV into rows, without empty ones. Cells are separated by commas, or by semicolons, as spreadsheets of many
+ * countries write them. Whitespace around a cell that is not in quotes is ignored.
  */
 function readRows(text: string): { rows: CsvRow[]; problems: CsvProblem[] } {
   const { records, errors } = parseRecords(text);
@@ -134,10 +129,12 @@ function readRows(text: string): { rows: CsvRow[]; problems: CsvProblem[] } {
   const end = endOf(errors.find(({ code }) => code !== "INVALID_OPENING_QUOTE"));
   const sound = records.filter(({ info }) => info.lines < end);
   const rows = sound.map(({ record, info }) => ({ line: info.lines - breaksIn(record), cells: record }));
-  const broken = errors.filter((error) => endOf(error) <= end);
+  const broken = errors.map(endOf).filter((line) => line <= end);
+  const ends = [...sound.map(({ info }) => info.lines), ...broken];
+  const lines = text.split(LINE_BREAK);
   return {
     rows: rows.filter(({ cells }) => cells.some((cell) => cell !== "")),
-    problems: findStarts(text, sound, broken).map((line) => ({ line, text: QUOTES })),
+    problems: broken.map((line) => ({ line: startOf(line, ends, lines), text: QUOTES })),
   };
 }
 
@@ -152,12 +149,12 @@ function parseRecords(text: string): { records: CsvRecord[]; errors: CsvError[] 
   const records: unknown = parse(text, {
     info: true,
     trim: true,
-    // The names of the columns, which come first, have neither in them.
+    // The names of the columns, which come first, contain neither.
     delimiter: /[,;]/.exec(text)?.[0] ?? ",",
     record_delimiter: ["\r\n", "\n", "\r"],
     relax_column_count: true,
     skip_empty_lines: true,
-    // Else a quote that is not closed is reported as a row that is too long.
+    // Otherwise a quote that is not closed is reported as a row that is too long.
     max_record_size: 0,
     skip_records_with_error: true,
     on_skip: (error) => {
@@ -169,16 +166,10 @@ function parseRecords(text: string): { records: CsvRecord[]; errors: CsvError[] 
 }
 
 /** The parser reports where a broken row ends. People look where it begins: there the quote was forgotten. */
-function findStarts(text: string, records: readonly CsvRecord[], errors: readonly CsvError[]): number[] {
-  const lines = text.split(LINE_BREAK);
-  const ends = [...new Set([...records.map(({ info }) => info.lines), ...errors.map(endOf)])];
-  const inOrder = ends.toSorted((a, b) => a - b);
-  const endBefore = new Map(inOrder.map((end, index) => [end, inOrder[index - 1] ?? 0]));
-  return errors.map((error) => {
-    let line = endBefore.get(endOf(error)) ?? 0;
-    while (lines[line]?.trim() === "") line += 1;
-    return line + 1;
-  });
+function startOf(end: number, ends: readonly number[], lines: readonly string[]): number {
+  let line = ends.reduce((last, one) => (one < end && one > last ? one : last), 0);
+  while (lines[line]?.trim() === "") line += 1;
+  return line + 1;
 }
 
 const LINE_BREAK = /\r\n|\n|\r/;

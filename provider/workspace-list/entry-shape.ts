@@ -8,10 +8,10 @@ import { refineWith, onAnyObject } from "../lib/validate.js";
  */
 export type ListReader = "fleet" | "plan";
 
-/** What looks like an address. Else it may be a key from another column, which is not shown. */
+/** What looks like an address. Anything else may be a key from another column, and is not shown. */
 const ADDRESS = /^(?:$|[a-z][a-z+.-]*:\/\/|(?:localhost|[\w-]+(?:\.[\w-]+)+)[:/])/i;
 
-/** A text whose problem a function words. */
+/** A string that a function checks. */
 const text = (problemOf: (value: string) => string | undefined): z.ZodType<string> =>
   z.string().superRefine(refineWith(problemOf));
 
@@ -21,23 +21,21 @@ const url = (example: string): z.ZodType<string> =>
 const secret = text((value) => problemOfSecret(value, "copy it again from the platform's support"));
 
 const NAMES: Record<ListReader, z.ZodType<string>> = {
-  // The value is not shown: in a row of cells that slipped it may be a key.
+  // The value is not shown: in a row whose cells slipped it may be a key.
   fleet: z.string().regex(WORKSPACE_NAME, {
     error: 'must be 1 to 64 of A-Z, a-z, 0-9, ".", "_", "-", the first a letter or a digit',
   }),
   plan: z.string().min(1, { error: "must not be empty" }),
 };
 
-const webhookUrl = url("https://chat.example/webhooks/apichat");
-
-/** What stands in an entry, or once for all of them at the top of a list. */
+/** The fields that an entry may have, and the top of a list for all its entries. */
 export const commonFields = {
-  webhookUrl: webhookUrl.optional(),
+  webhookUrl: url("https://chat.example/webhooks/apichat").optional(),
   apiKey: secret.optional(),
   apiKeyEnv: text(problemOfKeyVariable).optional(),
 };
 
-/** The value is sent to the entry's base URL, so a list cannot choose any other secret of the environment. */
+/** The value is sent to the entry's base URL, so a list must not be able to name any other secret of the environment. */
 function problemOfKeyVariable(name: string): string | undefined {
   if (!name.includes("API_KEY")) {
     return "must be the name of an environment variable for an API key, with API_KEY in it, such as ACME_API_KEY; rename the variable";
@@ -52,24 +50,14 @@ export const ENTRY_FIELDS = ["name", "baseUrl", "webhookUrl", "botUrl", "apiKeyE
 
 export type EntryField = (typeof ENTRY_FIELDS)[number];
 
-const fieldsFor = (reader: ListReader) =>
-  ({
-    name: NAMES[reader],
-    baseUrl: url("https://platform.example/acme/apichat"),
-    botUrl: url("https://bots.example/api/apichat/f0123").optional(),
-    ...commonFields,
-  }) satisfies Record<EntryField, z.ZodType>;
-
-/** An entry of a list that may have its webhook URL at the top. */
-export const entryShape = (reader: ListReader) => refuseTwoKeys(z.strictObject(fieldsFor(reader)));
-
-/** An entry of a list that has no top, such as a row of a CSV file. */
-export const wholeEntryShape = (reader: ListReader) =>
+export const entryShape = (reader: ListReader) =>
   refuseTwoKeys(
     z.strictObject({
-      ...fieldsFor(reader),
-      webhookUrl: reader === "plan" ? webhookUrl : webhookUrl.optional(),
-    }),
+      name: NAMES[reader],
+      baseUrl: url("https://platform.example/acme/apichat"),
+      botUrl: url("https://bots.example/api/apichat/f0123").optional(),
+      ...commonFields,
+    } satisfies Record<EntryField, z.ZodType>),
   );
 
 /** Where an API key comes from. */
@@ -78,12 +66,11 @@ export interface KeySource {
   apiKeyEnv?: string;
 }
 
-/** Refuses an API key that is given twice. */
+/** Rejects an API key that is given twice. */
 export const refuseTwoKeys = <T extends z.ZodType<KeySource>>(shape: T): T =>
   shape.refine(({ apiKey, apiKeyEnv }) => apiKey === undefined || apiKeyEnv === undefined, {
     error: "cannot be combined with apiKeyEnv; use one of the two",
     path: ["apiKey"],
-    // Also beside other problems: all of them are reported at once.
     ...onAnyObject,
   });
 
@@ -97,15 +84,15 @@ export interface ListedWorkspace {
   name: string;
   baseUrl: string;
   webhookUrl?: string;
-  /** Another bot is then reported. */
+  /** The expected bot: a different one is reported. */
   botUrl?: string;
-  /** undefined: that of the command or the environment. */
+  /** Default: the command's or the environment's. */
   apiKey?: string;
 }
 
-/** One workspace of a list that a plan has read: what stands there is compared with its webhook URL. */
+/** One workspace of a list for `webhook plan`, which compares registrations with the webhook URL. */
 export interface PlannedWorkspace extends ListedWorkspace {
-  /** Any text: it makes no resource. */
+  /** Any text, because no resource gets it. */
   name: string;
   webhookUrl: string;
 }

@@ -5,119 +5,88 @@ import {
   apiKeyOf,
   commonFields,
   entryShape,
-  type KeySource,
+  type EntryField,
   type ListedWorkspace,
   type ListReader,
   refuseTwoKeys,
-  wholeEntryShape,
 } from "./entry-shape.js";
 
-const NO_ENTRY = { error: "must have at least one entry" };
-
-/** A list whose top holds what its entries have in common: a file of YAML or JSON. */
+/** A list, whose top may have what its entries have in common. CSV files and lists of programs have no top. */
 export const listShape = (reader: ListReader) =>
   refuseTwoKeys(
     z.strictObject({
       ...commonFields,
-      workspaces: z.array(entryShape(reader)).min(1, NO_ENTRY),
+      workspaces: z.array(entryShape(reader)).min(1, { error: "must have at least one entry" }),
     }),
   ).superRefine((list, context) => {
-    const { workspaces: entries, ...defaults } = list;
-    reportClashes({ entries, defaults, reader, path: ["workspaces"] }, context);
-    if (reader === "plan") reportMissingUrls(list, context);
-  }, isList);
+    for (const { index, field, text } of reader === "fleet" ? findClashes(list) : findGaps(list)) {
+      context.addIssue({ code: "custom", path: ["workspaces", index, field], message: text });
+    }
+  }, onAnyList);
 
-/** Entries alone: the rows of a CSV file, or a list that a program gives. */
-export const entriesShape = (reader: ListReader) =>
-  z
-    .array(wholeEntryShape(reader))
-    .min(1, NO_ENTRY)
-    .superRefine(
-      (entries, context) => reportClashes({ entries, defaults: {}, reader, path: [] }, context),
-      isArray,
-    );
-
-// Entries are compared whatever else is wrong: all problems are reported at once.
-const isArray = { when: ({ value }: { value: unknown }) => Array.isArray(value) };
-const isList = {
+// Entries are compared even if they have other problems, so that all of them are reported at once.
+const onAnyList = {
   when: ({ value }: { value: unknown }) =>
     typeof value === "object" && value !== null && "workspaces" in value && Array.isArray(value.workspaces),
 };
 
-interface EntryChecks {
-  entries: readonly unknown[];
-  defaults: KeySource;
-  reader: ListReader;
-  path: string[];
-}
-
-function reportClashes({ entries, defaults, reader, path }: EntryChecks, context: z.RefinementCtx): void {
-  // A plan asks each workspace and reports those that are one: it sees more than the list does.
-  const sameWorkspaces = reader === "fleet" ? findSameWorkspaces(entries, defaults) : [];
-  for (const { index, field, text } of [...findSameNames(entries), ...sameWorkspaces]) {
-    context.addIssue({ code: "custom", path: [...path, index, field], message: text });
-  }
-}
-
 type List = z.output<ReturnType<typeof listShape>>;
-type Entry = List["workspaces"][number];
 
-function reportMissingUrls({ workspaces, webhookUrl }: List, context: z.RefinementCtx): void {
-  if (webhookUrl !== undefined) return;
-  for (const [index, entry] of workspaces.entries()) {
-    if (typeof entry !== "object" || entry === null || entry.webhookUrl !== undefined) continue;
-    const message = "is missing, both here and at the top of the list";
-    context.addIssue({ code: "custom", path: ["workspaces", index, "webhookUrl"], message });
-  }
-}
+/** The workspaces of a list, each with the defaults from the top. */
+export const workspacesOf = ({ workspaces, ...top }: List): ListedWorkspace[] =>
+  workspaces.map((entry) => {
+    const { name, baseUrl, botUrl, webhookUrl = top.webhookUrl } = entry;
+    const apiKey = apiKeyOf(entry) ?? apiKeyOf(top);
+    return {
+      name,
+      baseUrl,
+      ...(webhookUrl && { webhookUrl }),
+      ...(botUrl && { botUrl }),
+      ...(apiKey && { apiKey }),
+    };
+  });
 
-/** The workspaces of a list, each with what stands at the top. */
-export const workspacesOf = ({ workspaces, ...defaults }: List): ListedWorkspace[] =>
-  workspaces.map((entry) => toWorkspace(entry, defaults));
-
-/** One workspace. A field that is not given is left out. */
-export function toWorkspace(
-  entry: Entry,
-  defaults: KeySource & { webhookUrl?: string } = {},
-): ListedWorkspace {
-  const { name, baseUrl, botUrl } = entry;
-  const webhookUrl = entry.webhookUrl ?? defaults.webhookUrl;
-  const apiKey = apiKeyOf(entry) ?? apiKeyOf(defaults);
-  return {
-    name,
-    baseUrl,
-    ...(webhookUrl === undefined ? {} : { webhookUrl }),
-    ...(botUrl === undefined ? {} : { botUrl }),
-    ...(apiKey === undefined ? {} : { apiKey }),
-  };
-}
-
-/** What two entries may not have in common. No value but a sound name is in it. */
-interface Clash {
+/** A problem of one entry beside the others. The text contains no value but a valid name. */
+interface EntryProblem {
   index: number;
-  field: "name" | "baseUrl";
+  field: EntryField;
   text: string;
 }
 
-/** Entries whose name an earlier one already has. Entries may be of any type: they have not been validated yet. */
-function findSameNames(entries: readonly unknown[]): Clash[] {
-  const names = entries.map((entry) => textOf(entry, "name"));
-  return groupBy(names).flatMap((indexes) =>
-    indexes.slice(1).map((index): Clash => ({ index, field: "name", text: "is there more than once" })),
+/** Entries may be of any type: they have not been validated yet. */
+function findGaps(list: List): EntryProblem[] {
+  const text = "is missing; give it for each workspace, or once at the top of a YAML or JSON list";
+  const gaps = list.workspaces.flatMap((entry, index): EntryProblem[] =>
+    typeof entry === "object" && entry !== null && (entry.webhookUrl ?? list.webhookUrl) === undefined
+      ? [{ index, field: "webhookUrl", text }]
+      : [],
   );
+  return [...findSameNames(list), ...gaps];
 }
 
-/** The entries that reach one workspace, which has one webhook: same address, same API key. Each of them is reported. */
-function findSameWorkspaces(entries: readonly unknown[], defaults: KeySource): Clash[] {
-  const common = apiKeyOf(defaults);
-  return groupBy(entries.map((entry) => identityOf(entry, common))).flatMap((indexes) =>
-    indexes.map((index): Clash => {
+/** Entries whose name an earlier one already has. */
+const findSameNames = ({ workspaces }: List): EntryProblem[] =>
+  groupBy(workspaces.map((entry) => textOf(entry, "name"))).flatMap((indexes) =>
+    indexes.slice(1).map((index) => ({ index, field: "name", text: "is there more than once" })),
+  );
+
+/**
+ * Also the entries that reach one workspace, which has one webhook: same address, same API key. Each is reported. A plan queries
+ * the workspaces, so it finds more of them than the list shows.
+ */
+function findClashes(list: List): EntryProblem[] {
+  const { workspaces, ...top } = list;
+  const commonKey = apiKeyOf(top);
+  const same = groupBy(workspaces.map((entry) => identityOf(entry, commonKey))).flatMap((indexes) =>
+    indexes.map((index): EntryProblem => {
       const other = indexes.find((one) => one !== index) ?? index;
-      const who = nameOf(entries, other);
+      const name = textOf(workspaces[other], "name");
+      const who = name !== undefined && WORKSPACE_NAME.test(name) ? `"${name}"` : `entry ${other + 1}`;
       const text = `reaches the same workspace as ${who}, with the same API key; a workspace has one webhook: keep one of them`;
       return { index, field: "baseUrl", text };
     }),
   );
+  return [...findSameNames(list), ...same];
 }
 
 function identityOf(entry: unknown, commonKey: string | undefined): string | undefined {
@@ -125,14 +94,9 @@ function identityOf(entry: unknown, commonKey: string | undefined): string | und
   if (baseUrl === undefined || URL.parse(baseUrl) === null) return undefined;
   const apiKeyEnv = textOf(entry, "apiKeyEnv");
   const own = apiKeyOf({ apiKey: textOf(entry, "apiKey"), apiKeyEnv });
-  // A variable that is not set is reported as such; which key it will hold is not known.
+  // A variable that is not set is a problem of its own; which key it will have is unknown.
   if (own === undefined && apiKeyEnv !== undefined) return undefined;
   return JSON.stringify([canonicalUrl(baseUrl), own ?? commonKey]);
-}
-
-function nameOf(entries: readonly unknown[], index: number): string {
-  const name = textOf(entries[index], "name");
-  return name !== undefined && WORKSPACE_NAME.test(name) ? `"${name}"` : `entry ${index + 1}`;
 }
 
 /** The indexes of equal keys, where there are several. */
@@ -142,8 +106,7 @@ function groupBy(keys: readonly (string | undefined)[]): number[][] {
   return [...groups.values()].filter((indexes) => indexes.length > 1);
 }
 
-function textOf(entry: unknown, field: string): string | undefined {
-  if (typeof entry !== "object" || entry === null) return undefined;
-  const value = (entry as Record<string, unknown>)[field];
+function textOf(entry: unknown, field: EntryField): string | undefined {
+  const value = (entry as Partial<Record<EntryField, unknown>> | null | undefined)?.[field];
   return typeof value === "string" ? value : undefined;
 }

@@ -1,11 +1,9 @@
-import * as z from "zod";
+import { invalidConfig, readTextFile } from "../lib/files.js";
 import { describeProblems, parse } from "../lib/validate.js";
-import { readTextFile } from "../lib/files.js";
 import { parseYaml } from "../lib/yaml-file.js";
 import { parseCsvList } from "./csv-list.js";
-import type { ListReader } from "./entry-shape.js";
-import { entriesShape, listShape, toWorkspace, workspacesOf } from "./list-shape.js";
-import type { ListedWorkspace, PlannedWorkspace } from "./entry-shape.js";
+import type { ListedWorkspace, ListReader, PlannedWorkspace } from "./entry-shape.js";
+import { listShape, workspacesOf } from "./list-shape.js";
 
 /**
  * Reads the workspaces of a fleet from a file: CSV if its name ends in ".csv", else YAML or JSON. Throws `invalid_config` with
@@ -13,12 +11,9 @@ import type { ListedWorkspace, PlannedWorkspace } from "./entry-shape.js";
  */
 export const readWorkspaceList = (path: string): Promise<ListedWorkspace[]> => readList(path, "fleet");
 
-/** Reads the same file for `apichat webhook plan`, which needs the webhook URL of each workspace. */
-export async function readPlannedWorkspaces(path: string): Promise<PlannedWorkspace[]> {
-  const workspaces = await readList(path, "plan");
-  // The shape has refused a list without it.
-  return workspaces.map((workspace) => ({ ...workspace, webhookUrl: workspace.webhookUrl ?? "" }));
-}
+/** Reads the same file for `apichat webhook plan`, which needs the webhook URL of each workspace: the shape requires it. */
+export const readPlannedWorkspaces = (path: string): Promise<PlannedWorkspace[]> =>
+  readList(path, "plan") as Promise<PlannedWorkspace[]>;
 
 async function readList(path: string, reader: ListReader): Promise<ListedWorkspace[]> {
   const text = await readTextFile(path, "YAML, JSON or CSV");
@@ -27,12 +22,9 @@ async function readList(path: string, reader: ListReader): Promise<ListedWorkspa
     : workspacesOf(parseYaml(text, listShape(reader), path));
 }
 
-/** Checks workspaces that a program gives: what they are, and everything that is wrong with them. */
-export function checkWorkspaces(given: unknown): { workspaces: ListedWorkspace[]; problems: string[] } {
-  const shape = z.object({ workspaces: entriesShape("fleet") });
-  const { data, problems = [] } = parse(shape, { workspaces: given });
-  return {
-    workspaces: data?.workspaces.map((entry) => toWorkspace(entry)) ?? [],
-    problems: describeProblems(problems),
-  };
+/** Checks workspaces that a program gives. Throws `invalid_config` with everything that is wrong with them. */
+export function checkWorkspaces(workspaces: readonly unknown[]): ListedWorkspace[] {
+  const { data, problems } = parse(listShape("fleet"), { workspaces });
+  if (problems) throw invalidConfig(describeProblems(problems));
+  return workspacesOf(data);
 }

@@ -9,42 +9,37 @@ import { UsageError } from "../usage-error.js";
 import type { Format, RenderOptions } from "./document.js";
 import { runOnFleet, type FleetSource, type Session } from "./session.js";
 
-/** A session with the fleet open. */
+/** A session with the open fleet. */
 export interface FleetSession extends Session {
   fleet: Fleet;
 }
 
 /** What a command of a fleet does, and its help. */
 interface CommandSpec<Options, S = FleetSession> {
-  /** What its help has before the examples. */
+  /** Its help before the examples. */
   about?: string;
   /** Without the name of the command line. */
   examples: readonly string[];
-  /** Ends its help. Default: the exit codes that most commands have. */
+  /** The end of its help. Default: the exit codes of most commands. */
   endings?: string;
-  /** Throws what can be checked without the fleet. */
+  /** Checks what does not need the fleet, and throws. */
   check?: (options: Options) => void | Promise<void>;
-  /** Gives the exit code. */
+  /** Returns the exit code. */
   work: (session: S, options: Options) => Promise<number>;
   /** The exit code after an error. Default 1. */
   failed?: number;
 }
 
-/** Adds help and action to a command that prints what it likes, with the fleet open. */
+/** Adds help and action to a command that prints its own output, with the fleet open. */
 export const fleetCommand = <Options>(
   source: FleetSource,
   command: Command,
-  given: CommandSpec<Options>,
+  { work, ...given }: CommandSpec<Options>,
 ): Command =>
   sessionCommand<Options>(source, command, {
     ...given,
-    work: withFleet<Session, Options>(given.work),
+    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
   });
-
-const withFleet =
-  <S extends Session, Options>(work: (session: S & { fleet: Fleet }, options: Options) => Promise<number>) =>
-  async (session: S, options: Options): Promise<number> =>
-    work({ ...session, fleet: await session.open() }, options);
 
 const sessionCommand = <Options>(
   source: FleetSource,
@@ -82,39 +77,28 @@ interface OutputOptions {
   markdownFile?: string;
 }
 
-/** What every command that runs stacks takes. */
+/** The options of every command that runs stacks. */
 export interface RunCommandOptions extends FleetLimits, OutputOptions {
   yes?: boolean;
 }
 
 type Render<Report> = (report: Report, format: Format, options?: RenderOptions) => string;
 
-/** Adds to a session what every command with a report needs. */
+/** What a session has for commands with a report. */
 interface WithReports {
-  /** Prints a report as the options say, and writes it into the files that they name. Gives the exit code. */
+  /** Prints a report as the options say, and writes it to the files that they name. Returns the exit code. */
   print: <Report extends { outcome: string }>(report: Report, render: Render<Report>) => Promise<number>;
 }
 
-/** What the work of a command with a report gets. */
+/** A session with the open fleet, for commands with a report. */
 export type ReportSession = FleetSession & WithReports;
 
 type ReportCommandSpec<Options, S = ReportSession> = Omit<CommandSpec<Options, S>, "check"> & {
-  /** For a command that asks before it changes anything: whether that is agreed already. */
+  /** For a command that asks before it changes anything: whether --yes or the like was given. */
   isAgreed?: (options: Options) => boolean | undefined;
 };
 
-/** Adds options, help and action to a command that ends with a report, with the fleet open. */
-const reportCommand = <Options extends OutputOptions>(
-  source: FleetSource,
-  command: Command,
-  given: ReportCommandSpec<Options>,
-): Command =>
-  closedReportCommand<Options>(source, command, {
-    ...given,
-    work: withFleet<Session & WithReports, Options>(given.work),
-  });
-
-/** The same for a command that opens the fleet itself, or not at all. */
+/** Adds options, help and action to a command that ends with a report, and opens the fleet itself or not at all. */
 export function closedReportCommand<Options extends OutputOptions>(
   source: FleetSource,
   command: Command,
@@ -149,7 +133,7 @@ SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the res
 export function runCommand<Options extends RunCommandOptions>(
   source: FleetSource,
   command: Command,
-  { about = "", ...given }: ReportCommandSpec<Options>,
+  { about = "", work, ...given }: ReportCommandSpec<Options>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -169,10 +153,14 @@ export function runCommand<Options extends RunCommandOptions>(
       "run one shard of the stacks, such as 2/4, on one of several machines",
       parseShardOption,
     );
-  return reportCommand<Options>(source, command, { ...given, about: about + STOPPING });
+  return closedReportCommand<Options>(source, command, {
+    ...given,
+    about: about + STOPPING,
+    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
+  });
 }
 
-/** A number of things of which there is at least one. For commander, as the others here. */
+/** Parses a number of at least 1, for commander. */
 export const parseCount = (text: string): number => parseWhole(text, 1);
 
 export const parseCountOrNone = (text: string): number => parseWhole(text, 0);
@@ -188,7 +176,7 @@ function parseShardOption(text: string): string {
   throw new InvalidArgumentError("It must be a shard such as 2/4.");
 }
 
-/** The given ones of some options, and the limits. */
+/** Returns the given ones of some options, and the limits. */
 export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
   options: O,
   ...names: K[]
@@ -200,20 +188,20 @@ export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
   return Object.fromEntries(given) as Pick<O, K> & FleetLimits;
 }
 
-/** Throws unless somebody can be asked, or has agreed already. */
+/** Throws unless there is a terminal to ask on, or consent was given. */
 function requireConsent(command: string, isGiven = false): void {
   if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
   throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
 }
 
-/** Throws if a report could not be written: that would come out when the run is over. */
+/** Throws if a report could not be written, before the run instead of after it. */
 async function checkFolders({ markdownFile, jsonFile }: OutputOptions): Promise<void> {
   for (const [flag, file] of Object.entries({ "--markdown-file": markdownFile, "--json-file": jsonFile })) {
     if (file === undefined) continue;
     const folder = dirname(resolve(file));
     await access(folder, constants.W_OK).catch(() => {
       throw new UsageError(
-        `${flag}: nothing can be written in the folder ${folder}; make it, or name another one`,
+        `${flag}: nothing can be written in the folder ${folder}; create it, or name another one`,
       );
     });
   }

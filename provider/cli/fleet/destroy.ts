@@ -13,7 +13,7 @@ export const destroyCommand = (source: FleetSource): Command =>
       .option("--yes", "do not ask for the number of webhooks"),
     {
       about:
-        "Webhooks taken over by somebody else are left alone. It asks you to type the number of webhooks; without a terminal, pass --yes.",
+        "Webhooks taken over by somebody else stay unchanged. It asks you to type the number of webhooks; without a terminal, pass --yes.",
       examples: ["destroy", "destroy --yes --json"],
       isAgreed: ({ yes }) => yes,
       work: async (session, options) => {
@@ -47,7 +47,7 @@ export const refreshCommand = (source: FleetSource): Command =>
 /** Whether somebody has typed how many webhooks are removed. */
 async function isConfirmed({ fleet, signal }: FleetSession): Promise<boolean> {
   const known = Object.keys(await fleet.botUrls()).length;
-  // Before the index stack is written, as many as there can be.
+  // Before the index stack is written: the maximum.
   const webhooks = known > 0 ? known : fleet.workspaces.length;
   const stacks = count(fleet.stacks.length, "stack");
   const question = `Remove ${count(webhooks, "webhook")} of ${stacks}? Type ${webhooks} to continue: `;

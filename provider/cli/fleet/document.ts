@@ -3,15 +3,15 @@ import { toJsonText } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { formatTable, type TableOptions } from "../table.js";
 
-/** A piece of a line or of a table. Whatever others may have written, and every command, is `code`: it is shown as it stands. */
+/** A piece of a line or of a table. Untrusted text and commands are `code`, which is shown as it is. */
 export type Piece = string | { code: string };
 
 export interface Table {
   type: "table";
-  /** In small letters. */
+  /** In lower case. */
   head: readonly string[];
   rows: readonly (readonly Piece[])[];
-  /** Stands below the rows, however many of those are left out. */
+  /** The last row, even if other rows are left out. */
   totals?: readonly Piece[];
   /** What the rows are, in the plural: "and 5 more failures". */
   of: string;
@@ -45,7 +45,7 @@ export interface RenderOptions {
   program?: string;
 }
 
-/** Shows a report. JSON has all of it; the others leave out what is too long, and say how much. */
+/** Renders a report. JSON has all of it; the others shorten what is too long, and say by how much. */
 export function renderAs<Report>(
   report: Report,
   format: Format,
@@ -59,11 +59,11 @@ export function renderAs<Report>(
 
 const NO_TERMINAL: TableOptions = { width: undefined, isColoured: false };
 
-/** For a terminal. Foreign texts cannot drive it. */
+/** For a terminal. Untrusted text cannot control it. */
 const toText = (blocks: readonly Block[], options: TableOptions): string =>
   blocks.map((block, index) => gapBefore(block, blocks[index - 1]) + toTextBlock(block, options)).join("");
 
-/** Lines stand together, everything else apart. */
+/** A blank line separates blocks, but not two lines. */
 const gapBefore = (block: Block, before: Block | undefined): string =>
   before === undefined || (block.type === "line" && before.type === "line") ? "" : "\n";
 

@@ -50,13 +50,7 @@ export type {
   WebhookReport,
 } from "../../fleet/reports.js";
 export type { KeysByWorkspace, RotationReport, RotationWave } from "../../fleet/rotate.js";
-export type {
-  DriftedResource,
-  DriftedWorkspace,
-  DriftKind,
-  DriftReport,
-  HintedFailure,
-} from "../../fleet/watch.js";
+export type { DriftedResource, DriftedWorkspace, DriftKind, DriftReport } from "../../fleet/watch.js";
 export { formatEnvironmentLines } from "./bot-url-lines.js";
 export type { ListedWorkspace } from "../../workspace-list/entry-shape.js";
 export { ApiChatError, type ApiChatErrorCode } from "../../errors/index.js";

@@ -11,7 +11,7 @@ import {
 import { toPlainText } from "../../lib/plain-text.js";
 import { count, duration } from "./document.js";
 
-/** Lines on stderr, and below them on a terminal one that changes. */
+/** Lines on stderr and, on a terminal, one below them that changes. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
   #shown = "";
@@ -24,7 +24,7 @@ export class LiveLine {
     return this.#stream.isTTY && process.env["TERM"] !== "dumb";
   }
 
-  /** Prints a line that stays. Foreign texts cannot drive the terminal. */
+  /** Prints a line that stays. Untrusted text cannot control the terminal. */
   log(text: string): void {
     const live = this.#shown;
     this.show("");
@@ -38,7 +38,7 @@ export class LiveLine {
     this.#stream.write(text);
   }
 
-  /** Replaces the line that changes; an empty one removes it. Elsewhere than on a terminal there is none. */
+  /** Replaces the line that changes; an empty text removes it. Does nothing without a terminal. */
   show(text: string): void {
     if (!this.isTerminal || text === this.#shown) return;
     if (this.#shown !== "") {
@@ -53,7 +53,7 @@ export class LiveLine {
 
 const REDRAW_MS = 500;
 
-/** Shows how far a run is: on a terminal in one line, elsewhere with a line for each stack that ends. */
+/** Shows the progress of a run: on a terminal in one line, otherwise with a line for each stack that ends. */
 export class FleetProgress {
   readonly #screen: LiveLine;
   readonly #signal: AbortSignal;
@@ -137,7 +137,7 @@ export class FleetProgress {
     if (!this.#screen.isTerminal) this.#screen.log(describeStack(report));
   }
 
-  /** Twelve refused keys are one text, not twelve. */
+  /** Twelve rejected keys are one text, not twelve. */
   #fail(failure: Failure): void {
     this.#failures += 1;
     const cause = causeOf(failure);
@@ -185,10 +185,10 @@ function describeStack({ stack, outcome, seconds, webhooks, failures }: StackRep
   return `${stack}: ${outcome} in ${duration(seconds)}${parts.length > 0 ? `: ${parts.join(", ")}` : ""}`;
 }
 
-/** Shows what the provider prints, such as a warning, once for all workspaces with the same text. */
+/** Shows what the provider prints, such as a warning, once for all workspaces that share the text. */
 class NoteBook {
   readonly #log: (line: string) => void;
-  /** How often each text came, without the name before it. */
+  /** How often each text was printed, without the name before it. */
   readonly #times = new Map<string, number>();
 
   constructor(log: (line: string) => void) {
@@ -202,7 +202,7 @@ class NoteBook {
     if (times === 0) this.#log(line);
   }
 
-  /** Prints how often each came again. */
+  /** Prints how often each was repeated. */
   end(): void {
     for (const [text, times] of this.#times) {
       if (times > 1) this.#log(`${count(times - 1, "more time")}: ${text}`);

@@ -46,7 +46,7 @@ function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport):
   ];
   return tableOf({
     head: HEAD,
-    // Where some are left out, better those that are done.
+    // If some are left out, those that are done.
     rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
     totals: [
       "total",
@@ -92,7 +92,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
     ...describePlannedStacks(plan),
     ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
-    // Whoever else is registered is counted here, and named only by the command that one asks for it.
+    // Somebody else's webhooks are counted here; only that command names them.
     ...lineIf(unsure > 0, "To see which: ", code("apichat webhook plan --file LIST")),
     ...lineIf(
       isRefused,
@@ -153,7 +153,7 @@ function describeCreates({ creates: { free, adopted, taken, unknown }, unknownRe
   return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
 }
 
-/** Which waves of a rotation are done and verified, and then what each stack did. */
+/** The waves of a rotation, and then what each stack did. */
 export const renderRotation = (report: RotationReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeRotation, options);
 
@@ -178,13 +178,13 @@ function describeWaves({ waves }: RotationReport): Block[] {
   return tableOf({ head: ["wave", "outcome", "rotated", "failures", "stacks"], rows, of: "waves" });
 }
 
-/** The other workspaces are only counted: their number may be that of the fleet. */
+/** The other workspaces are only counted: they may be the whole fleet. */
 function describeKeys({ keys }: RotationReport): Block[] {
   const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
   return [keys.unknown.length === 0 ? line(`${counts}.`) : line(`${counts}: `, ...listNames(keys.unknown))];
 }
 
-/** Which workspaces differ from what is declared, in what, and which command repairs it. No value of a key is in it. */
+/** Which workspaces differ from what is declared, how, and which command repairs that. Contains no keys. */
 export const renderDrift = (report: DriftReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeDrift, options);
 
@@ -212,7 +212,7 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
   failed: "the check failed",
 };
 
-/** What differs where no property shows it. */
+/** The difference, if no property shows it. */
 const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
   changed: ["as deployed", "changed"],
   gone: ["registered", "nothing is registered"],
@@ -257,12 +257,12 @@ const rowOfOther = ({ name, type, stack, change, repair }: DriftedResource): Pie
   repair,
 ];
 
-/** Names in a list of names. */
+/** How many names a list has. */
 const MAX_NAMES = 20;
-/** Stacks beside names of workspaces. */
+/** How many stacks are listed next to workspaces. */
 const MAX_STACKS = 3;
 
-/** Names one after the other, and how many are left out. */
+/** Lists names, and how many are left out. */
 function listNames(names: readonly string[]): Piece[] {
   const shown = names.slice(0, MAX_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
   return [...shown.slice(1), moreThan(names, MAX_NAMES)];
@@ -275,21 +275,20 @@ const moreThan = ({ length }: readonly string[], most: number): string =>
   length > most ? ` and ${length - most} more` : "";
 
 /** Which workspace failed, and why. What failed for the same reason is one row, whatever the stack. */
-function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
-  const hasRepairs = failures.some(({ repair }) => repair !== undefined);
-  const rows = groupFailures(failures).map((group): Piece[] => {
-    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
-    const stacks = [...new Set(group.map(({ stack }) => stack))];
-    const who = names.length === 0 ? "the stack" : code(cutNames(names));
-    const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-    const cells = [who, code(where), code(whyOf(group))];
-    return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
+const describeFailures = (failures: readonly Failure[]): Block[] =>
+  tableOf({
+    head: ["failed", "stack", "why"],
+    rows: groupFailures(failures).map((group): Piece[] => {
+      const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+      const stacks = [...new Set(group.map(({ stack }) => stack))];
+      const who = names.length === 0 ? "the stack" : code(cutNames(names));
+      const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
+      return [who, code(where), code(whyOf(group))];
+    }),
+    of: "failures",
   });
-  const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
-  return tableOf({ head, rows, of: "failures" });
-}
 
-/** Whole if it is the same for all; else what they share. */
+/** The whole reason if it is the same for all, otherwise what they share. */
 const whyOf = ([first, ...others]: readonly Failure[]): string => {
   if (first === undefined) return "";
   return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);
@@ -301,7 +300,7 @@ export const listOthers = (others: FleetPlan["others"]): string =>
     .map(([change, counts]) => `${counts.map((one) => count(one.count, one.kind)).join(", ")} to ${change}`)
     .join("; ");
 
-/** Why a run ended early, and what it did not begin. */
+/** Why a run ended early, and what it did not start. */
 function describeStop({ stoppedBy, skipped }: Pick<FleetReport, "stoppedBy" | "skipped">): Block[] {
   const left = skipped.filter((one) => one.reason === "stopped");
   const workspaces = left.reduce((sum, one) => sum + one.workspaces, 0);

@@ -19,7 +19,9 @@ export function reportsCommand(source: FleetSource): Command {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
     endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
     work: async ({ open, print }) => {
-      const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
+      const reports = await Promise.all(merge.args.map(readReport));
+      requireAlike(reports);
+      const merged = mergeReports(reports);
       const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
       if (!isIndexed) return print(merged, renderAny);
       const fleet = await open();
@@ -50,11 +52,10 @@ async function readReport(file: string): Promise<AnyReport> {
 const kindOf = (report: AnyReport): string =>
   "checkedAt" in report ? "watch" : "totals" in report ? "plan" : report.action;
 
-/** Throws if they are not of one fleet and one command. */
-function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]] {
-  const [first, ...others] = reports;
+/** Throws if they come from different fleets or commands. */
+function requireAlike(reports: readonly AnyReport[]): void {
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
-  if (first !== undefined && kinds.size === 1) return [first, ...others];
+  if (kinds.size === 1) return;
   throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
@@ -64,21 +65,15 @@ type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 type JsonObject = Record<string, Json>;
 
-/** The better ones first. */
+/** From best to worst. */
 const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
 
 /**
- * Merges the reports of shards that ran the same command side by side: lists follow each other, counts are added, the outcome is
- * the worst one, and the time is that of the longest.
+ * Merges the reports of shards that ran the same command in parallel: lists are joined, counts are added, the outcome is the worst
+ * and the time the longest one.
  */
-export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
-  Report,
-  ...Report[],
-]): Report =>
-  others.reduce(
-    (merged: JsonObject, other) => mergeObjects(merged, other as unknown as JsonObject),
-    first as unknown as JsonObject,
-  ) as unknown as Report;
+const mergeReports = (reports: readonly AnyReport[]): AnyReport =>
+  (reports as unknown as JsonObject[]).reduce(mergeObjects) as unknown as AnyReport;
 
 function mergeObjects(one: JsonObject, other: JsonObject): JsonObject {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
@@ -94,11 +89,11 @@ function mergeValues(name: string, one: Json | undefined, other: Json | undefine
     return name === "seconds" ? Math.max(one, other) : one + other;
   if (Array.isArray(one) && Array.isArray(other)) return joinLists([...one, ...other]);
   if (isObject(one) && isObject(other)) return mergeObjects(one, other);
-  // The earliest of two times; all other texts are the same in every share.
+  // The earlier of two times; all other texts are the same in every shard.
   return typeof one === "string" && typeof other === "string" && other < one ? other : one;
 }
 
-/** Entries that differ in their `count` alone are one. */
+/** Adds up entries that differ only in `count`. */
 function joinLists(entries: Json[]): Json[] {
   if (!entries.every(isCounted)) return entries;
   const groups = Map.groupBy(entries, (entry) => JSON.stringify({ ...entry, count: 0 }));

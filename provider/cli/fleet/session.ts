@@ -14,7 +14,7 @@ export interface FleetSource {
   open: () => Promise<Fleet>;
 }
 
-/** What the work of a command gets. */
+/** What a command works with. */
 export interface Session {
   /** Reads the definition and the list, which may need variables of the environment, and the backend. */
   open: () => Promise<Fleet>;
@@ -32,13 +32,13 @@ export interface Session {
 export interface FleetWork {
   /** Throws what can be checked without the fleet. */
   check: () => void | Promise<void>;
-  /** Gives the exit code. */
+  /** Returns the exit code. */
   work: (session: Session) => Promise<number>;
   /** The exit code after an error. */
   failed: number;
 }
 
-/** Asks on the terminal. Gives what is typed, which is nothing at the end of the input. Rejects when the signal fires. */
+/** Asks on the terminal. Returns what is typed, or nothing at the end of the input. Rejects when the signal fires. */
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
@@ -55,7 +55,7 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
   }
 }
 
-/** Asks for a yes. Everything else is a no. */
+/** Asks for a yes. Anything else is a no. */
 export const isAgreed = async (question: string, signal: AbortSignal): Promise<boolean> =>
   /^y(es)?$/i.test((await ask(`${question} (y/N) `, signal)).trim());
 
@@ -108,10 +108,10 @@ async function showProgress<Report>(
   }
 }
 
-/** `npm run` passes a Ctrl-C on that the terminal has sent already, so two of them this close are one. In milliseconds. */
+/** `npm run` repeats the Ctrl-C of the terminal, so two of them this close are one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
-/** How a command learns that it is to end. */
+/** How a command learns that it must end. */
 interface Stop {
   /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
   signal: AbortSignal;
@@ -146,7 +146,7 @@ function listenForStop(screen: LiveLine): Stop {
   return listening;
 }
 
-/** Ends the process when all that it printed is written: on some systems a pipe takes it later. */
+/** Ends the process when all output is written: on some systems a pipe accepts it later. */
 export async function endProcess(code: number): Promise<void> {
   await Promise.all([process.stdout, process.stderr].map(untilWritten));
   process.exit(code);

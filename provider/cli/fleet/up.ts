@@ -67,7 +67,7 @@ async function planFirst(session: FleetSession, options: UpCommandOptions): Prom
   return plan;
 }
 
-/** A workspace that left the list and has no webhook any more is still in the index stack. */
+/** A workspace that left the list and no longer has a webhook is still in the index stack. */
 const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
   totals.create + totals.update + totals.delete + others.length + removals.length === 0 &&
   index === "current";

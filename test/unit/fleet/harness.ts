@@ -2,7 +2,11 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { resolveFleet, type FleetDefinition } from "../../../provider/fleet/definition.ts";
+import {
+  resolveFleet,
+  type FleetDefinition,
+  type WebhookArguments,
+} from "../../../provider/fleet/definition.ts";
 import type { Engine, StackTask, TaskOptions } from "../../../provider/fleet/engine.ts";
 import type { FleetIndex } from "../../../provider/fleet/index-stack.ts";
 import type { FleetEvent } from "../../../provider/fleet/options.ts";
@@ -20,14 +24,17 @@ export async function makeFolder(): Promise<string> {
   return folder;
 }
 
-/** The webhook of a listing as it is, with a random key. */
-export const randomKeyWebhook: FleetDefinition["webhook"] = ({
-  baseUrl,
-  apiKey,
-  webhookUrl = "https://chat.example/",
-}) => {
-  return { baseUrl, apiKey, webhookUrl, webhookVerificationKey: {} };
-};
+/** The webhook of an entry as it is, with this key. */
+export const webhookWith =
+  (webhookVerificationKey: WebhookArguments["webhookVerificationKey"]): FleetDefinition["webhook"] =>
+  ({ baseUrl, apiKey, webhookUrl = "https://chat.example/" }) => ({
+    baseUrl,
+    apiKey,
+    webhookUrl,
+    webhookVerificationKey,
+  });
+
+export const randomKeyWebhook = webhookWith({});
 
 /** Names that the hash spreads over every one of four stacks. */
 export const NAMES = Array.from({ length: 24 }, (_, index) => `w${index}`);
@@ -65,7 +72,7 @@ class FakeEngine implements Pick<
   mostAtOnce = 0;
   #atOnce = 0;
 
-  async run(task: StackTask, _: boolean, options: TaskOptions): Promise<StackReport> {
+  async run(task: StackTask, options: TaskOptions): Promise<StackReport> {
     this.#begun.push({ task, callsPerOrigin: options.callsPerOrigin });
     this.mostAtOnce = Math.max(this.mostAtOnce, (this.#atOnce += 1));
     const { name } = task.stack;

@@ -1,21 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { LiveLine } from "../../../provider/cli/fleet/progress.js";
-import { mergeReports } from "../../../provider/cli/fleet/report.js";
-import { FleetProgress } from "../../../provider/cli/fleet/progress.js";
-import { fleetReport, stackReport } from "../../support/fleet-reports.js";
+import { FleetProgress, LiveLine } from "../../../provider/cli/fleet/progress.js";
+import { stackReport } from "../../support/fleet-reports.js";
 import { takeText } from "../../support/stream.js";
-
-describe("the reports of shares, joined", () => {
-  test("follow each other, with the sums, the worst outcome, the first start and the longest time", () => {
-    const failures = [{ stack: "s", message: "m" }];
-    const startedAt = "2026-11-21T21:00:00.000Z";
-    const failed = fleetReport({ outcome: "failed", seconds: 30, startedAt, failures });
-    const [one, other] = [fleetReport(), failed];
-    const stacks = [...one.stacks, ...other.stacks, ...one.stacks];
-    expect(mergeReports([one, other, one])).toEqual({ ...failed, stacks });
-  });
-});
 
 function openScreen(isTTY: boolean) {
   const stream = Object.assign(new PassThrough(), { isTTY, columns: 60 });

@@ -10,25 +10,20 @@ import {
   namesIn,
   openDeployed,
   stackAt,
+  webhookWith,
   type Script,
   type TestFleet,
 } from "./harness.ts";
 
-/** What an engine reports of a program with one `VerificationKey` for each workspace, and what the service shows afterwards. */
+/** What an engine reports of random keys, and what the service shows afterwards. */
 class FakeKeys {
   readonly rotationOf = new Map<string, string | undefined>();
   readonly driftOf = new Map<string, Drift>();
-  readonly statusOf = new Map<string, string>();
-  /** What the next up would do still. */
-  readonly changeOf = new Map<string, WebhookReport["change"]>();
   /** Workspaces whose `up` fails. */
   readonly broken = new Set<string>();
-  /** Workspaces that the program declares no webhook for. */
-  readonly undeclared = new Set<string>();
-  passesRotation = true;
 
   readonly script: Script = ({ action, stack, rotation }) => {
-    const names = stack.workspaces.map(({ name }) => name).filter((name) => !this.undeclared.has(name));
+    const names = stack.workspaces.map(({ name }) => name);
     const broken = names.filter((name) => action === "up" && this.broken.has(name));
     const failures = broken.map((workspace) => ({ workspace, stack: stack.name, message: "HTTP 500" }));
     const sound = names.filter((name) => !broken.includes(name));
@@ -37,17 +32,14 @@ class FakeKeys {
   };
 
   #rotate(workspace: string, rotation: string | undefined): WebhookReport {
-    const isRotated = this.passesRotation;
-    const isNew = isRotated && this.rotationOf.get(workspace) !== rotation;
-    if (isNew) this.rotationOf.set(workspace, rotation);
-    return { workspace, change: isNew ? "update" : "same", isRotated, status: "verified" };
+    const isNew = this.rotationOf.get(workspace) !== rotation;
+    this.rotationOf.set(workspace, rotation);
+    return { workspace, change: isNew ? "update" : "same", status: "verified" };
   }
 
-  /** A preview does not show the status of a webhook that it leaves as it is, unless the service shows another. */
   #see(workspace: string): WebhookReport {
-    const [drift, status] = [this.driftOf.get(workspace), this.statusOf.get(workspace)];
-    const change = this.changeOf.get(workspace) ?? (drift ? "update" : "same");
-    return { workspace, change, ...(drift ? { drift } : {}), ...(status === undefined ? {} : { status }) };
+    const drift = this.driftOf.get(workspace);
+    return { workspace, change: drift ? "update" : "same", ...(drift && { drift }) };
   }
 }
 
@@ -63,19 +55,17 @@ const options = { rotation: "2026-12", waveSize: 2, stacksAtOnce: 2 };
 
 describe("the rotation of a fleet, on a fake engine", () => {
   it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
-    ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /something else.*webhookUrl/],
+    ["drift", ({ driftOf }, name) => driftOf.set(name, CHANGED), /the service shows changed: webhookUrl/],
     [
       "a takeover",
       ({ driftOf }, name) => driftOf.set(name, { ...CHANGED, kind: "taken-over" }),
-      /somebody else/,
+      /the service shows taken-over/,
     ],
     [
       "nothing",
       ({ driftOf }, name) => driftOf.set(name, { kind: "gone", properties: [] }),
-      /nothing is registered/,
+      /the service shows gone/,
     ],
-    ["a status", ({ statusOf }, name) => statusOf.set(name, "failed"), /status is "failed"/],
-    ["a change to come", ({ changeOf }, name) => changeOf.set(name, "update"), /other arguments each time/],
   ])("stops after the first stack where the verification sees %s", async (_, spoil, message) => {
     const { fleet, keys, first } = await openWithKeys();
     spoil(keys, first);
@@ -90,19 +80,24 @@ describe("the rotation of a fleet, on a fake engine", () => {
     expect(report.keys.new).toEqual(namesIn(fleet, 0).toSorted());
   });
 
-  it.each<[string, (keys: FakeKeys, name: string) => unknown, RegExp]>([
-    [
-      "does not pass the rotation on",
-      (keys) => (keys.passesRotation = false),
-      /webhook must return another key/,
-    ],
-    ["declares no webhook of a name", ({ undeclared }, name) => undeclared.add(name), /no webhook/],
-  ])("reports a program that %s before it touches a second stack", async (_, spoil, message) => {
-    const { fleet, keys, first } = await openWithKeys();
-    spoil(keys, first);
-    const { failures } = await rotateFleet(fleet.context, options);
-    expect(failures[0]).toMatchObject({ workspace: first, message: expect.stringMatching(message) });
-    expect(fleet.engine.takeBegun()).toEqual([`up ${stackAt(0)}`]);
+  it("refuses derived keys that do not follow the rotation, before anything runs", async () => {
+    const { fleet } = await openWithKeys();
+    const webhookVerificationKey = { derivedFrom: "a seed", rotations: ["2026-09"] };
+    const { context, engine } = await fleet.reopen({ webhook: webhookWith(webhookVerificationKey) });
+    const { code, message } = await failureOf(rotateFleet(context, options));
+    expect(code).toBe("invalid_config");
+    expect(message).toMatch(/^webhook: for \w+, .*webhook must return another one/);
+    expect(engine.takeBegun()).toEqual([]);
+  });
+
+  it("reports a key that is a string and stays as it is, before it touches a second stack", async () => {
+    const { fleet } = await openWithKeys();
+    const { context, engine } = await fleet.reopen({ webhook: webhookWith("0123456789abcdefghij") });
+    engine.scripts.clear();
+    const { failures, keys } = await rotateFleet(context, options);
+    expect(failures[0]?.message).toContain("webhook must return another one");
+    expect(keys).toMatchObject({ new: [], unknown: namesIn(fleet, 0).toSorted() });
+    expect(engine.takeBegun()).toEqual([`up ${stackAt(0)}`, `preview ${stackAt(0)}`]);
   });
 
   it("ends after what is in progress when it is interrupted, and names no wave as failed", async () => {
@@ -112,18 +107,14 @@ describe("the rotation of a fleet, on a fake engine", () => {
       if (type === "wave-ended") interrupt.abort();
     };
     const report = await rotateFleet(fleet.context, { ...options, onEvent, signal: interrupt.signal });
-    expect(report).toMatchObject({
-      outcome: "stopped",
-      stoppedBy: expect.stringMatching(/^interrupted/),
-      keys: { unknown: [] },
-    });
+    expect(report).toMatchObject({ outcome: "stopped", stoppedBy: "interrupted", keys: { unknown: [] } });
     expect(report.waves.map(({ outcome }) => outcome)).toEqual(["done", "stopped", "stopped"]);
     expect(report.keys.old).toHaveLength(NAMES.length - namesIn(fleet, 0).length);
   });
 
   it.each([
     ["a workspace that is not deployed", [...NAMES, "new"], /not deployed yet: new\b/],
-    ["a workspace that left the list", NAMES.slice(1), /not in the list any more: w0\b/],
+    ["a workspace that left the list", NAMES.slice(1), /no longer in the list: w0\b/],
   ])("refuses to run over %s", async (_, names, message) => {
     const { fleet } = await openWithKeys();
     const { context, engine } = await fleet.reopen({ workspaces: listOf(names) });
@@ -134,13 +125,13 @@ describe("the rotation of a fleet, on a fake engine", () => {
 });
 
 describe("the name of a rotation", () => {
-  it("is the day, or what is given; given again it changes nothing", async () => {
+  it("is the day if none is given; given again it changes nothing", async () => {
     const { fleet } = await openWithKeys();
-    expect((await rotateFleet(fleet.context, {})).rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
-    expect(await rotateFleet(fleet.context, options)).not.toHaveProperty("note");
-    const again = await rotateFleet(fleet.context, options);
-    expect(again).toMatchObject({ outcome: "done", note: expect.stringContaining("nothing was changed") });
-    expect(again.waves.map(({ rotated }) => rotated)).toEqual([0, 0, 0]);
+    const { rotation, ...first } = await rotateFleet(fleet.context, {});
+    expect(rotation).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(first).not.toHaveProperty("note");
+    const note = expect.stringContaining("nothing was changed") as string;
+    expect(await rotateFleet(fleet.context, { rotation })).toMatchObject({ outcome: "done", note });
   });
 
   it("is the first of the definition, and no other", async () => {

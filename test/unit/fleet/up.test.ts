@@ -24,18 +24,6 @@ const withList = (fleet: TestFleet, names: readonly string[]): Promise<TestFleet
 const without = (...gone: string[]): string[] => NAMES.filter((name) => !gone.includes(name));
 
 describe("the index stack", () => {
-  it("has the bot URL and the stack of each workspace, and is written only if that changes", async () => {
-    const fleet = await openDeployed();
-    await upFleet(fleet.context, {});
-    const stacks = [0, 1, 2, 3].flatMap((index) =>
-      namesIn(fleet, index).map((name) => [name, stackAt(index)]),
-    );
-    expect(fleet.engine.indexes).toEqual([
-      { botUrls: botUrlsOf(NAMES), stackOf: Object.fromEntries(stacks) as object },
-    ]);
-    expect(Object.keys(fleet.engine.indexes[0]?.botUrls ?? {})).toEqual(NAMES.toSorted());
-  });
-
   it.each([
     ["that a failed stack has removed", { outcome: "failed" } as const],
     ["that a stack does not hold any more, though nothing removed it now", {}],
@@ -52,31 +40,6 @@ describe("the index stack", () => {
 });
 
 describe("up --only-failed", () => {
-  it("runs what the last up did not finish, also after kill -9, until all is done", async () => {
-    const fleet = await openTestFleet();
-    const { engine } = fleet;
-    engine.scripts.set(stackAt(1), failing(1));
-    // What is killed writes no report.
-    engine.scripts.set(stackAt(3), () => Promise.reject(new Error("killed")));
-    await expect(upFleet(fleet.context, { stacksAtOnce: 1 })).rejects.toThrow("killed");
-    engine.scripts.clear();
-    engine.takeTasks();
-
-    const next = await fleet.reopen({});
-    const report = await upFleet(next.context, { onlyFailed: true });
-
-    expect(engine.takeBegun()).toEqual([1, 3].map((index) => `up ${stackAt(index)}`));
-    expect(report.skipped).toEqual(
-      [0, 2].map((index) => ({
-        stack: stackAt(index),
-        workspaces: namesIn(fleet, index).length,
-        reason: "already-done",
-      })),
-    );
-    await upFleet(next.context, { onlyFailed: true });
-    expect(engine.takeBegun()).toEqual([]);
-  });
-
   it("is refused where no up has run", async () => {
     const { context, engine } = await openTestFleet();
     expect((await failureOf(upFleet(context, { onlyFailed: true }))).code).toBe("invalid_config");
@@ -146,15 +109,6 @@ describe("a backend that does not fit is refused before anything runs", () => {
 });
 
 describe("destroy", () => {
-  it("removes every stack that exists, also those whose workspaces left the list, and the index stack", async () => {
-    const { context, engine } = await withList(await openDeployed(), ["w0"]);
-    engine.backend.set("other-0-of-9", new Set());
-    const { stacks } = await destroyFleet(context, {});
-    expect(stacks.map(({ stack }) => stack)).toEqual([0, 1, 2, 3].map(stackAt));
-    expect([...engine.backend.keys()]).toEqual(["other-0-of-9"]);
-    expect(await destroyFleet(context, {})).toMatchObject({ outcome: "done", stacks: [] });
-  });
-
   it("keeps the index stack, with what is left, while a stack is left", async () => {
     const fleet = await openDeployed();
     const { context, engine } = fleet;

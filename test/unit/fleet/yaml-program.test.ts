@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WebhookArguments } from "../../../provider/fleet/definition.ts";
-import { outputsProgram, toYaml } from "../../../provider/fleet/yaml-program.ts";
+import { toYaml } from "../../../provider/fleet/yaml-program.ts";
 
 const SEED = "c2VlZC1vZi10aGUtdGVzdHMtMDEyMzQ1Njc4OTAxMjM0NQ==";
 const baseUrl = "https://platform.example/acme/apichat";
@@ -80,11 +80,4 @@ test("a rotation is given to random keys only", () => {
     key1: { properties: { rotations: ["r1"] } },
   });
   expect(JSON.stringify(resources["key1"])).not.toContain("2026-12");
-});
-
-test("outputs alone are written as they are", () => {
-  expect(outputsProgram({ botUrls: { acme: "https://bots.example/${a}" } })).toMatchObject({
-    resources: {},
-    outputs: { botUrls: { acme: "https://bots.example/$${a}" } },
-  });
 });

@@ -49,7 +49,7 @@ test("a report is found in what the engine prints, and a text that looks like on
 });
 
 test("each program that reads reports has a mark of its own", async () => {
-  const line = toWireLine({ note: { subject: "acme", text: "x" } });
+  const line = toWireLine({ failure: failure.toJSON() });
   vi.resetModules();
   const other = await import("../../../provider/lib/provider-process.js");
   expect(other.reportVariables()).not.toEqual(reportVariables());

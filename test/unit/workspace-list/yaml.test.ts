@@ -27,7 +27,7 @@ describe("a list of workspaces in YAML or JSON", () => {
     const text = `workspaces:\n  - name: acme\n    baseUrl: ${ADDRESS}/acme`;
     expect(await read("fleet.yaml", text)).toStrictEqual([{ name: "acme", baseUrl: `${ADDRESS}/acme` }]);
     expect(await problemsOf("fleet.yaml", text, "plan")).toEqual([
-      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing, both here and at the top of the list",
+      "fleet.yaml:2:5: workspaces[0].webhookUrl: is missing",
     ]);
   });
 
@@ -124,15 +124,12 @@ describe("two entries with one address", () => {
 describe("the workspaces that a program gives", () => {
   test("are checked as those of a file are", () => {
     const sound = { name: "acme", baseUrl: `${ADDRESS}/acme`, apiKey: SECRET };
-    expect(checkWorkspaces([sound])).toStrictEqual({ workspaces: [sound], problems: [] });
-    const { problems } = checkWorkspaces([{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null]);
-    expect(problems.map((line) => line.replace(/;.*/, ""))).toEqual([
-      "workspaces[0].extra: is not a known field",
-      "workspaces[1].baseUrl: must be a string, got a number",
-      "workspaces[2]: must be an object, got null",
-      "workspaces[1].name: is there more than once",
-    ]);
-    expect(checkWorkspaces([]).problems).toEqual(["workspaces: must have at least one entry"]);
+    expect(checkWorkspaces([sound])).toStrictEqual([sound]);
+    const wrong = [{ ...sound, extra: 1 }, { ...sound, baseUrl: 1 }, null];
+    expect(() => checkWorkspaces(wrong)).toThrow(
+      /^workspaces\[0\]\.extra: is not a known field.*\nworkspaces\[1\]\.baseUrl: must be a string, got a number.*\nworkspaces\[2\]: must be an object, got null\nworkspaces\[1\]\.name: is there more than once$/,
+    );
+    expect(() => checkWorkspaces([])).toThrow(/^workspaces: must have at least one entry$/);
   });
 });
 
