@@ -26,13 +26,6 @@ export interface ServerReport {
   cpuMs: number;
 }
 
-/** The report of a server that accepts messages and sends replies. */
-export interface RelayReport {
-  /** Where messages go. */
-  url: string;
-  flowApiKey: string;
-}
-
 /** The report of the service with its endpoint. */
 export interface ServiceReport {
   serviceUrl: string;

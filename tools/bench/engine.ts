@@ -82,19 +82,3 @@ export async function waitForService(context: Context): Promise<Samples> {
   }
   return samples;
 }
-
-/** How much of the state one webhook takes, in bytes without the indentation of the export. */
-export async function measureStates({ signal }: Context): Promise<Samples> {
-  const samples: Samples = {};
-  for (const side of ["ours", "noOp"] as const) {
-    await using resources = new AsyncDisposableStack();
-    const { project } = await prepare(side, resources, { webhooks: 1, signal });
-    await project.declare(1);
-    await project.pulumi("up");
-    const resource = await project.exportWebhook();
-    await project.pulumi("destroy");
-    samples[side] = [JSON.stringify(resource).length];
-    if (side === "ours") samples["__provider"] = [resource.inputs["__provider"]?.length ?? 0];
-  }
-  return samples;
-}

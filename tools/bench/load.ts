@@ -1,4 +1,4 @@
-/** What the responder and the emulator do under load. */
+/** The responder under load. */
 import autocannon from "autocannon";
 import { execa } from "execa";
 import { createHmac } from "node:crypto";
@@ -9,37 +9,20 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readInstance } from "../../dist/provider/server/control-client.js";
-import { startListener } from "../../test/support/http.ts";
 import { HOSTILE_BODIES } from "../../test/support/hostile-bodies.ts";
-import { startServer, VERIFICATION_KEY, type Child, type RelayReport, type ServerReport } from "./child.ts";
-import { alternate, quantile, timeOf, type Context, type Samples } from "./measure.ts";
-
-interface Load {
-  amount: number;
-  connections?: number;
-  body?: string;
-  headers?: Record<string, string>;
-  /** Body by the number of the connection. */
-  bodyOf?: (connection: number) => string;
-}
+import { startServer, VERIFICATION_KEY, type Child, type ServerReport } from "./child.ts";
+import { alternate, quantile, type Context, type Samples } from "./measure.ts";
 
 const message = { sender_id: "7", conv_id: 1, type: "text", message_type: "outgoing", private: false };
 const DELIVERY = JSON.stringify({ ...message, text: "x".repeat(930) });
 const SIGNATURE = createHmac("sha256", VERIFICATION_KEY).update(DELIVERY).digest("hex");
 const SIGNED = { "x-hub-signature-256": `sha256=${SIGNATURE}`, "x-flow-ns": "f0", "x-action": "messages" };
 
-/** Posts over keep-alive connections, by default signed deliveries of 1 KiB. Throws if a response is not 2xx. */
-async function send(
-  url: string,
-  { amount, connections = 50, body = DELIVERY, headers = SIGNED, bodyOf }: Load,
-): Promise<{ rate: number; p99: number }> {
+/** Posts this many signed deliveries of 1 KiB over 50 keep-alive connections. Throws if a response is not 2xx. */
+async function send(url: string, amount: number): Promise<{ rate: number; p99: number }> {
   const times: number[] = [];
-  let count = 0;
-  const setupClient = (client: autocannon.Client): void => {
-    if (bodyOf) client.setBody(bodyOf(++count));
-  };
-  const all = { "content-type": "application/json", ...headers };
-  const options = { url, method: "POST", amount, connections, body, headers: all, setupClient } as const;
+  const headers = { "content-type": "application/json", ...SIGNED };
+  const options = { url, method: "POST", amount, connections: 50, body: DELIVERY, headers } as const;
   const begun = performance.now();
   let ended = begun;
   const { errors, non2xx } = await new Promise<autocannon.Result>((resolve, reject) => {
@@ -61,8 +44,8 @@ export async function compareResponder(context: Context): Promise<Samples> {
   await using ours = await startServer("responder");
   await using bare = await startServer("bare");
   const sides = {
-    ours: () => send(ours.ready.url, { amount: 10_000 }),
-    bare: () => send(bare.ready.url, { amount: 10_000 }),
+    ours: () => send(ours.ready.url, 10_000),
+    bare: () => send(bare.ready.url, 10_000),
   };
   const results = Object.entries(await alternate(context, sides, { rounds: 15, warmUp: 2 }));
   const samplesOf = (key: "rate" | "p99") =>
@@ -118,7 +101,7 @@ async function startResponderProgram(signal: AbortSignal) {
   return { url, folder, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-const rateAt = (url: string) => async () => (await send(url, { amount: 5000 })).rate;
+const rateAt = (url: string) => async () => (await send(url, 5000)).rate;
 
 /** The whole program with its spool, which shares commits, against one commit a request. */
 export async function compareSpool(context: Context): Promise<Samples> {
@@ -131,39 +114,3 @@ export async function compareSpool(context: Context): Promise<Samples> {
     { rounds: 9, warmUp: 1 },
   );
 }
-
-/** Messages and their signed replies in 64 conversations, until the last reply has arrived. */
-export async function converse(context: Context): Promise<Samples> {
-  const amount = 3000;
-  let replies = 0;
-  let all = Promise.withResolvers<void>();
-  const endpoint = await startListener((request, response) => {
-    request.resume().once("end", () => {
-      response.writeHead(200, { "content-length": 0 }).end();
-      replies += 1;
-      if (replies === amount) all.resolve();
-    });
-  });
-  await using resources = new AsyncDisposableStack();
-  resources.defer(() => endpoint.close());
-  const rateOf =
-    ({ url, flowApiKey }: RelayReport) =>
-    async (): Promise<number> => {
-      replies = 0;
-      all = Promise.withResolvers<void>();
-      const headers = { authorization: `Bearer ${flowApiKey}` };
-      const load = { amount, connections: 64, body: messageOf(0), headers, bodyOf: messageOf };
-      const [milliseconds] = await Promise.all([timeOf(() => all.promise), send(url, load)]);
-      return 1000 / milliseconds;
-    };
-  await using ours = await startServer<RelayReport>("emulator", endpoint.url);
-  await using bare = await startServer<RelayReport>("relay", endpoint.url);
-  const sides = { ours: rateOf(ours.ready), bare: rateOf(bare.ready) };
-  return await alternate(context, sides, { rounds: 15, warmUp: 2 });
-}
-
-const messageOf = (conversation_id: number): string => {
-  const person = { id: "7", name: "Ana", email: "", phone_number: "", type: "contact" };
-  const text = { content: "Where is my parcel?", message_type: "incoming", event: "message_created" };
-  return JSON.stringify({ ...text, sender: person, conversation_id });
-};

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -18,12 +18,6 @@ export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.ur
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
 const programs = new URL("programs/programs.mjs", import.meta.url).href;
-
-/** A webhook in the exported state. */
-interface StateResource {
-  type: string;
-  inputs: Record<string, string>;
-}
 
 interface CommandOptions {
   environment?: Record<string, string>;
@@ -101,17 +95,6 @@ export async function createProject(
         }
       };
       await Promise.all(Array.from({ length: DEFAULT_LIMITS.stacksAtOnce }, previewAll));
-    },
-    /** The webhook of the exported state. */
-    exportWebhook: async (): Promise<StateResource> => {
-      const file = join(folder, "state.json");
-      await pulumi(["stack", "export", "--file", file]);
-      const { deployment } = JSON.parse(await readFile(file, "utf8")) as {
-        deployment: { resources: StateResource[] };
-      };
-      const webhook = deployment.resources.find(({ type }) => type.endsWith(":ApiChatWebhook"));
-      if (!webhook) throw new Error("the exported state contains no webhook");
-      return webhook;
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

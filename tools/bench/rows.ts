@@ -1,10 +1,10 @@
 /** The table of the benchmark: what is measured, against what, and the target. */
-import { compareWays, measureStates, waitForService } from "./engine.ts";
+import { compareWays, waitForService } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
-import { compareResponder, compareSpool, converse, refuseBodies } from "./load.ts";
+import { compareResponder, compareSpool, refuseBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
 import { compareNode, startPlugin } from "./processes.ts";
-import { bundleWorker, callClients, verifySignatures } from "./small.ts";
+import { bundleWorker, verifySignatures } from "./small.ts";
 
 /** `value` is a sample, or two with a space and an operator between them. `target` is a comparison, a number and a unit. */
 export type Figure = readonly [what: string, against: string, value: string, target: string];
@@ -23,7 +23,6 @@ const row = (takes: string, measure: Row["measure"], figures: readonly Figure[])
 });
 
 const HMAC = "createHmac and timingSafeEqual";
-const UNDICI = "undici request over 8 connections, and JSON.parse";
 const RECEIVER = "node:http that reads the body and checks the HMAC";
 const LOAD = "1 KiB, 50 connections";
 const NO_OP = "a no-op dynamic resource";
@@ -41,10 +40,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
   bundle: row("a moment", bundleWorker, [
     ["Worker bundle, the responder alone (minified, gzipped)", "", "ours", "<= 6144 bytes"],
   ]),
-  client: row("20 seconds", callClients, [
-    ["RegistrationClient.getWebhook, 8 at once (rate)", UNDICI, "getWebhook / bareGet", ">= 0.85"],
-    ["MessageClient.sendText, 16 at once (rate)", UNDICI, "sendText / bareSend", ">= 0.85"],
-  ]),
   responder: row("a minute", compareResponder, [
     [`responder, ${LOAD} (rate)`, RECEIVER, "ours rate / bare rate", ">= 0.70"],
     [`responder, ${LOAD} (p99)`, RECEIVER, "ours p99 / bare p99", "<= 1.50"],
@@ -54,9 +49,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ]),
   spool: row("30 seconds", compareSpool, [
     [`apichat responder, ${LOAD} (rate)`, "SQLite, one commit a request", "ours / bare", ">= 2.00"],
-  ]),
-  emulator: row("40 seconds", converse, [
-    ["emulator, message and reply, 64 conversations (rate)", "hono and undici", "ours / bare", ">= 0.50"],
   ]),
   "command-line": row("20 seconds", compareNode(["dist/provider/cli/main.js", "--help"], ["-e", "0"]), [
     ["apichat --help", "node -e 0", "ours - bare", "<= 80 ms"],
@@ -71,10 +63,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
   ),
   "plugin-start": row("15 seconds", startPlugin, [
     ["the plugin's start to its port (CPU)", "node -e 0", "ours - bare", "<= 250 ms"],
-  ]),
-  state: row("20 seconds", measureStates, [
-    ["exported state of one webhook", NO_OP, "ours / noOp", "<= 1.30"],
-    ["__provider in it", "", "__provider", "<= 200 bytes"],
   ]),
   engine: row("five to ten minutes", compareWays, [
     ["up of all webhooks", NO_OP, "ours up / noOp up", "<= 1.15"],

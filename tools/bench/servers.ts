@@ -1,6 +1,4 @@
-/** The servers that the rows measure, each in its own process: `servers.ts <name> [argument]`. */
-import { serve } from "@hono/node-server";
-import { Hono } from "hono";
+/** The servers that the rows measure, each in its own process: `servers.ts <name> [argument]`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,11 +6,9 @@ import { DatabaseSync } from "node:sqlite";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
-import { Agent, request } from "undici";
 import {
   API_KEY,
   KEY_SEED,
-  type RelayReport,
   ROTATIONS,
   type ServerReport,
   type ServiceOptions,
@@ -64,76 +60,26 @@ const listeners: Record<string, () => RequestListener> = {
       return 200;
     });
   },
-
-  /** Responds to every request with the same envelope, as cheaply as node:http can, so that only the client is measured. */
-  envelope: () => {
-    const data = {
-      webhook_url: "https://chat.acme.example/webhooks/apichat",
-      webhook_verification_key: VERIFICATION_KEY,
-      webhook_status: "verified",
-      bot_url: "https://bots.example/api/apichat/f0123456789abcdef",
-    };
-    const response = Buffer.from(JSON.stringify({ status: "ok", data }));
-    const headers = { "content-type": "application/json", "content-length": String(response.length) };
-    return (req, res) => {
-      req.resume();
-      res.writeHead(200, headers).end(response);
-    };
-  },
 };
 
 const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
 
-/** The other servers. Each returns what makes its reports. */
-const others: Record<string, () => Promise<() => unknown>> = {
-  /** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
-  emulator: async () => {
-    const workspaces = [{ name: "acme", apiKey: API_KEY }];
-    // The load expects responses without a body.
-    const emulator = await startEmulator({ workspaces, messageResponse: "empty" });
-    const workspace = emulator.workspace("acme");
-    workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
-    return (): RelayReport => ({ url: workspace.botUrl, flowApiKey: workspace.flowApiKey });
-  },
-
-  /** The least that an echo must do: accepts a JSON post and sends one to the endpoint: `relay <endpoint url>`. */
-  relay: async () => {
-    const dispatcher = new Agent();
-    const headers = { "content-type": "application/json" };
-    const reply = async ({ content, conversation_id, sender }: Message): Promise<void> => {
-      const message = { type: "text", message_type: "outgoing", private: false, text: content };
-      const sent = JSON.stringify({ sender_id: sender.id, conv_id: conversation_id, ...message });
-      const { body } = await request(argument, { method: "POST", headers, body: sent, dispatcher });
-      await body.dump();
-    };
-    const app = new Hono();
-    app.post("/", async (context) => {
-      void reply(await context.req.json<Message>());
-      return context.body(null, 204);
-    });
-    const { port } = await new Promise<AddressInfo>((resolve) => {
-      serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, resolve);
-    });
-    return (): RelayReport => ({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY });
-  },
-
-  /** The service and an endpoint: `service <ServiceOptions as JSON>`. */
-  service: async () => {
-    const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
-    const emulator = await startEmulator({
-      workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
-    });
-    for (const operation of delayMs > 0 ? CALLS : []) {
-      emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
-    }
-    const endpointUrl = await listen(respondToAll());
-    const deliveries = deliver(emulator, deliveriesPerSecond);
-    return (): ServiceReport => {
-      const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-      return { serviceUrl: emulator.url, endpointUrl, registered, deliveries };
-    };
-  },
-};
+/** The emulator with some workspaces, and their endpoint. */
+async function startService(): Promise<() => ServiceReport> {
+  const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
+  const emulator = await startEmulator({
+    workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
+  });
+  for (const operation of delayMs > 0 ? CALLS : []) {
+    emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
+  }
+  const endpointUrl = await listen(respondToAll());
+  const deliveries = deliver(emulator, deliveriesPerSecond);
+  return () => {
+    const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
+    return { serviceUrl: emulator.url, endpointUrl, registered, deliveries };
+  };
+}
 
 /** The endpoint of all workspaces: with one key for all, and below `/derived/<name>` with derived keys. */
 function respondToAll(): RequestListener {
@@ -170,12 +116,6 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   return results;
 }
 
-interface Message {
-  content: string;
-  conversation_id: number;
-  sender: { id: string };
-}
-
 /** Returns the URL. */
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
@@ -192,12 +132,11 @@ function serveParent(report: () => unknown): void {
   send();
 }
 
-const [listener, start] = [listeners[name], others[name]];
+const listener = listeners[name];
 if (listener) {
   const url = await listen(listener());
   serveParent((): ServerReport => {
     const { user, system } = process.cpuUsage();
     return { url, cpuMs: (user + system) / 1000 };
   });
-} else if (start) serveParent(await start());
-else throw new Error(`${name}: no such server`);
+} else serveParent(await startService());
