@@ -4,7 +4,7 @@ import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
 import { watch } from "./processes.ts";
 import { createProject, type Side } from "./project.ts";
 
-/** A service with an endpoint, and a project on them, until `resources` are disposed of. */
+/** A service with an endpoint, and a project on them. */
 async function prepare(
   side: Side,
   resources: AsyncDisposableStack,

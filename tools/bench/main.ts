@@ -36,13 +36,7 @@ Set NO_COLOR=1 to print without colours.`,
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_MEASURED));
 
-interface Options {
-  only: string[];
-  webhooks: number;
-  rounds: number;
-  workspaces: number;
-  json?: string;
-}
+type Options = Pick<Context, "webhooks" | "rounds" | "workspaces"> & { only: string[]; json?: string };
 
 await runTool(async () => {
   const { only, json, ...counts } = command.parse().opts<Options>();

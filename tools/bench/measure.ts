@@ -16,13 +16,13 @@ export interface Context {
   workspaces: number;
 }
 
-export interface Rounds {
+type Sides<Result> = Record<string, () => Promise<Result> | Result>;
+
+/** A number of rounds, after some that do not count. */
+interface Rounds {
   rounds: number;
-  /** Earlier rounds that do not count. */
   warmUp?: number;
 }
-
-type Sides<Result> = Record<string, () => Promise<Result> | Result>;
 
 /** Runs every side once in each round, and begins each round with a different side. Returns the results of each side, by round. */
 export async function alternate<Result>(

@@ -1,15 +1,12 @@
 /** What processes take: time, CPU, memory. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { processesOf } from "../../test/support/processes.ts";
 import { run } from "../lib/run.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
-import { pluginFolder } from "./project.ts";
 
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -21,26 +18,6 @@ export const compareNode =
       timeOf(() => run(process.execPath, args, { cwd, signal: context.signal }));
     return alternate(context, { ours: timeNode(ours), bare: timeNode(bare) }, { rounds: 25, warmUp: 2 });
   };
-
-/** CPU time of the plugin before the engine's first call, in milliseconds. */
-export function startPlugin(context: Context): Promise<Samples> {
-  // No engine has this address. The plugin calls it only to print something.
-  const ours = [join(pluginFolder, "pulumi-resource-apichat"), "127.0.0.1:9"];
-  const bare = ["-e", "console.log(0);setInterval(()=>{},1e3)"];
-  const sides = { ours: () => cpuToFirstLine(ours), bare: () => cpuToFirstLine(bare) };
-  return alternate(context, sides, { rounds: 20, warmUp: 2 });
-}
-
-/** CPU time of Node until it prints its first line. Ends it then. */
-async function cpuToFirstLine(args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  try {
-    await once(child.stdout, "data");
-    return await readCpu(child.pid ?? 0);
-  } finally {
-    child.kill("SIGKILL");
-  }
-}
 
 /** What the processes of a project used during one piece of work. */
 interface Usage {

@@ -14,7 +14,7 @@ import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from ".
 /** `yaml` is a program on the plugin; the others are functions of programs/programs.mjs. */
 export type Side = "ours" | "noOp" | "yaml";
 
-export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
+const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
 const programs = new URL("programs/programs.mjs", import.meta.url).href;

@@ -3,7 +3,7 @@ import { compareWays, waitForService } from "./engine.ts";
 import { compareSplits, rotateUnderLoad } from "./fleet.ts";
 import { compareResponder, compareSpool, refuseBodies } from "./load.ts";
 import type { Context, Samples } from "./measure.ts";
-import { compareNode, startPlugin } from "./processes.ts";
+import { compareNode } from "./processes.ts";
 import { bundleWorker, verifySignatures } from "./small.ts";
 
 /** `value` is a sample, or two with a space and an operator between them. `target` is a comparison, a number and a unit. */
@@ -61,9 +61,6 @@ export const ROWS: Readonly<Record<string, Row>> = {
     ),
     [["loading pulumi-apichat in a program", "@pulumi/pulumi alone", "ours - bare", "<= 20 ms"]],
   ),
-  "plugin-start": row("15 seconds", startPlugin, [
-    ["the plugin's start to its port (CPU)", "node -e 0", "ours - bare", "<= 250 ms"],
-  ]),
   engine: row("five to ten minutes", compareWays, [
     ["up of all webhooks", NO_OP, "ours up / noOp up", "<= 1.15"],
     ["destroy", NO_OP, "ours destroy / noOp destroy", "<= 1.15"],

@@ -1,11 +1,11 @@
 /** The servers that the rows measure, each in its own process: `servers.ts <name> [argument]`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
+import { startListener } from "../../test/support/http.ts";
 import {
   API_KEY,
   KEY_SEED,
@@ -73,11 +73,11 @@ async function startService(): Promise<() => ServiceReport> {
   for (const operation of delayMs > 0 ? CALLS : []) {
     emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
   }
-  const endpointUrl = await listen(respondToAll());
+  const { url } = await startListener(respondToAll());
   const deliveries = deliver(emulator, deliveriesPerSecond);
   return () => {
     const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-    return { serviceUrl: emulator.url, endpointUrl, registered, deliveries };
+    return { serviceUrl: emulator.url, endpointUrl: `${url}/`, registered, deliveries };
   };
 }
 
@@ -116,14 +116,6 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   return results;
 }
 
-/** Returns the URL. */
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-}
-
 /** The other side of `startServer` in child.ts: sends a report now and on each message. */
 function serveParent(report: () => unknown): void {
   const send = (): void => void process.send?.(report());
@@ -134,7 +126,7 @@ function serveParent(report: () => unknown): void {
 
 const listener = listeners[name];
 if (listener) {
-  const url = await listen(listener());
+  const { url } = await startListener(listener());
   serveParent((): ServerReport => {
     const { user, system } = process.cpuUsage();
     return { url, cpuMs: (user + system) / 1000 };

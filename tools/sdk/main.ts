@@ -27,7 +27,7 @@ await runTool(async () => {
   const engine = await resolveEngine(signal);
   let failures = 0;
   for (const language of wanted) {
-    const { title } = sdks[language];
+    const title = sdks[language];
     try {
       await generateSdk(language, { engine, signal });
       console.log(`${title}: generated in sdk/${language}`);

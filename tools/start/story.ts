@@ -18,8 +18,11 @@ export async function registerWebhooks(stage: Stage, shell: Shell): Promise<void
   }
   const output = await shell.pulumi("up --yes --skip-preview");
   confirmOperation("created", NAMES, output);
-  const registered = NAMES.filter((name) => isRegistered(stage, name));
-  confirm("the service has each workspace's own key", registered.length === NAMES.length, output);
+  confirm(
+    "the service has each workspace's own key",
+    NAMES.every((name) => isRegistered(stage, name)),
+    output,
+  );
   printResult(`+ created ${everyName}`);
   const { bot_url, status } = await readOutputs(shell);
   for (const name of NAMES) {
@@ -90,8 +93,11 @@ export async function destroyAll({ emulator }: Stage, shell: Shell): Promise<voi
   shell.cd("workspaces");
   const output = await shell.pulumi("destroy --yes --skip-preview");
   confirmOperation("deleted", NAMES, output);
-  const left = NAMES.filter((name) => emulator.workspace(name).registration !== undefined);
-  confirm(`nothing is registered in ${left.join(", ")}`, left.length === 0, output);
+  confirm(
+    "nothing is registered",
+    NAMES.every((name) => !emulator.workspace(name).registration),
+    output,
+  );
   printResult(`- deleted ${everyName}; the service has no registration left`);
 }
 
