@@ -17,8 +17,7 @@ async function prepare(
 /** A turn counts only if everything is registered. */
 export async function requireRegistered(service: Child<ServiceReport>, expected: number): Promise<void> {
   const { registered } = await service.ask();
-  if (registered !== expected)
-    throw new Error(`${registered} webhooks are registered instead of ${expected}`);
+  if (registered !== expected) throw new Error(`${registered} of ${expected} webhooks are registered`);
 }
 
 /** `up` and `destroy` of many webhooks in each way, and the CPU time of provider and program in `up`. */
@@ -48,7 +47,7 @@ export async function compareWays(context: Context): Promise<Samples> {
 const LATENCY_MS = 150;
 const PARALLEL = 32;
 /** The calls that each command makes for one webhook. */
-const CALLS = { up: 2, refresh: 1, destroy: 2 };
+const CALLS = [["up", 2] as const, ["refresh", 1] as const, ["destroy", 2] as const];
 
 /**
  * A YAML program on the plugin, without checkpoints, and a service as slow as a real one. The other side is the time of the calls,
@@ -57,16 +56,15 @@ const CALLS = { up: 2, refresh: 1, destroy: 2 };
 export async function waitForService(context: Context): Promise<Samples> {
   const { webhooks, rounds } = context;
   await using resources = new AsyncDisposableStack();
-  const environment = { PULUMI_SKIP_CHECKPOINTS: "true" };
-  const commands = ["up", "refresh", "destroy"] as const;
+  const options = { environment: { PULUMI_SKIP_CHECKPOINTS: "true" } };
+  const parallel = ["--parallel", String(PARALLEL)];
   const sideWith = async (delayMs: number) => {
     const { service, project } = await prepare("yaml", resources, { ...context, delayMs });
     await project.declare(webhooks);
     return async () => {
       const times: number[] = [];
-      for (const command of commands) {
-        const args = ["--parallel", String(PARALLEL)];
-        times.push(await timeOf(() => project.pulumi(command, args, { environment })));
+      for (const [command] of CALLS) {
+        times.push(await timeOf(() => project.pulumi(command, parallel, options)));
         await requireRegistered(service, command === "destroy" ? 0 : webhooks);
       }
       return times;
@@ -75,8 +73,8 @@ export async function waitForService(context: Context): Promise<Samples> {
   const sides = { slow: await sideWith(LATENCY_MS), fast: await sideWith(0) };
   const { slow = [], fast = [] } = await alternate(context, sides, { rounds, warmUp: 1 });
   const samples: Samples = {};
-  for (const [index, command] of commands.entries()) {
-    const callsMs = ((CALLS[command] * webhooks) / PARALLEL) * LATENCY_MS;
+  for (const [index, [command, calls]] of CALLS.entries()) {
+    const callsMs = ((calls * webhooks) / PARALLEL) * LATENCY_MS;
     samples[`ours ${command}`] = slow.map((times) => times[index] ?? Number.NaN);
     samples[`floor ${command}`] = fast.map((times) => (times[index] ?? Number.NaN) + callsMs);
   }
