@@ -76,52 +76,7 @@ async function create(more: Values = {}): Promise<{ id: string; outs: Values; in
   return { ...(await provider.create(inputs)), inputs };
 }
 
-describe("the lifecycle", () => {
-  test("from configure to delete", async () => {
-    const acme = emulator.workspace("acme");
-    await provider.configure({ "apichat:apiKey": API_KEY, "apichat:baseUrl": acme.baseUrl });
-    const { __provider, name, webhookUrl, webhookVerificationKey } = argsOf();
-    const checked = await provider.check({ __provider, name, webhookUrl, webhookVerificationKey });
-    expect(checked.failures).toEqual([]);
-    expect(checked.inputs).toMatchObject({ baseUrl: acme.baseUrl, status: "verified", __provider });
-
-    const { id, outs } = await provider.create(checked.inputs);
-    expect(id).toBe(acme.botUrl);
-    expect(outs).toMatchObject({ ...checked.inputs, botUrl: acme.botUrl, stateVersion: 1 });
-    expect(outs).not.toHaveProperty("apiKey");
-    expect(await provider.diff(id, outs, checked.inputs)).toEqual({ changes: false, replaces: [] });
-
-    const read = await provider.read(id, outs);
-    expect(read).toEqual({ id, props: outs, inputs: checked.inputs });
-    expect(read.inputs?.["__provider"]).toBe(providerSource("ApiChatWebhook"));
-
-    const moved = { ...checked.inputs, webhookUrl: `${endpoint.url}/moved` };
-    expect(await provider.diff(id, outs, moved)).toEqual({ changes: true, replaces: [] });
-    const updated = await provider.update(id, outs, moved);
-    expect(updated).toMatchObject({ ...moved, botUrl: acme.botUrl, stateVersion: 1 });
-    expect(acme.registration?.webhook_url).toBe(`${endpoint.url}/moved`);
-
-    // What the program declares is not removed; a destroy declares nothing.
-    await startProcess();
-    await provider.configure({ "apichat:apiKey": API_KEY });
-    await provider.delete(id, updated);
-    expect(acme.registration).toBeUndefined();
-    // The resource is gone.
-    expect((await provider.read(id, updated)).id).toBe("");
-    expect(provider.printed().stderr).toBe("");
-  });
-});
-
 describe("a failure", () => {
-  test("of create is its message alone, and leaves nothing in the state", async () => {
-    emulator.workspace("acme").takeOver(FOREIGN);
-    const error = await failureOf(create());
-    expect(error.details).toMatch(/^acme: .*https:\/\/foreign\.example\/; nothing was written/);
-    expect(error.details).not.toMatch(/\n\s+at /);
-    expect(partOf(error)).toBeUndefined();
-    expect(provider.printed().stderr).toBe("");
-  });
-
   test("of create that is partly done keeps the resource, and update completes it", async () => {
     await serve({ statusAfterSet: "pending" });
     const acme = emulator.workspace("acme");

@@ -1,7 +1,7 @@
-/** How everything here is measured: in turns, so that whatever else the machine does affects all sides alike. */
+/** How everything here is measured: in turns, so that other work of the machine affects all sides alike. */
 import { Bench } from "tinybench";
 
-/** What each side returned, one value for each round. */
+/** The values of each side, one for each round. */
 export type Samples = Record<string, number[]>;
 
 export interface Context {
@@ -12,19 +12,19 @@ export interface Context {
   /** How many webhooks the rows on the engine register, and how often they are repeated. */
   webhooks: number;
   rounds: number;
-  /** How many workspaces the row `fleet` registers; the row `ten-times` registers ten times as many. */
+  /** How many workspaces the rows of a fleet register. */
   workspaces: number;
-}
-
-export interface Rounds {
-  rounds: number;
-  /** Rounds before them that do not count. */
-  warmUp?: number;
 }
 
 type Sides<Result> = Record<string, () => Promise<Result> | Result>;
 
-/** Runs every side once in each round, and begins each round with a different side. Returns what each side returned, by round. */
+/** A number of rounds, after some that do not count. */
+interface Rounds {
+  rounds: number;
+  warmUp?: number;
+}
+
+/** Runs every side once in each round, and begins each round with a different side. Returns the results of each side, by round. */
 export async function alternate<Result>(
   { signal, update }: Pick<Context, "signal" | "update">,
   sides: Sides<Result>,

@@ -1,19 +1,16 @@
 /** What processes take: time, CPU, memory. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { processesOf } from "../../test/support/processes.ts";
 import { run } from "../lib/run.ts";
 import { alternate, timeOf, type Context, type Samples } from "./measure.ts";
-import { pluginFolder } from "./project.ts";
 
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 
-/** How long Node runs with some arguments and with others, in milliseconds. */
+/** How long Node runs with one list of arguments and with the other, in milliseconds. */
 export const compareNode =
   (ours: string[], bare: string[]) =>
   (context: Context): Promise<Samples> => {
@@ -22,40 +19,20 @@ export const compareNode =
     return alternate(context, { ours: timeNode(ours), bare: timeNode(bare) }, { rounds: 25, warmUp: 2 });
   };
 
-/** What the engine pays for the plugin before its first call: CPU in milliseconds. */
-export function startPlugin(context: Context): Promise<Samples> {
-  // No engine has this address: the plugin calls it only when it has something to print.
-  const ours = [join(pluginFolder, "pulumi-resource-apichat"), "127.0.0.1:9"];
-  const bare = ["-e", "console.log(0);setInterval(()=>{},1e3)"];
-  const sides = { ours: () => cpuToFirstLine(ours), bare: () => cpuToFirstLine(bare) };
-  return alternate(context, sides, { rounds: 20, warmUp: 2 });
-}
-
-/** What Node computes until it prints its first line. It is ended then. */
-async function cpuToFirstLine(args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  try {
-    await once(child.stdout, "data");
-    return await readCpu(child.pid ?? 0);
-  } finally {
-    child.kill("SIGKILL");
-  }
-}
-
-/** Of the processes of a project, over one piece of work. */
-export interface Usage {
+/** What the processes of a project used during one piece of work. */
+interface Usage {
   milliseconds: number;
-  /** What all of them computed, without the engine itself. What a process does after the last look at it is missing. */
+  /** CPU time of all of them, except the engine. Lacks what a process does after the last sample. */
   cpuMs: number;
-  /** The most that all of them held together, the sum of their proportional shares; 0 without /proc. */
+  /** The peak of the sum of their proportional shares; 0 without /proc. */
   peakBytes: number;
 }
 
-/** Does `work`, and watches the processes that have this variable in their environment. */
+/** Does `work`, and samples the processes that have this variable in their environment. */
 export async function watch(
   variable: { name: string; value: string },
   work: () => Promise<unknown>,
-  { everyMs = 500 } = {},
+  { everyMs = 1000 } = {},
 ): Promise<Usage> {
   const finished = new AbortController();
   const cpu = new Map<number, number>();
@@ -64,10 +41,7 @@ export async function watch(
     while (!finished.signal.aborted) {
       const processes = await processesOf(variable);
       const bytes = await Promise.all(processes.map(({ pid }) => readMemory(pid)));
-      peakBytes = Math.max(
-        peakBytes,
-        bytes.reduce((sum, one) => sum + one, 0),
-      );
+      peakBytes = Math.max(peakBytes, sumOf(bytes));
       const others = processes.filter(({ commandLine: [command = ""] }) => basename(command) !== "pulumi");
       for (const { pid } of others) cpu.set(pid, await readCpu(pid));
       await delay(everyMs, undefined, { signal: finished.signal }).catch(() => undefined);
@@ -75,13 +49,14 @@ export async function watch(
   };
   const sampling = sample();
   try {
-    const milliseconds = await timeOf(work);
-    return { milliseconds, cpuMs: [...cpu.values()].reduce((sum, one) => sum + one, 0), peakBytes };
+    return { milliseconds: await timeOf(work), cpuMs: sumOf([...cpu.values()]), peakBytes };
   } finally {
     finished.abort();
     await sampling;
   }
 }
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
 
 const read = (pid: number, file: string): Promise<string> =>
   readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");

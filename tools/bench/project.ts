@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { DEFAULT_LIMITS } from "../../dist/provider/fleet/options.js";
 import { toYaml } from "../../dist/provider/fleet/yaml-program.js";
 import { endProcessesOf } from "../../test/support/processes.ts";
 import { engineEnvironment } from "../engine/environment.ts";
@@ -10,20 +11,13 @@ import { resolveEngine } from "../engine/resolve.ts";
 import { run } from "../lib/run.ts";
 import { API_KEY, type ServiceReport, VERIFICATION_KEY, workspaceNames } from "./child.ts";
 
-/** Each is a function of this name in programs/programs.mjs, but `yaml`, which needs no program. */
-export type Side = "ours" | "noOp" | "plain" | "responder" | "plugin" | "yaml";
+/** `yaml` is a program on the plugin; the others are functions of programs/programs.mjs. */
+export type Side = "ours" | "noOp" | "yaml";
 
-/** The plugin of this clone. */
-export const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
+const pluginFolder = fileURLToPath(new URL("../../plugin", import.meta.url));
 const nodeModules = fileURLToPath(new URL("../../node_modules", import.meta.url));
 const fleetFile = fileURLToPath(new URL("programs/fleet.ts", import.meta.url));
 const programs = new URL("programs/programs.mjs", import.meta.url).href;
-
-/** A webhook as the exported state has it. */
-export interface StateResource {
-  type: string;
-  inputs: { __provider: string };
-}
 
 interface CommandOptions {
   environment?: Record<string, string>;
@@ -45,13 +39,8 @@ export async function createProject(
   await using unfinished = new AsyncDisposableStack();
   unfinished.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }));
   unfinished.defer(() => endProcessesOf(marker));
-  // Responders keep their folders with the rest, and are started on CI machines too.
-  const own = {
-    XDG_STATE_HOME: join(folder, "state"),
-    CI: "false",
-    BENCH_VERIFICATION_KEY: VERIFICATION_KEY,
-  };
-  const env = { ...engineEnvironment(engine, { home, backend: folder, passphrase: "bench" }), ...own };
+  const own = engineEnvironment(engine, { home, backend: folder, passphrase: "bench" });
+  const env = { ...own, BENCH_VERIFICATION_KEY: VERIFICATION_KEY };
   const cwd = join(folder, "program");
   const execute = async (
     command: string,
@@ -66,10 +55,9 @@ export async function createProject(
     execute(engine.command, [...args, "--stack", "bench", "--non-interactive"], options);
   await mkdir(cwd);
   await symlink(nodeModules, join(cwd, "node_modules"));
-  const isOnPlugin = side === "plugin" || side === "yaml";
-  const project = { name: "bench", runtime: side === "yaml" ? "yaml" : "nodejs" };
-  const packages = isOnPlugin ? { packages: { apichat: pluginFolder } } : {};
-  await writeFile(join(cwd, "Pulumi.yaml"), JSON.stringify({ ...project, ...packages }));
+  const runtime =
+    side === "yaml" ? { runtime: "yaml", packages: { apichat: pluginFolder } } : { runtime: "nodejs" };
+  await writeFile(join(cwd, "Pulumi.yaml"), JSON.stringify({ name: "bench", ...runtime }));
   await writeFile(join(cwd, "package.json"), '{ "type": "module", "main": "index.js" }\n');
   const index = `import { ${side} } from ${JSON.stringify(programs)};\n${side}();\n`;
   await writeFile(join(cwd, "index.js"), index);
@@ -77,17 +65,14 @@ export async function createProject(
   const resources = unfinished.move();
   return {
     marker,
-    /** Writes this many webhooks into the program, with this key, at this path of the endpoint. */
-    declare: async (
-      count: number,
-      { verificationKey = VERIFICATION_KEY, pathOf = (_name: string): string => "webhooks/apichat" } = {},
-    ): Promise<void> => {
+    /** Declares this many webhooks, each at this path of the endpoint. */
+    declare: async (count: number, pathOf = (_name: string) => "webhooks/apichat"): Promise<void> => {
       const webhooks = workspaceNames(count).map((name) => ({
         name,
         baseUrl: `${service.serviceUrl}/${name}/apichat`,
         apiKey: API_KEY,
         webhookUrl: `${service.endpointUrl}${pathOf(name)}`,
-        webhookVerificationKey: verificationKey,
+        webhookVerificationKey: VERIFICATION_KEY,
       }));
       await writeFile(join(cwd, "webhooks.json"), JSON.stringify(webhooks));
       if (side !== "yaml") return;
@@ -100,14 +85,16 @@ export async function createProject(
     /** Runs programs/fleet.ts with Node, in the folder of the project. */
     fleet: (args: readonly string[], options?: CommandOptions) =>
       execute(process.execPath, [fleetFile, ...args], options),
-    /** The webhooks of the exported state. */
-    exportResources: async (): Promise<StateResource[]> => {
-      const file = join(folder, "state.json");
-      await pulumi(["stack", "export", "--file", file]);
-      const { deployment } = JSON.parse(await readFile(file, "utf8")) as {
-        deployment: { resources: StateResource[] };
+    /** Previews stacks that the fleet has written, each into a folder of its name, as many at once as the fleet does. */
+    preview: async (stacks: readonly string[]): Promise<void> => {
+      const waiting = [...stacks];
+      const previewAll = async (): Promise<void> => {
+        for (let stack = waiting.shift(); stack; stack = waiting.shift()) {
+          const args = ["--refresh", "--stack", stack, "--non-interactive"];
+          await execute(engine.command, ["preview", "--cwd", join(cwd, stack), ...args]);
+        }
       };
-      return deployment.resources.filter(({ type }) => type.endsWith(":ApiChatWebhook"));
+      await Promise.all(Array.from({ length: DEFAULT_LIMITS.stacksAtOnce }, previewAll));
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -1,20 +1,15 @@
-/** The servers that the rows measure, each in a process of its own: `servers.ts <name> [argument]`. */
-import { serve } from "@hono/node-server";
-import { Hono } from "hono";
+/** The servers that the rows measure, each in its own process: `servers.ts <name> [argument]`, or `servers.ts service <ServiceOptions as JSON>`. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { startEmulator, type Emulator, type Workspace } from "pulumi-apichat/emulator";
 import { createResponder, deriveVerificationKeys } from "pulumi-apichat/responder";
 import { toNodeListener } from "pulumi-apichat/responder/node";
-import { Agent, request } from "undici";
+import { startListener } from "../../test/support/http.ts";
 import {
   API_KEY,
   KEY_SEED,
-  type RelayReport,
   ROTATIONS,
-  serveParent,
   type ServerReport,
   type ServiceOptions,
   type ServiceReport,
@@ -24,7 +19,7 @@ import {
 
 const [, , name = "", argument = ""] = process.argv;
 
-/** Calls `use` with the whole body; it gives the status of the answer, which has no body. */
+/** Reads the body, and responds with the status that `use` returns, without a body. */
 const reading =
   (use: (body: Buffer, request: IncomingMessage) => number): RequestListener =>
   (req, res) => {
@@ -33,12 +28,11 @@ const reading =
     req.on("end", () => res.writeHead(use(Buffer.concat(chunks), req), { "content-length": 0 }).end());
   };
 
-/** The responder on Node, with a handler that does nothing. */
-const respond = (
-  verificationKeys: string | string[] | (() => Promise<string[]>) = VERIFICATION_KEY,
-): RequestListener => toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }));
+/** The responder on Node, with an empty handler. */
+const respond = (verificationKeys: string | (() => Promise<string[]>) = VERIFICATION_KEY): RequestListener =>
+  toNodeListener(createResponder({ verificationKeys, onDelivery: () => undefined }));
 
-/** What answers the requests of a server that is measured. */
+/** The listeners of the servers that are put under load. */
 const listeners: Record<string, () => RequestListener> = {
   responder: () => respond(),
 
@@ -52,7 +46,7 @@ const listeners: Record<string, () => RequestListener> = {
       return isGood ? 200 : 401;
     }),
 
-  /** The least that a server must do to refuse a body: it reads it. */
+  /** The least that a server must do to reject a body: it reads it. */
   reader: () => reading(() => 401),
 
   /** Inserts each body into SQLite, one commit a request, with the settings of the responder's spool: `sqlite <file>`. */
@@ -66,106 +60,39 @@ const listeners: Record<string, () => RequestListener> = {
       return 200;
     });
   },
-
-  /** Answers every request with the same envelope, as cheaply as node:http can, so that the client is what is measured. */
-  envelope: () => {
-    const data = {
-      webhook_url: "https://chat.acme.example/webhooks/apichat",
-      webhook_verification_key: VERIFICATION_KEY,
-      webhook_status: "verified",
-      bot_url: "https://bots.example/api/apichat/f0123456789abcdef",
-    };
-    const answer = Buffer.from(JSON.stringify({ status: "ok", data }));
-    const headers = { "content-type": "application/json", "content-length": String(answer.length) };
-    return (req, res) => {
-      req.resume();
-      res.writeHead(200, headers).end(answer);
-    };
-  },
 };
 
 const CALLS = ["get-webhook", "set-webhook", "delete-webhook"] as const;
 
-/** What else is started; each gives what it reports. */
-const others: Record<string, () => Promise<() => unknown>> = {
-  /** The emulator with one workspace, whose flow echoes to the endpoint: `emulator <endpoint url>`. */
-  emulator: async () => {
-    const workspaces = [{ name: "acme", apiKey: API_KEY }];
-    // The load reads answers without a body.
-    const emulator = await startEmulator({ workspaces, messageResponse: "empty" });
-    const workspace = emulator.workspace("acme");
-    workspace.takeOver({ webhook_url: argument, webhook_verification_key: VERIFICATION_KEY });
-    return (): RelayReport => ({ url: workspace.botUrl, flowApiKey: workspace.flowApiKey });
-  },
+/** The emulator with some workspaces, and their endpoint. */
+async function startService(): Promise<() => ServiceReport> {
+  const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
+  const emulator = await startEmulator({
+    workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
+  });
+  for (const operation of delayMs > 0 ? CALLS : []) {
+    emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
+  }
+  const { url } = await startListener(respondToAll());
+  const deliveries = deliver(emulator, deliveriesPerSecond);
+  return () => {
+    const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
+    return { serviceUrl: emulator.url, endpointUrl: `${url}/`, registered, deliveries };
+  };
+}
 
-  /** The least that an echo must do: takes a JSON post and sends one to the endpoint: `relay <endpoint url>`. */
-  relay: async () => {
-    const dispatcher = new Agent();
-    const headers = { "content-type": "application/json" };
-    const reply = async ({ content, conversation_id, sender }: Message): Promise<void> => {
-      const message = { type: "text", message_type: "outgoing", private: false, text: content };
-      const sent = JSON.stringify({ sender_id: sender.id, conv_id: conversation_id, ...message });
-      const { body } = await request(argument, { method: "POST", headers, body: sent, dispatcher });
-      await body.dump();
-    };
-    const app = new Hono();
-    app.post("/", async (context) => {
-      void reply(await context.req.json<Message>());
-      return context.body(null, 204);
-    });
-    const { port } = await new Promise<AddressInfo>((resolve) => {
-      serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, resolve);
-    });
-    return (): RelayReport => ({ url: `http://127.0.0.1:${port}/`, flowApiKey: API_KEY });
-  },
-
-  /** The service and an endpoint: `service <ServiceOptions as JSON>`. */
-  service: async () => {
-    const { workspaces, deliveriesPerSecond = 0, delayMs = 0 } = JSON.parse(argument) as ServiceOptions;
-    const emulator = await startEmulator({
-      workspaces: workspaceNames(workspaces).map((each) => ({ name: each, apiKey: API_KEY })),
-    });
-    for (const operation of delayMs > 0 ? CALLS : []) {
-      emulator.injectFault({ operation, fault: { delayMs }, times: Infinity });
-    }
-    const calls: Record<string, number> = {};
-    const count = (action = "none"): void => void (calls[action] = (calls[action] ?? 0) + 1);
-    const answer = respondToAll();
-    const endpointUrl = await listen((req, res) => {
-      count("endpoint");
-      answer(req, res);
-    });
-    let counted = 0;
-    const countRequests = (): void => {
-      const first = emulator.requests.findLastIndex(({ order }) => order <= counted) + 1;
-      for (const { action, order } of emulator.requests.slice(first)) {
-        count(action);
-        counted = order;
-      }
-    };
-    // The emulator keeps the last 10,000: none of them may go uncounted.
-    setInterval(countRequests, 100);
-    const deliveries = deliver(emulator, deliveriesPerSecond);
-    return (): ServiceReport => {
-      countRequests();
-      const registered = [...emulator.workspaces.values()].filter(({ registration }) => registration).length;
-      return { serviceUrl: emulator.url, endpointUrl, registered, calls, deliveries };
-    };
-  },
-};
-
-/** An endpoint of all workspaces: with one key for all, or under `/derived/<name>` with keys of its own. */
+/** The endpoint of all workspaces: with one key for all, and below `/derived/<name>` with derived keys. */
 function respondToAll(): RequestListener {
-  const answerAll = respond([VERIFICATION_KEY, ...ROTATIONS.map((each) => `${VERIFICATION_KEY}-${each}`)]);
+  const respondForAll = respond();
   return (req, res) => {
     const [, kind = "", subject = ""] = (req.url ?? "").split("/");
     const deriveKeys = (): Promise<string[]> =>
       deriveVerificationKeys(KEY_SEED, { subject, rotations: ROTATIONS });
-    (kind === "derived" ? respond(deriveKeys) : answerAll)(req, res);
+    (kind === "derived" ? respond(deriveKeys) : respondForAll)(req, res);
   };
 }
 
-/** Sends so many signed deliveries a second, to one registered workspace after the other. */
+/** Sends this many signed deliveries a second, to each registered workspace in turn. */
 function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["deliveries"] {
   const results = { delivered: 0, failed: 0 };
   if (perSecond === 0) return results;
@@ -178,7 +105,7 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   };
   let [next, sent] = [0, 0];
   const begun = performance.now();
-  // A late tick sends what is due since the last: the rate holds on a busy machine too.
+  // A late tick sends everything that is due, so that the rate holds even on a busy machine.
   setInterval(() => {
     for (const due = ((performance.now() - begun) * perSecond) / 1000; sent < due; sent += 1) {
       const workspace = all[next++ % all.length];
@@ -189,30 +116,19 @@ function deliver({ workspaces }: Emulator, perSecond: number): ServiceReport["de
   return results;
 }
 
-interface Message {
-  content: string;
-  conversation_id: number;
-  sender: { id: string };
-}
-
-/** Gives the URL. */
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+/** The other side of `startServer` in child.ts: sends a report now and on each message. */
+function serveParent(report: () => unknown): void {
+  const send = (): void => void process.send?.(report());
+  process.on("message", send);
+  process.on("disconnect", () => process.exit());
+  send();
 }
 
 const listener = listeners[name];
 if (listener) {
-  const url = await listen(listener());
+  const { url } = await startListener(listener());
   serveParent((): ServerReport => {
-    globalThis.gc?.();
     const { user, system } = process.cpuUsage();
-    return { url, heapBytes: process.memoryUsage().heapUsed, cpuMs: (user + system) / 1000 };
+    return { url, cpuMs: (user + system) / 1000 };
   });
-} else {
-  const start = others[name];
-  if (!start) throw new Error(`${name}: no such server`);
-  serveParent(await start());
-}
+} else serveParent(await startService());

@@ -1,8 +1,8 @@
-/** The inbox page of the emulator: `node tools/bundle-page.ts` bundles it into dist/. */
+/** The inbox page of the emulator. */
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build, type Metafile } from "esbuild";
+import { build } from "esbuild";
 import { licencesOf } from "./licences.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -10,18 +10,10 @@ const sources = join(root, "provider", "emulator", "page");
 
 /**
  * Writes the inbox page into a folder: `index.html`, `favicon.svg`, `app.js`, `app.css`, and the licences of what is bundled. The
- * script needs nothing but these files.
+ * script needs only these files.
  */
 export async function bundlePage(outFolder: string): Promise<void> {
   await mkdir(outFolder, { recursive: true });
-  const bundle = await buildScriptAndStyle(outFolder);
-  await Promise.all([
-    ...["index.html", "favicon.svg"].map((name) => copyFile(join(sources, name), join(outFolder, name))),
-    writeFile(join(outFolder, "licenses.txt"), await licencesOf(bundle, root)),
-  ]);
-}
-
-async function buildScriptAndStyle(outFolder: string): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [
@@ -40,5 +32,7 @@ async function buildScriptAndStyle(outFolder: string): Promise<Metafile> {
     logLevel: "warning",
     metafile: true,
   });
-  return metafile;
+  for (const name of ["index.html", "favicon.svg"])
+    await copyFile(join(sources, name), join(outFolder, name));
+  await writeFile(join(outFolder, "licenses.txt"), await licencesOf(metafile, root));
 }

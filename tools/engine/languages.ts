@@ -36,20 +36,16 @@ export type Language = keyof typeof hosts;
 
 export const languages = Object.keys(hosts) as Language[];
 
-/** What an option lists, with commas between them, or `all`. Throws if one is not known. */
-export function parseLanguages<Name extends string>(
-  option: string,
-  list: string,
-  known: readonly Name[],
-): readonly Name[] {
-  if (list === "all") return known;
+/** The languages of a list with commas, or all. Throws for an unknown one. */
+export function parseLanguages(list: string): readonly Language[] {
+  if (list === "all") return languages;
   return list
     .split(",")
     .filter(Boolean)
     .map((name) => {
-      const language = known.find((one) => one === name);
+      const language = languages.find((one) => one === name);
       if (language) return language;
-      throw new Error(`${option}: "${name}" is not one of ${known.join(", ")}, all`);
+      throw new Error(`--languages: "${name}" is not one of ${languages.join(", ")}, all`);
     });
 }
 

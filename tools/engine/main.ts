@@ -22,7 +22,7 @@ const { values } = parseArgs({
 
 await runTool(async () => {
   if (values.help) return console.log(usage);
-  const wanted = parseLanguages("--languages", values.languages ?? "", languages);
+  const wanted = parseLanguages(values.languages ?? "");
   const signal = abortOnSignals();
   const engine = await resolveEngine(signal);
   await prepareHosts(engine, wanted, signal);

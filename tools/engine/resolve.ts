@@ -1,56 +1,99 @@
-import { mkdir, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { withProgress } from "../lib/progress.mjs";
-import { CommandError } from "../lib/run.ts";
+import { CommandError, run } from "../lib/run.ts";
 import { cacheEntry, fillEntry } from "./cache.ts";
 import { findEngine, inspectEngine, type Engine } from "./engine.ts";
-import { makers, moduleFiles } from "./makers.ts";
+import { buildGoTools, MIN_GO, sourcesOf, type GoTool, type WorkOptions } from "./go-tools.ts";
+
+const SDK = "github.com/pulumi/pulumi/sdk/v3";
+
+/** Each has its own module, because they need different versions of the same module. */
+const engineTools: readonly GoTool[] = [
+  {
+    module: new URL("cli/", import.meta.url),
+    package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+    binary: "pulumi",
+    version: `${SDK}/go/common/version.Version=v3.259.0`,
+  },
+  {
+    module: new URL("nodejs-host/", import.meta.url),
+    package: `${SDK}/nodejs/cmd/pulumi-language-nodejs`,
+    binary: "pulumi-language-nodejs",
+    version: `${SDK}/go/common/version.Version=v3.64.0`,
+  },
+];
+
+const LAUNCHER = "pulumi-resource-pulumi-nodejs";
 
 /**
  * A Pulumi engine: the user's own (`PULUMI_APICHAT_ENGINE`, PATH), else the cached one, else a new one for the cache, with progress
- * on stderr. Throws an error that says why each way failed if none works. `signal` ends the work, with nothing left behind.
+ * on stderr. If every way fails, throws an error with the reason of each. `signal` ends the work, with nothing left behind.
  */
 export async function resolveEngine(signal: AbortSignal = new AbortController().signal): Promise<Engine> {
-  let refusal: string;
+  let reason: string;
   try {
     return await findEngine();
   } catch (error) {
-    refusal = reasonOf(error);
+    reason = reasonOf(error);
     if (process.env.PULUMI_APICHAT_ENGINE) {
-      throw new Error(`PULUMI_APICHAT_ENGINE: ${refusal}`, { cause: error });
+      throw new Error(`PULUMI_APICHAT_ENGINE: ${reason}`, { cause: error });
     }
   }
-  const entry = await cacheEntry("engine", moduleFiles);
-  const first = `pulumi 3.216 or newer on PATH: ${refusal}`;
+  const entry = await cacheEntry("engine", engineTools.flatMap(sourcesOf));
+  const first = `pulumi 3.216 or newer on PATH: ${reason}`;
   await fillEntry(entry, (folder) => makeEngine(folder, first, signal), signal);
   return inspectEngine(join(entry, "bin", "pulumi"), "cache");
 }
 
-/** Makes an engine with the first of the makers that works. */
+/** Puts `pulumi` and its hosts into `<folder>/bin`, in the first way that works. Temporary files go into `<folder>/tmp`. */
 async function makeEngine(folder: string, first: string, signal: AbortSignal): Promise<void> {
-  const bin = join(folder, "bin");
-  const refusals = [first];
-  for (const { name, title, make } of makers) {
+  const reasons = [first];
+  const attempt = async (
+    name: string,
+    title: string,
+    make: (folder: string, options: WorkOptions) => Promise<void>,
+  ): Promise<boolean> => {
+    const bin = join(folder, "bin");
     try {
       await withProgress(title, (update) => make(folder, { signal, update }));
       await inspectEngine(join(bin, "pulumi"), "cache");
-      return;
+      return true;
     } catch (error) {
       signal.throwIfAborted();
       console.error(`  failed: ${reasonOf(error)}`);
-      refusals.push(`${name}: ${reasonOf(error)}`);
+      reasons.push(`${name}: ${reasonOf(error)}`);
       await rm(bin, { recursive: true, force: true });
       await mkdir(bin);
+      return false;
     }
-  }
+  };
+  const installing = "Installing the Pulumi engine with Pulumi's installer: about a minute, once per machine";
+  if (await attempt("Pulumi's installer, which downloads it", installing, install)) return;
+  const building = "Building the Pulumi engine with Go: 4 to 10 minutes, once per machine";
+  if (await attempt(`Go ${MIN_GO} or newer, which builds it`, building, build)) return;
   throw new Error(
     [
       "There is no Pulumi engine. The ways to one, and why each failed:",
-      ...refusals.map((refusal, index) => `  ${index + 1}. ${refusal}`),
+      ...reasons.map((reason, index) => `  ${index + 1}. ${reason}`),
       "Open one of these ways and run this again. The first is the quickest: https://www.pulumi.com/docs/install/",
     ].join("\n"),
   );
+}
+
+async function install(folder: string, { signal }: WorkOptions): Promise<void> {
+  const script = fileURLToPath(new URL("run-installer.ts", import.meta.url));
+  const env = { ...process.env, TMPDIR: join(folder, "tmp"), NODE_USE_ENV_PROXY: "1" };
+  await run(process.execPath, [script, folder], { env, signal });
+}
+
+async function build(folder: string, options: WorkOptions): Promise<void> {
+  await buildGoTools(engineTools, folder, options);
+  const target = join(folder, "bin", LAUNCHER);
+  await copyFile(new URL(`../../node_modules/@pulumi/pulumi/${LAUNCHER}`, import.meta.url), target);
+  await chmod(target, 0o755);
 }
 
 function reasonOf(error: unknown): string {

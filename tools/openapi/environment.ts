@@ -45,23 +45,19 @@ export async function preparePackages(
 ): Promise<string> {
   const entry = await cacheEntry(`python${version}`, [requirements]);
   const packages = ["-r", fileURLToPath(requirements)];
-  await fillEntry(entry, (folder) => makeEnvironment({ command, folder, packages, signal }), signal);
+  await fillEntry(entry, (folder) => makeEnvironment(command, folder, packages, signal), signal);
   return pythonIn(entry);
 }
 
 const pythonIn = (folder: string): string => join(folder, "bin", "python");
 
-interface EnvironmentOptions {
-  /** The Python that makes it. */
-  command: string;
-  folder: string;
-  /** What `pip install` is given. */
-  packages: readonly string[];
-  signal: AbortSignal;
-}
-
-/** Makes a virtual environment with packages, with progress on stderr. Throws with the end of pip's output if it cannot. */
-export async function makeEnvironment({ command, folder, packages, signal }: EnvironmentOptions) {
+/** Makes a virtual environment with packages for pip, with progress on stderr. Throws with the end of pip's output if it cannot. */
+export async function makeEnvironment(
+  command: string,
+  folder: string,
+  packages: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
   const title = `Installing ${packages.join(" ")} with pip: about half a minute`;
   const pip = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", ...packages];
   try {

@@ -1,77 +1,100 @@
-import { createHash } from "node:crypto";
-import { createWriteStream, existsSync } from "node:fs";
-import { mkdir, mkdtempDisposable, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { hash } from "node:crypto";
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  mkdtempDisposable,
+  readdir,
+  readFile,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { createGzip } from "node:zlib";
 import packageJson from "../../package.json" with { type: "json" };
-import { unpackNode } from "./node-package.ts";
-import { isWindows, PLATFORMS, type Platform } from "./platforms.ts";
-import { tarOf, type Entry } from "./tar.ts";
+import { run } from "../lib/run.ts";
+import { PLATFORMS, type NodePackage, type Platform } from "./platforms.ts";
 
 const plugin = fileURLToPath(new URL("../../plugin", import.meta.url));
 const EXECUTABLE = "pulumi-resource-apichat";
 
-export interface ArchiveOptions {
-  outFolder: string;
-  signal: AbortSignal;
-}
-
 export interface Archive {
   path: string;
-  /** Of what was written, in hex. */
+  /** In hex. */
   sha256: string;
 }
 
 /**
  * Writes the archive of the plugin for a platform: the folder of the npm package and Node's own binary, unchanged, because a signature of
- * macOS or Windows holds for that only. The same bytes each time. Throws `NoSuchPackage`.
+ * macOS or Windows is valid for that only. Throws if npm has a different Node from the pinned one.
  */
 export async function writeArchive(
   platform: Platform,
-  { outFolder, signal }: ArchiveOptions,
+  { outFolder, signal }: { outFolder: string; signal: AbortSignal },
 ): Promise<Archive> {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "plugin-archive-"));
-  const entries = await entriesFor(platform, scratch.path, signal);
+  const content = join(scratch.path, "content");
+  await mkdir(content);
+  await Promise.all([addPlugin(content), addNode(content, platform, { scratch: scratch.path, signal })]);
+  await addLauncher(content, platform);
   await mkdir(outFolder, { recursive: true });
   const path = join(outFolder, `${EXECUTABLE}-v${packageJson.version}-${platform}.tar.gz`);
-  const partial = `${path}.partial`;
-  const hash = createHash("sha256");
-  const gzip = createGzip().on("data", (chunk: Buffer) => hash.update(chunk));
-  try {
-    await pipeline(tarOf(entries), gzip, createWriteStream(partial), { signal });
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
-  }
-  return { path, sha256: hash.digest("hex") };
+  // macOS would add files of its own.
+  const env = { ...process.env, COPYFILE_DISABLE: "1" };
+  await run("tar", ["-czf", path, ...(await readdir(content))], { cwd: content, env, signal });
+  return { path, sha256: hash("sha256", await readFile(path)) };
 }
 
-async function entriesFor(platform: Platform, scratch: string, signal: AbortSignal): Promise<Entry[]> {
-  const nodeFolder = await unpackNode(PLATFORMS[platform], scratch, { signal });
-  const binary = join(nodeFolder, "bin", isWindows(platform) ? "node.exe" : "node");
+async function addPlugin(content: string): Promise<void> {
+  await copyFile(join(plugin, EXECUTABLE), join(content, "launch.js"));
+  for (const name of ["main.js", "package.json"]) await copyFile(join(plugin, name), join(content, name));
+}
+
+interface UnpackOptions {
+  scratch: string;
+  signal: AbortSignal;
+}
+
+/** Node, and the licences of the plugin and of Node. */
+async function addNode(content: string, platform: Platform, options: UnpackOptions): Promise<void> {
+  const folder = await unpackNode(PLATFORMS[platform], options);
+  const binary = isWindows(platform) ? "node.exe" : "node";
+  await copyFile(join(folder, "bin", binary), join(content, binary));
+  await chmod(join(content, binary), 0o755);
   // The packages for Windows have no licence file. It is the same for all.
-  const withLicence = existsSync(join(nodeFolder, "LICENSE"))
-    ? nodeFolder
-    : await unpackNode(PLATFORMS["linux-amd64"], scratch, { signal });
-  const licence = join(withLicence, "LICENSE");
-  const node = isWindows(platform) ? "node.exe" : "node";
-  const licences = [join(plugin, "licenses.txt"), licence].map((file) => readFile(file, "utf8"));
-  return [
-    isWindows(platform)
-      ? { name: `${EXECUTABLE}.cmd`, content: '@"%~dp0node.exe" "%~dp0launch.js" %*\r\n' }
-      : {
-          name: EXECUTABLE,
-          content: '#!/bin/sh\nexec "${0%/*}/node" "${0%/*}/launch.js" "$@"\n',
-          isExecutable: true,
-        },
-    { name: node, content: { file: binary }, isExecutable: true },
-    { name: "launch.js", content: { file: join(plugin, EXECUTABLE) } },
-    ...["main.js", "package.json"].map((name) => ({ name, content: { file: join(plugin, name) } })),
-    { name: "licenses.txt", content: (await Promise.all(licences)).join("\nNode.js\n\n") },
-  ];
+  const licensed = isWindows(platform) ? await unpackNode(PLATFORMS["linux-amd64"], options) : folder;
+  const licences = [join(plugin, "licenses.txt"), join(licensed, "LICENSE")];
+  const texts = await Promise.all(licences.map((file) => readFile(file, "utf8")));
+  await writeFile(join(content, "licenses.txt"), texts.join("\nNode.js\n\n"));
+}
+
+/** What the engine starts. */
+async function addLauncher(content: string, platform: Platform): Promise<void> {
+  const script = isWindows(platform)
+    ? '@"%~dp0node.exe" "%~dp0launch.js" %*\r\n'
+    : '#!/bin/sh\nexec "${0%/*}/node" "${0%/*}/launch.js" "$@"\n';
+  const name = isWindows(platform) ? `${EXECUTABLE}.cmd` : EXECUTABLE;
+  await writeFile(join(content, name), script, { mode: 0o755 });
+}
+
+const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");
+
+/** Unpacks a package from npm's cache, or else the registry, into a new folder, and returns that. */
+async function unpackNode({ name, version, integrity }: NodePackage, { scratch, signal }: UnpackOptions) {
+  const cwd = await mkdtemp(join(scratch, "node-"));
+  const what = `${name}@${version}`;
+  await run("npm", ["pack", "--prefer-offline", "--loglevel=error", what], { cwd, signal });
+  const [archive = ""] = await readdir(cwd);
+  const found = `sha512-${hash("sha512", await readFile(join(cwd, archive)), "base64")}`;
+  if (found !== integrity)
+    throw new Error(
+      `the npm registry's ${what} has the integrity ${found}, and tools/plugin-archives/platforms.ts pins ${integrity}. ` +
+        `If you have changed the version, compare it with what another machine prints for: npm view ${what} dist.integrity`,
+    );
+  await run("tar", ["-xzf", archive], { cwd, signal });
+  return join(cwd, "package");
 }
 
 /** Writes `SHA256SUMS` of these archives, and of nothing else in the folder, as `sha256sum --check` reads it. */

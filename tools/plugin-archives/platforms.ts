@@ -4,7 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 export interface NodePackage {
   name: string;
   version: string;
-  /** The registry's `dist.integrity` of this version, as somebody has read it. Packing takes nothing else. */
+  /** The registry's `dist.integrity` of this version. Nothing else is packed. */
   integrity: string;
 }
 
@@ -12,8 +12,8 @@ export interface NodePackage {
 const { node } = packageJson.devDependencies;
 
 /**
- * The platforms of the archives, as the engine names them, and where Node for each comes from. The registry lacks some builds of
- * the version that the project runs on. Those are the newest that it has with all fixes of a line that is supported.
+ * The platforms of the archives, by the engine's names, and the package of Node for each. The registry lacks some builds of the
+ * version that the project runs on: those are the newest that it has with all fixes of a supported line.
  */
 export const PLATFORMS = {
   "linux-amd64": {
@@ -55,7 +55,3 @@ export const PLATFORMS = {
 } satisfies Record<string, NodePackage>;
 
 export type Platform = keyof typeof PLATFORMS;
-
-export const platforms = Object.keys(PLATFORMS) as Platform[];
-
-export const isWindows = (platform: Platform): boolean => platform.startsWith("windows-");

@@ -4,7 +4,6 @@ import { parse } from "yaml";
 import { SECRET_PROPERTIES } from "../../provider/lib/resource-inputs.ts";
 import { VERSION } from "../../provider/lib/version.ts";
 import { commentOf, exampleOf, membersOf, readDeclarations, type Member } from "./declarations.ts";
-import { createRewording, writeExamples, type Wording } from "./descriptions.ts";
 
 /** A part of the schema. */
 interface Spec {
@@ -19,7 +18,8 @@ interface Source {
   types: Record<string, string>;
   config: Record<string, string>;
   integers: string[];
-  wording: Wording;
+  /** Phrases of the doc comments, each with its wording for every language. */
+  wording: readonly (readonly [from: string, to: string])[];
 }
 
 interface ResourceSource {
@@ -40,7 +40,21 @@ interface Context {
 }
 
 const source = parse(readFileSync(new URL("pulumi.yaml", import.meta.url), "utf8")) as Source;
-const { reword, describe, finish } = createRewording(source.wording);
+const unusedWording = new Set(source.wording.map(([from]) => from));
+
+/** Rewords a doc comment for every language. */
+const reword = (text: string): string =>
+  source.wording.reduce((before, [from, to]) => {
+    if (before.includes(from)) unusedWording.delete(from);
+    return before.replaceAll(from, to);
+  }, text);
+
+/** The same, with each paragraph in one line, and with the name of the specification: the help of an SDK shows no other text. */
+const describe = (comment: string): string =>
+  reword(comment.replaceAll(/(?<!\n)\n(?!\n)/g, " ")).replaceAll(
+    /\((section [\d.]+)\)/g,
+    "($1 of the API Channel specification)",
+  );
 
 const declared = readDeclarations(
   [
@@ -80,7 +94,9 @@ export function generatePulumiSchema(): string {
     functions: mapToTokens(functions, (one, name) => toFunction(one, name, types)),
     types: mapToTokens(types, (type) => type),
   };
-  finish();
+  // A comment has changed, so it is no longer reworded.
+  if (unusedWording.size > 0)
+    throw new Error(`no doc comment has these words: ${[...unusedWording].join("; ")}`);
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
@@ -196,3 +212,12 @@ function addObject(node: ts.Node, sourceName: string, { types, secrets }: Contex
 }
 
 const refTo = (name: string): Spec => ({ $ref: `#/types/${toToken(name)}` });
+
+/** Code by language, in the form that each SDK reads its own from. An SDK without an example has no heading either. */
+function writeExamples(examples: Record<string, string>): string {
+  const blocks = Object.entries(examples).map(
+    ([language, code]) => `\`\`\`${language}\n${code.trimEnd()}\n\`\`\``,
+  );
+  const lines = ["{{% examples %}}", "{{% example %}}", "## Example Usage", ...blocks, "{{% /example %}}"];
+  return [...lines, "{{% /examples %}}"].join("\n");
+}

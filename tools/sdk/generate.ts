@@ -18,14 +18,11 @@ export const sdkFolder = inClone("sdk");
 
 const schemaFile = inClone("provider/plugin/schema.json");
 
-/** By the names that Pulumi gives them. `byHost`: the language's host generates it, also the one that the tools build. */
-export const sdks = {
-  python: { title: "Python", byHost: false },
-  go: { title: "Go", byHost: false },
-  nodejs: { title: "Node.js", byHost: false },
-  java: { title: "Java", byHost: true },
-  dotnet: { title: ".NET", byHost: true },
-} as const;
+/** The titles of the languages, by the names that Pulumi gives them. */
+export const sdks = { python: "Python", go: "Go", nodejs: "Node.js", java: "Java", dotnet: ".NET" };
+
+/** Each of these has a host that generates the SDK, even the host that the tools build. */
+const GENERATED_BY_HOST: readonly string[] = ["java", "dotnet"];
 
 export type SdkLanguage = keyof typeof sdks;
 
@@ -38,12 +35,12 @@ interface GenerateOptions {
   into?: string;
 }
 
-/** Writes `sdk/<language>` anew. A former one stays until the new one is whole, and goes with whatever was built in it. */
+/** Writes `sdk/<language>` anew. The previous one is replaced when the new one is complete, with what was built in it. */
 export async function generateSdk(
   language: SdkLanguage,
   { engine, signal, into = sdkFolder }: GenerateOptions,
 ): Promise<void> {
-  const byHost = sdks[language].byHost || isDistribution(engine);
+  const byHost = GENERATED_BY_HOST.includes(language) || isDistribution(engine);
   if (byHost && language !== "nodejs") await prepareHosts(engine, [language], signal);
   await mkdir(into, { recursive: true });
   await using temporary = await mkdtempDisposable(join(into, ".new-"));

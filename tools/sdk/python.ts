@@ -36,7 +36,7 @@ export async function preparePythonSdk(engine: Engine, signal: AbortSignal): Pro
     await using sdk = await mkdtempDisposable(join(tmpdir(), "apichat-python-sdk-"));
     await generateSdk("python", { engine, signal, into: sdk.path });
     const packages = ["-r", fileURLToPath(requirements), join(sdk.path, "python")];
-    await makeEnvironment({ command: python.command, folder, packages, signal });
+    await makeEnvironment(python.command, folder, packages, signal);
   };
   await fillEntry(await findEntry(), make, signal);
 }

@@ -19,6 +19,8 @@ interface Entry {
   tests: Partial<Record<Part, string>>;
 }
 
+const quote = (text: string): string => `\`${text}\``;
+
 /** `section` is that of the specification; empty for what the emulator has beside it. */
 const sections = parse(readFileSync(new URL("rows.yaml", import.meta.url), "utf8")) as {
   section: string;
@@ -79,10 +81,6 @@ function describeEntry({ code, switches, tests }: (typeof coverage)[number]): st
     ...(switches.length > 0 ? [`  - Switch: ${switches.map(quote).join(", ")}`] : []),
     `  - Tests: ${shown.join(", ")}`,
   ].join("\n");
-}
-
-function quote(text: string): string {
-  return `\`${text}\``;
 }
 
 if (import.meta.main) writeFileSync(coveragePage, formatCoverage());

@@ -3,14 +3,13 @@ import { Command } from "commander";
 import { once } from "node:events";
 import { join } from "node:path";
 import process from "node:process";
-import type { Engine } from "../engine/engine.ts";
 import { exportLine } from "../engine/environment.ts";
 import { resolveEngine } from "../engine/resolve.ts";
 import { abortOnSignals, CommandError, Interrupted } from "../lib/run.ts";
 import { setStage, type Stage } from "./stage.ts";
 import {
-  exchangeMessages,
   destroyAll,
+  exchangeMessages,
   readFromAnotherStack,
   registerWebhooks,
   repairDrift,
@@ -19,54 +18,52 @@ import { Shell, printFailure, printHeading, printPaste, printResult } from "./te
 
 const command = new Command("npm start --")
   .description(
-    `Shows the provider's main job on this machine: an emulator of the service, a local receiver, and real Pulumi commands on a file backend. Registers three webhooks, sends a message and gets the reply, repairs a change made by somebody else, reads bot_url from another stack, and destroys everything. Takes less than a minute; nothing stays behind.`,
+    "Shows the provider's main job on this machine, with an emulator of the service, a local receiver, and real Pulumi commands on a file " +
+      "backend. Registers three webhooks, sends a message and gets the reply, repairs a drift, reads bot_url from another stack, and " +
+      "destroys everything. Takes less than a minute.",
   )
-  .option(
-    "--keep",
-    "stop after the message, leave everything up, print how to look around (a page in the browser too), and wait for Ctrl-C",
-  );
+  .option("--keep", "stop after the message, print how to look around, and wait for Ctrl-C");
 
-/** Ends on a signal, and when nobody reads the output any more. */
-function endOfRun(): AbortSignal {
+async function main({ keep }: { keep?: true }): Promise<void> {
   const closed = new AbortController();
+  // Nobody reads the output any more.
   process.stdout.on("error", (error) => closed.abort(error));
-  return AbortSignal.any([abortOnSignals(), closed.signal]);
-}
-
-async function play(engine: Engine, keep: boolean, signal: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([abortOnSignals(), closed.signal]);
+  const engine = await resolveEngine(signal);
   await using stage = await setStage(engine);
-  const { emulator, webhookUrl } = stage;
   const shell = new Shell(stage.folder, stage.environment, signal);
-  printResult(`The service is an emulator at ${emulator.url}, the receiver is at ${webhookUrl}`);
+  printResult(`The service is an emulator at ${stage.emulator.url}, the receiver is at ${stage.webhookUrl}`);
   await registerWebhooks(stage, shell);
   await exchangeMessages(stage);
   if (keep) await lookAround(stage, signal);
   await repairDrift(stage, shell);
   await readFromAnotherStack(stage, shell);
   await destroyAll(stage, shell);
+  if (engine.source === "path") return;
+  printResult("To have this pulumi and Node 24 in your terminal:");
+  printPaste(exportLine(engine));
 }
 
 /** Prints how to look around in another terminal, and waits until the run is ended. */
 async function lookAround(stage: Stage, signal: AbortSignal): Promise<never> {
   const { emulator, webhookUrl, folder } = stage;
-  printHeading("All of it stays up until Ctrl-C. To look around, paste this into another terminal:");
+  printHeading("Everything keeps running until Ctrl-C. To look around, paste this into another terminal:");
   for (const [name, value] of settings(stage)) printPaste(`export ${name}=${value}`);
   printPaste(`cd ${join(folder, "workspaces")}`);
   printPaste("pulumi stack");
   printPaste("pulumi up");
-  // By environment: a command line is open to every user of the machine.
+  // By environment: a command line is visible to every user of the machine.
   printPaste("export APICHAT_API_KEY=$(pulumi config get apichat:apiKey)");
   printPaste(`apichat webhook get --base-url ${emulator.workspace("acme").baseUrl} --json`);
   printResult(
     `the service is at ${emulator.url}, its bots at ${emulator.botUrl}, the receiver at ${webhookUrl}`,
   );
   printResult(`open ${emulator.url}/_emulator/ in a browser to play the contact, and see every request`);
-  // Timers and sockets of the emulator and the receiver keep the process alive.
   if (!signal.aborted) await once(signal, "abort");
   throw signal.reason;
 }
 
-/** What differs from the environment that this command was started with, as a shell reads it. */
+/** What differs from this process's environment, as a shell reads it. */
 function settings({ environment }: Stage): [string, string][] {
   const ownPath = `:${process.env["PATH"]}`;
   return Object.entries(environment)
@@ -78,30 +75,16 @@ function settings({ environment }: Stage): [string, string][] {
     );
 }
 
-async function main({ keep }: { keep?: true }): Promise<number> {
-  const signal = endOfRun();
-  const engine = await resolveEngine(signal);
-  await play(engine, keep === true, signal);
-  if (engine.source !== "path") {
-    printResult("To have this pulumi and Node 24 in your terminal:");
-    printPaste(exportLine(engine));
-  }
-  return 0;
-}
-
-/** Prints what went wrong, and gives its exit code. */
-function explain(error: unknown): number {
+try {
+  await main(command.parse().opts());
+} catch (error) {
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  process.exitCode = 1;
   if (error instanceof Interrupted) {
     printFailure("Interrupted; everything is stopped and removed.");
-    return error.exitCode;
-  }
-  const { reason, output } =
-    error instanceof CommandError
-      ? error
-      : { reason: error instanceof Error ? error.message : String(error), output: "" };
-  if (output !== "") printResult(output.replaceAll("\n", "\n  "));
-  printFailure(reason);
-  return 1;
+    process.exitCode = error.exitCode;
+  } else if (error instanceof CommandError) {
+    if (error.output !== "") printResult(error.output.replaceAll("\n", "\n  "));
+    printFailure(error.reason);
+  } else printFailure(message);
 }
-
-process.exitCode = await main(command.parse().opts()).catch(explain);

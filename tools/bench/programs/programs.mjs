@@ -1,32 +1,15 @@
 /** The programs of the rows on the engine. Each declares the webhooks that the benchmark has written into its folder. */
 import { readFileSync } from "node:fs";
 import * as pulumi from "@pulumi/pulumi";
-import { ApiChatWebhook, HandshakeResponder } from "pulumi-apichat";
-import { PlainWebhook } from "./plain.mjs";
+import { ApiChatWebhook } from "pulumi-apichat";
 
-/** @returns {import("./plain.mjs").WebhookArgs[]} */
-export const readWebhooks = () => JSON.parse(readFileSync("webhooks.json", "utf8"));
+/** @typedef {Record<"name" | "baseUrl" | "apiKey" | "webhookUrl" | "webhookVerificationKey", string>} Declared */
 
-/** As this package registers them. */
-export const ours = () => readWebhooks().map(({ name, ...args }) => new ApiChatWebhook(name, args));
+/** @type {Declared[]} */
+const webhooks = JSON.parse(readFileSync("webhooks.json", "utf8"));
 
-/** As users write it today. */
-export const plain = () => readWebhooks().map((args) => new PlainWebhook(args));
-
-class OnPlugin extends pulumi.CustomResource {}
-
-/** On the resource plugin, as its SDK for Node registers them. */
-export const plugin = () =>
-  readWebhooks().map(
-    ({ name, ...args }) =>
-      new OnPlugin("apichat:index:ApiChatWebhook", name, {
-        ...args,
-        apiKey: pulumi.secret(args.apiKey),
-        webhookVerificationKey: pulumi.secret(args.webhookVerificationKey),
-        botUrl: undefined,
-        status: undefined,
-      }),
-  );
+/** With this package. */
+export const ours = () => webhooks.map(({ name, ...args }) => new ApiChatWebhook(name, args));
 
 const NO_OP_SOURCE =
   'exports.handler=()=>({create:async i=>{const id="http://127.0.0.1:40000/api/apichat/f"+i.name.padStart(23,"0");' +
@@ -36,7 +19,7 @@ class NoOp extends pulumi.CustomResource {}
 
 /** The least that a dynamic resource can cost: our inputs and outputs, a constant `__provider`, and no work at all. */
 export const noOp = () =>
-  readWebhooks().map(
+  webhooks.map(
     (args) =>
       new NoOp("pulumi-nodejs:dynamic/apichat:ApiChatWebhook", args.name, {
         __provider: NO_OP_SOURCE,
@@ -47,12 +30,3 @@ export const noOp = () =>
         botUrl: undefined,
       }),
   );
-
-/** The workspaces of all webhooks in one responder, with two keys each, as during a rotation. */
-export function responder() {
-  const workspaces = readWebhooks().map(({ name, webhookVerificationKey: key }) => [
-    name,
-    { verificationKeys: [`${key}-${name}`, `former-${key}-${name}`] },
-  ]);
-  return new HandshakeResponder("responder", { workspaces: Object.fromEntries(workspaces) });
-}
