@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { problemOfUrl } from "../lib/checks.js";
 
 /** Returns a parser of whole numbers, for commander. */
-const wholeNumber =
+export const wholeNumber =
   (min: number, max: number, accepted: string) =>
   (text: string): number => {
     const number = Number(text);
@@ -14,7 +14,9 @@ const wholeNumber =
 export const parsePort = wholeNumber(0, 65_535, "from 0 to 65535; 0 picks a free one");
 
 /** How many of something. */
-export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "above 0");
+export const parseCount = wholeNumber(1, Number.MAX_SAFE_INTEGER, "from 1");
+
+export const parseCountOrNone = wholeNumber(0, Number.MAX_SAFE_INTEGER, "from 0");
 
 /** An absolute http or https URL. */
 export function parseUrl(text: string): string {

@@ -1,5 +1,5 @@
-import { HEADER_WAY, parseHeaderWay } from "../option-values.js";
-import { type Command, Help, InvalidArgumentError, Option } from "commander";
+import { HEADER_WAY, parseHeaderWay, wholeNumber } from "../option-values.js";
+import { type Command, Help, Option } from "commander";
 import { describeOpenPoint, listOpenPoints, type OpenPoint } from "../../emulator/open-points.js";
 
 const GROUP = "Open points of the specification, and how they are read:";
@@ -29,7 +29,10 @@ export const flagOf = (path: string): string =>
 function toOption(path: string, point: OpenPoint): Option {
   const placeholder = "readings" in point ? " <reading>" : point.kind === "flag" ? "" : ` <${point.kind}>`;
   const option = new Option(`${flagOf(path)}${placeholder}`, describeOpenPoint(point)).helpGroup(GROUP);
-  if ("min" in point) return option.argParser((text) => parseAmount(text, point));
+  if ("min" in point) {
+    const { min, max } = point;
+    return option.argParser(wholeNumber(min, max, `from ${min} to ${max}`));
+  }
   if (!("readings" in point)) return option;
   const { parseArg } = option.choices(Object.keys(point.readings));
   if (!(HEADER_WAY in point.readings)) return option;
@@ -39,10 +42,4 @@ function toOption(path: string, point: OpenPoint): Option {
 /** The description lists the readings, each with its meaning: commander would list them once more. */
 function describeOption(option: Option): string {
   return option.helpGroupHeading === GROUP ? option.description : new Help().optionDescription(option);
-}
-
-function parseAmount(text: string, { min, max }: { min: number; max: number }): number {
-  const amount = Number(text);
-  if (/^\d+$/.test(text) && amount >= min && amount <= max) return amount;
-  throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
 }

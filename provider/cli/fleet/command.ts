@@ -1,72 +1,13 @@
 import { access, constants, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import type { Fleet } from "../../fleet/fleet.js";
-import { DEFAULT_LIMITS, parseShard, type FleetLimits } from "../../fleet/options.js";
-import { ENDINGS, EXIT, print as printText } from "../output.js";
+import { DEFAULT_LIMITS, parseShard } from "../../fleet/options.js";
+import { parseCount } from "../option-values.js";
+import { ENDINGS, EXIT, note, print as printText } from "../output.js";
 import { tableOptionsOf } from "../table.js";
 import { UsageError } from "../usage-error.js";
 import type { Format, RenderOptions } from "./document.js";
-import { runOnFleet, type FleetSource, type Session } from "./session.js";
-
-/** A session with the open fleet. */
-export interface FleetSession extends Session {
-  fleet: Fleet;
-}
-
-/** What a command of a fleet does, and its help. */
-interface CommandSpec<Options, S = FleetSession> {
-  /** Its help before the examples. */
-  about?: string;
-  /** Without the name of the command line. */
-  examples: readonly string[];
-  /** The end of its help. Default: the exit codes of most commands. */
-  endings?: string;
-  /** Checks what does not need the fleet, and throws. */
-  check?: (options: Options) => void | Promise<void>;
-  /** Returns the exit code. */
-  work: (session: S, options: Options) => Promise<number>;
-  /** The exit code after an error. Default 1. */
-  failed?: number;
-}
-
-/** Adds help and action to a command that prints its own output, with the fleet open. */
-export const fleetCommand = <Options>(
-  source: FleetSource,
-  command: Command,
-  { work, ...given }: CommandSpec<Options>,
-): Command =>
-  sessionCommand<Options>(source, command, {
-    ...given,
-    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
-  });
-
-const sessionCommand = <Options>(
-  source: FleetSource,
-  command: Command,
-  given: CommandSpec<Options, Session>,
-): Command =>
-  command.addHelpText("after", helpOf(source.name, given)).action(() => {
-    const options = command.opts<object>() as Options;
-    const { check, work, failed = EXIT.failed } = given;
-    return runOnFleet(source, {
-      check: () => check?.(options),
-      work: (session) => work(session, options),
-      failed,
-    });
-  });
-
-function helpOf(
-  name: string,
-  {
-    about = "",
-    examples,
-    endings = ENDINGS,
-  }: Pick<CommandSpec<unknown, unknown>, "about" | "examples" | "endings">,
-): string {
-  const lines = examples.map((example) => `  $ ${name} ${example}\n`);
-  return `${about === "" ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
-}
+import { ask, runOnFleet, type FleetSource, type Session } from "./session.js";
 
 /** Where a report goes. */
 interface OutputOptions {
@@ -77,63 +18,92 @@ interface OutputOptions {
   markdownFile?: string;
 }
 
-/** The options of every command that runs stacks. */
-export interface RunCommandOptions extends FleetLimits, OutputOptions {
-  yes?: boolean;
+/** A question, and the answers that agree. */
+interface Question {
+  text: string;
+  agreed: RegExp;
 }
 
-type Render<Report> = (report: Report, format: Format, options?: RenderOptions) => string;
-
-/** What a session has for commands with a report. */
-interface WithReports {
-  /** Prints a report as the options say, and writes it to the files that they name. Returns the exit code. */
-  print: <Report extends { outcome: string }>(report: Report, render: Render<Report>) => Promise<number>;
+export interface CommandSession extends Session {
+  output: OutputOptions;
+  /** Asks, unless `--yes` was given. Returns whether the user agreed; if not, prints that nothing was changed. */
+  confirm: (question: () => Question | Promise<Question>) => Promise<boolean>;
+  /** Prints a report as the options say, and writes it into the files that they name. Returns the exit code. */
+  print: <Report extends { outcome: string }>(
+    report: Report,
+    render: (report: Report, format: Format, options?: RenderOptions) => string,
+  ) => Promise<number>;
 }
 
-/** A session with the open fleet, for commands with a report. */
-export type ReportSession = FleetSession & WithReports;
+/** What a command of a fleet does, and its help. */
+interface CommandSpec<Options> {
+  /** What its help has before the examples. */
+  about?: string;
+  /** Without the name of the command line. */
+  examples: readonly string[];
+  /** Ends its help. Default: the exit codes that most commands have. */
+  endings?: string;
+  /** Whether it asks before it changes anything: then it needs a terminal or `--yes`. */
+  asks?: (options: Options) => boolean;
+  /** Returns the exit code. The options are those of the command alone, without output and `--yes`. */
+  work: (session: CommandSession, options: Options) => Promise<number>;
+  /** The exit code after an error. Default 1. */
+  failed?: number;
+}
 
-type ReportCommandSpec<Options, S = ReportSession> = Omit<CommandSpec<Options, S>, "check"> & {
-  /** For a command that asks before it changes anything: whether --yes or the like was given. */
-  isAgreed?: (options: Options) => boolean | undefined;
-};
-
-/** Adds options, help and action to a command that ends with a report, and opens the fleet itself or not at all. */
-export function closedReportCommand<Options extends OutputOptions>(
+/** Adds help and action to a command. */
+export function fleetCommand<Options>(
   source: FleetSource,
   command: Command,
-  { isAgreed, work, ...given }: ReportCommandSpec<Options, Session & WithReports>,
+  spec: CommandSpec<Options>,
 ): Command {
+  const { about, examples, endings = ENDINGS, asks, work, failed = EXIT.failed } = spec;
+  const lines = examples.map((example) => `  $ ${source.name} ${example}\n`);
+  const help = `${about === undefined ? "" : `\n${about}\n`}\nExamples:\n${lines.join("")}${endings}`;
+  return command.addHelpText("after", help).action(() => {
+    const given = command.opts<OutputOptions & { yes?: boolean }>();
+    const { json, markdown, jsonFile, markdownFile, yes = false, ...rest } = given;
+    const options = rest as Options;
+    return runOnFleet(source, failed, async (session) => {
+      if (!yes && asks?.(options)) requireTerminal(command.name());
+      await checkFolders(given);
+      return work(
+        {
+          ...session,
+          output: given,
+          confirm: async (question) => yes || isAgreed(await question(), session.signal),
+          print: async (report, render) => {
+            const { program } = session;
+            const format = json ? "json" : markdown ? "markdown" : "text";
+            printText(render(report, format, { table: tableOptionsOf(process.stdout), program }));
+            if (markdownFile) await writeFile(markdownFile, render(report, "markdown", { program }));
+            if (jsonFile) await writeFile(jsonFile, render(report, "json"));
+            return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
+          },
+        },
+        options,
+      );
+    });
+  });
+}
+
+/** Adds the options of a command that ends with a report. */
+export const withReport = (command: Command): Command =>
   command
     .addOption(new Option("--markdown", "print Markdown in place of tables").conflicts("json"))
     .option("--json", "print the report as JSON")
-    .option("--markdown-file <file>", "write the report as Markdown too")
-    .option("--json-file <file>", "write the report as JSON too");
-  return sessionCommand<Options>(source, command, {
-    ...given,
-    check: (options) => {
-      if (isAgreed) requireConsent(command.name(), isAgreed(options));
-      return checkFolders(options);
-    },
-    work: (session, options) => {
-      const print: WithReports["print"] = async (report, render) => {
-        await printReport(report, render, { options, program: session.program });
-        return ["done", "no-drift"].includes(report.outcome) ? EXIT.done : EXIT.failed;
-      };
-      return work({ ...session, print }, options);
-    },
-  });
-}
+    .option("--markdown-file <file>", "also write the report as Markdown")
+    .option("--json-file <file>", "also write the report as JSON");
 
 const STOPPING = `
 Ctrl-C once: the engine finishes and stores its current steps, and the summary is printed. Ctrl-C again: it ends at once.
 SIGTERM and SIGHUP do what the first Ctrl-C does. Progress is on stderr, the result on stdout.`;
 
 /** Adds options, help and action to a command that runs stacks. */
-export function runCommand<Options extends RunCommandOptions>(
+export function runCommand<Options>(
   source: FleetSource,
   command: Command,
-  { about = "", work, ...given }: ReportCommandSpec<Options>,
+  { about = "", ...spec }: CommandSpec<Options>,
 ): Command {
   const { stacksAtOnce, callsPerOrigin, stopAfterFailures } = DEFAULT_LIMITS;
   command
@@ -153,22 +123,7 @@ export function runCommand<Options extends RunCommandOptions>(
       "run one shard of the stacks, such as 2/4, on one of several machines",
       parseShardOption,
     );
-  return closedReportCommand<Options>(source, command, {
-    ...given,
-    about: about + STOPPING,
-    work: async (session, options) => work({ ...session, fleet: await session.open() }, options),
-  });
-}
-
-/** Parses a number of at least 1, for commander. */
-export const parseCount = (text: string): number => parseWhole(text, 1);
-
-export const parseCountOrNone = (text: string): number => parseWhole(text, 0);
-
-function parseWhole(text: string, least: number): number {
-  const number = Number(text);
-  if (/^\d{1,9}$/.test(text) && number >= least) return number;
-  throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+  return fleetCommand(source, withReport(command), { ...spec, about: about + STOPPING });
 }
 
 function parseShardOption(text: string): string {
@@ -176,45 +131,31 @@ function parseShardOption(text: string): string {
   throw new InvalidArgumentError("It must be a shard such as 2/4.");
 }
 
-/** Returns the given ones of some options, and the limits. */
-export function pickOptions<O extends RunCommandOptions, K extends keyof O>(
-  options: O,
-  ...names: K[]
-): Pick<O, K> & FleetLimits {
-  const all = ["stacksAtOnce", "callsPerOrigin", "stopAfterFailures", "shard", ...names] as const;
-  const given = all
-    .filter((name) => options[name as K] !== undefined)
-    .map((name) => [name, options[name as K]]);
-  return Object.fromEntries(given) as Pick<O, K> & FleetLimits;
-}
-
-/** Throws unless there is a terminal to ask on, or consent was given. */
-function requireConsent(command: string, isGiven = false): void {
-  if (isGiven || (process.stdin.isTTY && process.stderr.isTTY)) return;
+function requireTerminal(command: string): void {
+  if (process.stdin.isTTY && process.stderr.isTTY) return;
   throw new UsageError(`${command} asks for confirmation, but there is no terminal; pass --yes to skip it`);
 }
 
-/** Throws if a report could not be written, before the run instead of after it. */
+export const yesOrNo = (question: string): Question => ({
+  text: `${question} (y/N) `,
+  agreed: /^y(es)?$/i,
+});
+
+async function isAgreed({ text, agreed }: Question, signal: AbortSignal): Promise<boolean> {
+  const isSo = agreed.test((await ask(text, signal)).trim());
+  if (!isSo) note("nothing was changed");
+  return isSo;
+}
+
+/** Throws if a report could not be written, which would only show at the end of the run. */
 async function checkFolders({ markdownFile, jsonFile }: OutputOptions): Promise<void> {
   for (const [flag, file] of Object.entries({ "--markdown-file": markdownFile, "--json-file": jsonFile })) {
     if (file === undefined) continue;
     const folder = dirname(resolve(file));
     await access(folder, constants.W_OK).catch(() => {
       throw new UsageError(
-        `${flag}: nothing can be written in the folder ${folder}; create it, or name another one`,
+        `${flag}: nothing can be written in the folder ${folder}; create it, or name a different one`,
       );
     });
   }
-}
-
-async function printReport<Report>(
-  report: Report,
-  render: Render<Report>,
-  { options, program }: { options: OutputOptions; program: string },
-): Promise<void> {
-  const { json, markdown, markdownFile, jsonFile } = options;
-  const format = json ? "json" : markdown ? "markdown" : "text";
-  printText(render(report, format, { table: tableOptionsOf(process.stdout), program }));
-  if (markdownFile !== undefined) await writeFile(markdownFile, render(report, "markdown", { program }));
-  if (jsonFile !== undefined) await writeFile(jsonFile, render(report, "json"));
 }

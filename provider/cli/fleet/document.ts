@@ -3,21 +3,21 @@ import { toJsonText } from "../output.js";
 import { toPlainText } from "../../lib/plain-text.js";
 import { formatTable, type TableOptions } from "../table.js";
 
-/** A piece of a line or of a table. Untrusted text and commands are `code`, which is shown as it is. */
+/** A piece of a line or of a table. Untrusted text, and every command, is `code`: it is shown unchanged. */
 export type Piece = string | { code: string };
 
 export interface Table {
   type: "table";
-  /** In lower case. */
+  /** In small letters. */
   head: readonly string[];
   rows: readonly (readonly Piece[])[];
-  /** The last row, even if other rows are left out. */
+  /** The last row, which is never left out. */
   totals?: readonly Piece[];
   /** What the rows are, in the plural: "and 5 more failures". */
   of: string;
 }
 
-/** What a report says, without saying how it looks. */
+/** A part of a report, independent of the format. */
 export type Block = { type: "heading"; text: string } | { type: "line"; pieces: readonly Piece[] } | Table;
 
 export const heading = (text: string): Block => ({ type: "heading", text });
@@ -32,20 +32,20 @@ export const code = (text: string): Piece => ({ code: text });
 
 const textOf = (piece: Piece): string => (typeof piece === "string" ? piece : piece.code);
 
-/** Rows of a table in text and Markdown. */
+/** The most rows of a table in text and Markdown. */
 export const MAX_ROWS = 100;
 
 /** `text` is for terminals, `markdown` for pages such as the summary of a job, `json` for scripts. */
 export type Format = "text" | "markdown" | "json";
 
 export interface RenderOptions {
-  /** What the terminal can show, for `text`. Default: no terminal. */
+  /** The capabilities of the terminal, for `text`. Default: no terminal. */
   table?: TableOptions;
-  /** How the command line is called, in what it says to do next. Default "node fleet.ts". */
+  /** How the command line is called, in the commands that a report suggests. Default "node fleet.ts". */
   program?: string;
 }
 
-/** Renders a report. JSON has all of it; the others shorten what is too long, and say by how much. */
+/** Formats a report. JSON has all of it; the other formats shorten long lists, and say by how much. */
 export function renderAs<Report>(
   report: Report,
   format: Format,
@@ -59,11 +59,11 @@ export function renderAs<Report>(
 
 const NO_TERMINAL: TableOptions = { width: undefined, isColoured: false };
 
-/** For a terminal. Untrusted text cannot control it. */
+/** For a terminal. Untrusted text cannot drive it. */
 const toText = (blocks: readonly Block[], options: TableOptions): string =>
   blocks.map((block, index) => gapBefore(block, blocks[index - 1]) + toTextBlock(block, options)).join("");
 
-/** A blank line separates blocks, but not two lines. */
+/** Only consecutive lines have no gap between them. */
 const gapBefore = (block: Block, before: Block | undefined): string =>
   before === undefined || (block.type === "line" && before.type === "line") ? "" : "\n";
 
@@ -74,16 +74,20 @@ function toTextBlock(block: Block, options: TableOptions): string {
   return `${options.isColoured ? styleText("bold", text, { validateStream: false }) : text}\n`;
 }
 
-function toTextTable({ head, rows, totals, of }: Table, options: TableOptions): string {
-  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
-  const table = formatTable(
-    head.map((word) => word.toUpperCase()),
-    shown.map((row) => row.map(textOf)),
+const toTextTable = (table: Table, options: TableOptions): string =>
+  formatTable(
+    table.head.map((word) => word.toUpperCase()),
+    rowsOf(table).map((row) => row.map(textOf)),
     options,
-  );
-  const more = rows.length - MAX_ROWS;
-  return more > 0 ? `${table}and ${more} more ${of}\n` : table;
-}
+  ) + moreOf(table);
+
+const rowsOf = ({ rows, totals }: Table): (readonly Piece[])[] => [
+  ...rows.slice(0, MAX_ROWS),
+  ...(totals === undefined ? [] : [totals]),
+];
+
+const moreOf = ({ rows, of }: Table): string =>
+  rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more ${of}\n` : "";
 
 /** For a page such as the summary of a job. Untrusted text is escaped, so its markup, links and mentions have no effect. */
 const toMarkdown = (blocks: readonly Block[]): string => blocks.map(toMarkdownBlock).join("\n");
@@ -94,16 +98,14 @@ function toMarkdownBlock(block: Block): string {
   return toMarkdownTable(block);
 }
 
-function toMarkdownTable({ head, rows, totals, of }: Table): string {
-  const shown = [...rows.slice(0, MAX_ROWS), ...(totals === undefined ? [] : [totals])];
+function toMarkdownTable(table: Table): string {
   const lines = [
-    head.map(capitalize),
-    head.map(() => "---"),
-    ...shown.map((row) => row.map(toMarkdownPiece)),
+    table.head.map(capitalize),
+    table.head.map(() => "---"),
+    ...rowsOf(table).map((row) => row.map(toMarkdownPiece)),
   ];
-  const more = rows.length - MAX_ROWS;
-  const table = lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("");
-  return more > 0 ? `${table}\nand ${more} more ${of}\n` : table;
+  const more = moreOf(table);
+  return lines.map((cells) => `| ${cells.join(" | ")} |\n`).join("") + (more === "" ? "" : `\n${more}`);
 }
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);

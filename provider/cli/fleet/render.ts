@@ -46,7 +46,7 @@ function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport):
   ];
   return tableOf({
     head: HEAD,
-    // If some are left out, those that are done.
+    // If some have to be left out, leave out those that are done.
     rows: rows.length <= MAX_ROWS ? rows : rows.toSorted((a, b) => isDone(a) - isDone(b)),
     totals: [
       "total",
@@ -57,15 +57,21 @@ function describeRanStacks({ stacks, skipped, failures, seconds }: FleetReport):
   });
 }
 
-function ranCells({
-  webhooks,
-  failures,
-  seconds,
-}: Pick<StackReport, "webhooks" | "failures" | "seconds">): Piece[] {
-  const changed = WEBHOOK_CHANGES.map((change) => webhooks.filter((one) => one.change === change).length);
+type Ran = Pick<StackReport, "webhooks" | "failures">;
+
+/** How many webhooks were created, updated and so on, in the order of the table. */
+export function countChanges({ webhooks, failures }: Ran): Record<string, number> {
+  const changes = WEBHOOK_CHANGES.map(
+    (change) => [change, webhooks.filter((one) => one.change === change).length] as const,
+  );
   const drifted = webhooks.filter(({ drift }) => drift !== undefined).length;
-  return [...[...changed, drifted, failures.length].map(String), seconds.toFixed(1)];
+  return { ...Object.fromEntries(changes), drifted, failed: failures.length };
 }
+
+const ranCells = ({ seconds, ...ran }: Ran & { seconds: number }): Piece[] => [
+  ...Object.values(countChanges(ran)).map(String),
+  seconds.toFixed(1),
+];
 
 function describeEnd(report: FleetReport, program: string): Block[] {
   if (report.outcome === "done") return [];
@@ -92,7 +98,7 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     heading(`Plan of the fleet ${plan.fleet}: ${plan.outcome} in ${duration(plan.seconds)}`),
     ...describePlannedStacks(plan),
     ...lineIf(totals.create > 0, `To be created: ${describeCreates(plan)}.`),
-    // Somebody else's webhooks are counted here; only that command names them.
+    // Foreign registrations are only counted here; apichat webhook plan names them.
     ...lineIf(unsure > 0, "To see which: ", code("apichat webhook plan --file LIST")),
     ...lineIf(
       isRefused,
@@ -109,9 +115,9 @@ function describePlan(plan: FleetPlan, program: string): Block[] {
     ...lineIf(
       removals.length > 0,
       `${count(removals.length, "workspace")} left the list and would lose the webhook: `,
-      ...listNames(removals),
+      code(listNames(removals)),
     ),
-    ...lineIf(others.length > 0, `Besides the webhooks: ${listOthers(others)}.`),
+    ...lineIf(others.length > 0, `In addition to the webhooks: ${listOthers(others)}.`),
     ...lineIf(index === "stale", "The index stack is stale: up writes it."),
     ...lineIf(
       randomKeys > 0,
@@ -141,7 +147,7 @@ function describePlannedStacks({ stacks, totals }: FleetPlan): Block[] {
   });
 }
 
-/** Reasons in a line. */
+/** The most reasons in a line. */
 const MAX_REASONS = 3;
 
 /** Such as "3 free, 0 adopted …, 13 unknown: 12 unauthorized (HTTP 401), 1 timeout". */
@@ -153,7 +159,7 @@ function describeCreates({ creates: { free, adopted, taken, unknown }, unknownRe
   return `${free} free, ${adopted} adopted (your URL is registered), ${taken} taken by a different URL, ${unknown} unknown${why}`;
 }
 
-/** The waves of a rotation, and then what each stack did. */
+/** Which waves of a rotation are done and verified, and then what each stack did. */
 export const renderRotation = (report: RotationReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeRotation, options);
 
@@ -173,18 +179,20 @@ function describeWaves({ waves }: RotationReport): Block[] {
     outcome === "done" ? "verified" : outcome,
     String(rotated),
     String(failures.length),
-    code(cutNames(stacks)),
+    code(listNames(stacks)),
   ]);
   return tableOf({ head: ["wave", "outcome", "rotated", "failures", "stacks"], rows, of: "waves" });
 }
 
-/** The other workspaces are only counted: they may be the whole fleet. */
+/** Names only the unknown ones: the others may be the whole fleet. */
 function describeKeys({ keys }: RotationReport): Block[] {
   const counts = `Keys: ${keys.new.length} new, ${keys.old.length} old (still accepted), ${keys.unknown.length} unknown`;
-  return [keys.unknown.length === 0 ? line(`${counts}.`) : line(`${counts}: `, ...listNames(keys.unknown))];
+  return [
+    keys.unknown.length === 0 ? line(`${counts}.`) : line(`${counts}: `, code(listNames(keys.unknown))),
+  ];
 }
 
-/** Which workspaces differ from what is declared, how, and which command repairs that. Contains no keys. */
+/** Which workspaces differ from what is declared, in what, and which command repairs it. Contains no values of keys. */
 export const renderDrift = (report: DriftReport, format: Format, options?: RenderOptions): string =>
   renderAs(report, format, describeDrift, options);
 
@@ -212,7 +220,7 @@ const OUTCOMES: Record<DriftReport["outcome"], string> = {
   failed: "the check failed",
 };
 
-/** The difference, if no property shows it. */
+/** How to show a difference that has no property. */
 const KINDS: Record<DriftedWorkspace["kind"], [expected: string, actual: string]> = {
   changed: ["as deployed", "changed"],
   gone: ["registered", "nothing is registered"],
@@ -257,38 +265,30 @@ const rowOfOther = ({ name, type, stack, change, repair }: DriftedResource): Pie
   repair,
 ];
 
-/** How many names a list has. */
+/** The most names in a list. */
 const MAX_NAMES = 20;
-/** How many stacks are listed next to workspaces. */
+/** The most stacks next to names of workspaces. */
 const MAX_STACKS = 3;
 
-/** Lists names, and how many are left out. */
-function listNames(names: readonly string[]): Piece[] {
-  const shown = names.slice(0, MAX_NAMES).flatMap((name): Piece[] => [", ", code(name)]);
-  return [...shown.slice(1), moreThan(names, MAX_NAMES)];
+const listNames = (names: readonly string[], most = MAX_NAMES): string =>
+  names.slice(0, most).join(", ") + (names.length > most ? ` and ${names.length - most} more` : "");
+
+/** Which workspace failed, and why. Failures of the same cause share a row, across stacks. */
+function describeFailures(failures: readonly (Failure & { repair?: string })[]): Block[] {
+  const hasRepairs = failures.some(({ repair }) => repair !== undefined);
+  const rows = groupFailures(failures).map((group): Piece[] => {
+    const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
+    const stacks = [...new Set(group.map(({ stack }) => stack))];
+    const who = names.length === 0 ? "the stack" : code(listNames(names));
+    const where = listNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
+    const cells = [who, code(where), code(whyOf(group))];
+    return hasRepairs ? [...cells, group[0]?.repair ?? ""] : cells;
+  });
+  const head = ["failed", "stack", "why", ...(hasRepairs ? ["repair"] : [])];
+  return tableOf({ head, rows, of: "failures" });
 }
 
-const cutNames = (names: readonly string[], most = MAX_NAMES): string =>
-  names.slice(0, most).join(", ") + moreThan(names, most);
-
-const moreThan = ({ length }: readonly string[], most: number): string =>
-  length > most ? ` and ${length - most} more` : "";
-
-/** Which workspace failed, and why. What failed for the same reason is one row, whatever the stack. */
-const describeFailures = (failures: readonly Failure[]): Block[] =>
-  tableOf({
-    head: ["failed", "stack", "why"],
-    rows: groupFailures(failures).map((group): Piece[] => {
-      const names = group.map(({ workspace }) => workspace).filter((name) => name !== undefined);
-      const stacks = [...new Set(group.map(({ stack }) => stack))];
-      const who = names.length === 0 ? "the stack" : code(cutNames(names));
-      const where = cutNames(stacks, names.length === 0 ? MAX_NAMES : MAX_STACKS);
-      return [who, code(where), code(whyOf(group))];
-    }),
-    of: "failures",
-  });
-
-/** The whole reason if it is the same for all, otherwise what they share. */
+/** The whole line if it is the same for all, else what they have in common. */
 const whyOf = ([first, ...others]: readonly Failure[]): string => {
   if (first === undefined) return "";
   return others.every((one) => lineOf(one) === lineOf(first)) ? lineOf(first) : describeCause(first);

@@ -6,7 +6,7 @@ import type { RotationReport } from "../../fleet/rotate.js";
 import type { DriftReport } from "../../fleet/watch.js";
 import { ENDINGS } from "../output.js";
 import { UsageError } from "../usage-error.js";
-import { closedReportCommand } from "./command.js";
+import { fleetCommand, withReport } from "./command.js";
 import type { Format, RenderOptions } from "./document.js";
 import { renderDrift, renderPlan, renderReport, renderRotation } from "./render.js";
 import type { FleetSource } from "./session.js";
@@ -15,17 +15,13 @@ export function reportsCommand(source: FleetSource): Command {
   const merge = new Command("merge")
     .description("merge the JSON reports of all shards; for up and destroy, also update the index stack")
     .argument("<files...>", "the files of --json-file");
-  closedReportCommand(source, merge, {
+  fleetCommand(source, withReport(merge), {
     examples: ['report merge up-1.json up-2.json --markdown-file "$GITHUB_STEP_SUMMARY"'],
     endings: `${ENDINGS} A failure or a drift in any of the reports is 1.`,
     work: async ({ open, print }) => {
-      const reports = await Promise.all(merge.args.map(readReport));
-      requireAlike(reports);
-      const merged = mergeReports(reports);
+      const merged = mergeReports(requireAlike(await Promise.all(merge.args.map(readReport))));
       const isIndexed = "action" in merged && ["up", "destroy"].includes(merged.action);
-      if (!isIndexed) return print(merged, renderAny);
-      const fleet = await open();
-      return print(await fleet.recordIndex(merged), renderAny);
+      return print(isIndexed ? await (await open()).recordIndex(merged) : merged, renderAny);
     },
   });
   return new Command("report").description("work with the reports of several machines").addCommand(merge);
@@ -52,59 +48,54 @@ async function readReport(file: string): Promise<AnyReport> {
 const kindOf = (report: AnyReport): string =>
   "checkedAt" in report ? "watch" : "totals" in report ? "plan" : report.action;
 
-/** Throws if they come from different fleets or commands. */
-function requireAlike(reports: readonly AnyReport[]): void {
+/** Throws if they are not of one fleet and one command. */
+function requireAlike(reports: readonly AnyReport[]): [AnyReport, ...AnyReport[]] {
+  const [first, ...others] = reports;
   const kinds = new Set(reports.map((report) => `${kindOf(report)} of ${report.fleet}`));
-  if (kinds.size === 1) return;
+  if (first !== undefined && kinds.size === 1) return [first, ...others];
   throw new UsageError(`the reports must come from one command and one fleet, got: ${[...kinds].join(", ")}`);
 }
 
 /** A report of one shard of a fleet, as `--json-file` writes it. */
 type AnyReport = FleetReport | RotationReport | DriftReport | FleetPlan;
 
-type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
-type JsonObject = Record<string, Json>;
-
 /** From best to worst. */
 const OUTCOMES = ["done", "no-drift", "drift", "failed", "stopped"];
 
 /**
- * Merges the reports of shards that ran the same command in parallel: lists are joined, counts are added, the outcome is the worst
- * and the time the longest one.
+ * Merges the reports of shards that ran the same command in parallel: lists are concatenated, counts are added, the outcome is the
+ * worst one, and the time is the longest.
  */
-const mergeReports = (reports: readonly AnyReport[]): AnyReport =>
-  (reports as unknown as JsonObject[]).reduce(mergeObjects) as unknown as AnyReport;
+export const mergeReports = <Report extends AnyReport>([first, ...others]: readonly [
+  Report,
+  ...Report[],
+]): Report => others.reduce((merged, other) => mergeObjects(merged, other) as Report, first);
 
-function mergeObjects(one: JsonObject, other: JsonObject): JsonObject {
-  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
-  return Object.fromEntries([...names].map((name) => [name, mergeValues(name, one[name], other[name])]));
+function mergeObjects(one: object, other: object): object {
+  const [values, more] = [one, other] as Record<string, unknown>[];
+  const names = Object.keys({ ...one, ...other });
+  return Object.fromEntries(names.map((name) => [name, mergeValues(name, values?.[name], more?.[name])]));
 }
 
-function mergeValues(name: string, one: Json | undefined, other: Json | undefined): Json {
-  if (one === undefined || other === undefined) return one ?? other ?? null;
-  if (name === "outcome")
-    return OUTCOMES.indexOf(one as string) < OUTCOMES.indexOf(other as string) ? other : one;
-  if (name === "index") return one === "stale" ? one : other;
+function mergeValues(name: string, one: unknown, other: unknown): unknown {
+  if (one === undefined || other === undefined) return one ?? other;
   if (typeof one === "number" && typeof other === "number")
     return name === "seconds" ? Math.max(one, other) : one + other;
-  if (Array.isArray(one) && Array.isArray(other)) return joinLists([...one, ...other]);
-  if (isObject(one) && isObject(other)) return mergeObjects(one, other);
-  // The earlier of two times; all other texts are the same in every shard.
-  return typeof one === "string" && typeof other === "string" && other < one ? other : one;
+  if (Array.isArray(one) && Array.isArray(other)) return addCounts([...one, ...other] as object[]);
+  if (typeof one === "object" && typeof other === "object") return mergeObjects(one ?? {}, other ?? {});
+  const texts = [one, other] as string[];
+  if (name === "outcome") return OUTCOMES[Math.max(...texts.map((text) => OUTCOMES.indexOf(text)))];
+  if (name === "index") return texts.includes("stale") ? "stale" : one;
+  // The earlier of two times; every other text is the same in all shards.
+  return texts.toSorted()[0];
 }
 
-/** Adds up entries that differ only in `count`. */
-function joinLists(entries: Json[]): Json[] {
-  if (!entries.every(isCounted)) return entries;
+/** Makes one entry of those that differ only in their `count`. */
+function addCounts(entries: object[]): object[] {
+  if (!entries.every((entry) => "count" in entry)) return entries;
   const groups = Map.groupBy(entries, (entry) => JSON.stringify({ ...entry, count: 0 }));
   return [...groups.values()].map((same) => ({
     ...same[0],
-    count: same.reduce((sum, { count }) => sum + count, 0),
+    count: same.reduce((sum, { count }) => sum + Number(count), 0),
   }));
 }
-
-const isCounted = (value: Json): value is JsonObject & { count: number } =>
-  isObject(value) && typeof value["count"] === "number";
-
-const isObject = (value: Json): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -14,7 +14,7 @@ export interface FleetSource {
   open: () => Promise<Fleet>;
 }
 
-/** What a command works with. */
+/** What the work of a command gets. */
 export interface Session {
   /** Reads the definition and the list, which may need variables of the environment, and the backend. */
   open: () => Promise<Fleet>;
@@ -29,89 +29,69 @@ export interface Session {
   ) => Promise<Report>;
 }
 
-export interface FleetWork {
-  /** Throws what can be checked without the fleet. */
-  check: () => void | Promise<void>;
-  /** Returns the exit code. */
-  work: (session: Session) => Promise<number>;
-  /** The exit code after an error. */
-  failed: number;
-}
-
-/** Asks on the terminal. Returns what is typed, or nothing at the end of the input. Rejects when the signal fires. */
+/** Asks on the terminal. Returns what is typed, or "" at the end of the input. Rejects when the signal fires. */
 export async function ask(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, terminal: false });
   process.stderr.write(question);
-  try {
-    return await orAborted(
-      new Promise<string>((answer) => {
-        lines.once("line", answer);
-        lines.once("close", () => answer(""));
-      }),
-      signal,
-    );
-  } finally {
-    lines.close();
-  }
+  const typed = new Promise<string>((resolve) => {
+    lines.once("line", resolve);
+    lines.once("close", () => resolve(""));
+  });
+  return orAborted(typed, signal).finally(() => lines.close());
 }
 
-/** Asks for a yes. Anything else is a no. */
-export const isAgreed = async (question: string, signal: AbortSignal): Promise<boolean> =>
-  /^y(es)?$/i.test((await ask(`${question} (y/N) `, signal)).trim());
-
-/** Does the work of a command, and ends the process. */
-export async function runOnFleet(source: FleetSource, work: FleetWork): Promise<void> {
+/** Does the work of a command, which returns the exit code, and ends the process. `failed` is the exit code after an error. */
+export async function runOnFleet(
+  source: FleetSource,
+  failed: number,
+  work: (session: Session) => Promise<number>,
+): Promise<void> {
   // A closed pipe, as in `… | head`, or a closed terminal must not abort a run halfway.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE" && error.code !== "EIO") process.exit(EXIT.failed);
   });
   process.stderr.on("error", () => undefined);
-  await endProcess(await exitCodeOf(source, work));
-}
-
-async function exitCodeOf(
-  { name: program, open }: FleetSource,
-  { check, work, failed }: FleetWork,
-): Promise<number> {
   const screen = new LiveLine(process.stderr);
   const stop = listenForStop(screen);
-  const { signal } = stop;
+  await endProcess(await exitCodeOf(work(createSession(source, screen, stop)), stop.signal, failed));
+}
+
+async function exitCodeOf(work: Promise<number>, signal: AbortSignal, failed: number): Promise<number> {
   try {
-    await check();
-    const code = await work({
-      open: () => orAborted(open(), signal),
-      program,
-      screen,
-      signal,
-      run: (start) => showProgress(start, { screen, stop }),
-    });
+    const code = await work;
     return signal.aborted && code !== EXIT.done ? EXIT.interrupted : code;
   } catch (error) {
-    if (error === signal.reason) reportInterruption();
-    const code = error === signal.reason ? EXIT.interrupted : reportError(error, "fleet");
+    if (signal.aborted && error === signal.reason) {
+      reportInterruption();
+      return EXIT.interrupted;
+    }
+    const code = reportError(error, "fleet");
     if (signal.aborted) return EXIT.interrupted;
     return code === EXIT.failed ? failed : code;
   }
 }
 
-async function showProgress<Report>(
-  start: (options: Pick<RunOptions, "signal" | "onEvent">) => Promise<Report>,
-  { screen, stop }: { screen: LiveLine; stop: Stop },
-): Promise<Report> {
-  const progress = new FleetProgress(screen, stop.signal);
-  stop.isRunning = true;
-  try {
-    return await start({ signal: stop.signal, onEvent: (event) => progress.take(event) });
-  } finally {
-    stop.isRunning = false;
-    progress.end();
-  }
-}
+const createSession = ({ name, open }: FleetSource, screen: LiveLine, stop: Stop): Session => ({
+  open: () => orAborted(open(), stop.signal),
+  program: name,
+  screen,
+  signal: stop.signal,
+  run: async (start) => {
+    const progress = new FleetProgress(screen, stop.signal);
+    stop.isRunning = true;
+    try {
+      return await start({ signal: stop.signal, onEvent: (event) => progress.take(event) });
+    } finally {
+      stop.isRunning = false;
+      progress.end();
+    }
+  },
+});
 
-/** `npm run` repeats the Ctrl-C of the terminal, so two of them this close are one. In milliseconds. */
+/** `npm run` passes on a Ctrl-C that the terminal has already sent, so two of them this close are one. In milliseconds. */
 const ONE_PRESS_MS = 300;
 
-/** How a command learns that it must end. */
+/** How a command learns that it has to end. */
 interface Stop {
   /** Fires at the first Ctrl-C, SIGTERM or SIGHUP. */
   signal: AbortSignal;
@@ -146,14 +126,11 @@ function listenForStop(screen: LiveLine): Stop {
   return listening;
 }
 
-/** Ends the process when all output is written: on some systems a pipe accepts it later. */
+/** Ends the process once everything that it printed is written: on some systems a pipe takes it later. */
 export async function endProcess(code: number): Promise<void> {
-  await Promise.all([process.stdout, process.stderr].map(untilWritten));
+  const written = [process.stdout, process.stderr].map(
+    (stream) => new Promise<void>((done) => void stream.write("", () => done())),
+  );
+  await Promise.all(written);
   process.exit(code);
 }
-
-const untilWritten = (stream: NodeJS.WriteStream): Promise<void> =>
-  new Promise((done) => {
-    if (stream.writableLength === 0) done();
-    else stream.write("", () => done());
-  });

@@ -1,12 +1,14 @@
 import { Command, Option } from "commander";
+import { toJsonLine } from "../../lib/plain-text.js";
+import { parseCount } from "../option-values.js";
 import { EXIT, note, print, printJson } from "../output.js";
 import { formatTable } from "../table.js";
 import { formatEnvironmentLines } from "./bot-url-lines.js";
-import { fleetCommand, parseCount } from "./command.js";
+import { fleetCommand } from "./command.js";
 import type { FleetSource } from "./session.js";
 
 export const stacksCommand = (source: FleetSource): Command =>
-  fleetCommand<{ json?: boolean; matrix?: number }>(
+  fleetCommand<{ matrix?: number }>(
     source,
     new Command("stacks")
       .description("print which stack each workspace is in; does not query the service")
@@ -14,32 +16,30 @@ export const stacksCommand = (source: FleetSource): Command =>
       .option("--matrix <n>", "print the shards for n machines, as a matrix of GitHub Actions", parseCount),
     {
       about:
-        "The name of a workspace and the number of stacks decide. A workspace that comes or goes moves no other.",
+        "The name of a workspace and the number of stacks decide. Adding or removing a workspace moves no other.",
       examples: [
         "stacks",
         "stacks --json | jq 'map({ (.stack): (.workspaces | length) })'",
         "stacks --matrix 4",
       ],
-      work: async ({ fleet }, { json, matrix }) => {
-        const stacks = fleet.stacks.map(({ name, workspaces }) => ({
+      work: async ({ open, output }, { matrix }) => {
+        const stacks = (await open()).stacks.map(({ name, workspaces }) => ({
           stack: name,
           workspaces: workspaces.map((workspace) => workspace.name),
         }));
-        if (matrix !== undefined) printMatrix(Math.min(matrix, stacks.length));
-        else if (json) printJson(stacks);
+        if (matrix !== undefined) print(matrixOf(Math.min(matrix, stacks.length)));
+        else if (output.json) printJson(stacks);
         else print(formatTable(["STACK", "WORKSPACE"], stacks.flatMap(rowsOf)));
         return EXIT.done;
       },
     },
   );
 
-/** One line, as a job's output takes it. */
-function printMatrix(count: number): void {
-  const shard = Array.from({ length: count }, (_, index) => `${index + 1}/${count}`);
-  print(`${JSON.stringify({ shard })}\n`);
-}
+/** One line, as the output of a job requires. */
+const matrixOf = (count: number): string =>
+  toJsonLine({ shard: Array.from({ length: count }, (_, index) => `${index + 1}/${count}`) });
 
-/** A stack without workspaces has a row too. */
+/** Includes a row for a stack without workspaces. */
 const rowsOf = ({ stack, workspaces }: { stack: string; workspaces: string[] }): string[][] =>
   workspaces.length === 0 ? [[stack, "(none)"]] : workspaces.map((workspace) => [stack, workspace]);
 
@@ -51,35 +51,32 @@ export const writeCommand = (source: FleetSource): Command =>
       .requiredOption("--stack <name>", "name of the stack, as the command stacks prints it")
       .requiredOption("--folder <folder>", "where to write Pulumi.yaml and Main.json"),
     {
-      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what up does with this stack, but
-does not write the index stack. The files contain secrets, and only you can read them: do not commit them.`,
+      about: `For Pulumi Deployments, the Pulumi Kubernetes Operator, and pulumi on a terminal. It does what up does with this stack,
+but does not write the index stack. The files contain secrets, and only you can read them: do not commit them.`,
       examples: ["write --stack production-07-of-20 --folder stack"],
-      work: async ({ fleet }, { stack, folder }) => {
-        await fleet.write(stack, folder);
+      work: async ({ open }, { stack, folder }) => {
+        await (await open()).write(stack, folder);
         note(`wrote the project of ${stack} to ${folder}: it contains secrets, so do not commit it`);
         return EXIT.done;
       },
     },
   );
 
-interface BotUrlsOptions {
-  env?: boolean;
-  json?: boolean;
-}
-
 export const botUrlsCommand = (source: FleetSource): Command =>
-  fleetCommand<BotUrlsOptions>(
+  fleetCommand<{ env?: boolean }>(
     source,
     new Command("bot-urls")
       .description("print the bot URLs of the fleet")
       .addOption(new Option("--env", "print lines for an environment file").conflicts("json"))
       .option("--json", "print JSON: an object by workspace"),
     {
-      about: "They are those of the index stack, which up writes. Before the first up there are none.",
+      about: "They come from the index stack, which up writes. Before the first up there are none.",
       examples: ["bot-urls --env > bots.env", "bot-urls --json | jq -r .acme"],
-      work: async ({ fleet, program }, options) => {
-        const botUrls = await fleet.botUrls();
-        printBotUrls(botUrls, options);
+      work: async ({ open, output, program }, { env }) => {
+        const botUrls = await (await open()).botUrls();
+        if (output.json) printJson(botUrls);
+        else if (!env) print(formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
+        else print(`${formatEnvironmentLines(botUrls)}\n`.trimStart());
         if (Object.keys(botUrls).length > 0) return EXIT.done;
         note(`no bot URLs yet: ${program} up writes them`);
         // None at all is a failure: a script would continue without.
@@ -87,10 +84,3 @@ export const botUrlsCommand = (source: FleetSource): Command =>
       },
     },
   );
-
-function printBotUrls(botUrls: Readonly<Record<string, string>>, { env, json }: BotUrlsOptions): void {
-  if (json) return printJson(botUrls);
-  if (!env) return print(formatTable(["WORKSPACE", "BOT URL"], Object.entries(botUrls)));
-  const lines = formatEnvironmentLines(botUrls);
-  if (lines !== "") print(`${lines}\n`);
-}

@@ -1,26 +1,25 @@
 import { Command } from "commander";
+import type { Fleet } from "../../fleet/fleet.js";
 import { refuseTooManyRemovals } from "../../fleet/index-stack.js";
+import type { UpOptions } from "../../fleet/options.js";
 import type { FleetPlan } from "../../fleet/plan.js";
 import type { FleetReport } from "../../fleet/reports.js";
 import { EXIT, note } from "../output.js";
 import { tableOptionsOf } from "../table.js";
-import { pickOptions, runCommand, type ReportSession, type FleetSession } from "./command.js";
+import { runCommand, yesOrNo, type CommandSession } from "./command.js";
 import { count } from "./document.js";
-import { MAX_REMOVALS_OPTION, type PlanCommandOptions } from "./plan.js";
+import { MAX_REMOVALS_OPTION } from "./plan.js";
 import { listOthers, renderPlan, renderReport } from "./render.js";
-import { isAgreed, type FleetSource } from "./session.js";
+import type { FleetSource } from "./session.js";
 
-interface UpCommandOptions extends PlanCommandOptions {
-  onlyFailed?: boolean;
-  skipPlan?: boolean;
-}
+type UpCommandOptions = UpOptions & { skipPlan?: boolean };
 
 export const upCommand = (source: FleetSource): Command =>
   runCommand<UpCommandOptions>(
     source,
     new Command("up")
       .description("show the plan, ask, and bring every stack in line with the list")
-      .option("--refresh", "ask the service first, so that drift is repaired too")
+      .option("--refresh", "query the service first, so that drift is repaired too")
       .option(
         "--only-failed",
         "only the stacks that the last up on this machine did not finish: no plan, no question",
@@ -31,31 +30,34 @@ export const upCommand = (source: FleetSource): Command =>
     {
       about: `It prints the plan on stderr, then asks. Without a terminal, pass --yes. Answering no exits with 1. If there is
 nothing to do, it does not ask. One failing workspace does not stop the others. After a run that was interrupted or had
-failures, run up again: what is done is done, or give --only-failed.`,
+failures, run up again: what is done stays done. With --only-failed it skips the stacks that are done.`,
       examples: ["up", "up --yes --stacks-at-once 4 --json-file up.json", "up --only-failed"],
-      isAgreed: ({ onlyFailed, yes }) => onlyFailed ?? yes,
+      asks: ({ onlyFailed }) => !onlyFailed,
       work: upOnFleet,
     },
   );
 
-async function upOnFleet(session: ReportSession, options: UpCommandOptions): Promise<number> {
+async function upOnFleet(
+  session: CommandSession,
+  { skipPlan, ...options }: UpCommandOptions,
+): Promise<number> {
+  const fleet = await session.open();
   if (!options.onlyFailed) {
-    const plan = options.skipPlan ? undefined : await planFirst(session, options);
+    const plan = skipPlan ? undefined : await planFirst(fleet, session, options);
     if (plan && isEmpty(plan)) return reportNothing(plan, session, options);
-    if (!options.yes && !(await isAgreed(questionOf(session, plan), session.signal))) {
-      note("nothing was changed");
-      return EXIT.failed;
-    }
+    if (!(await session.confirm(() => yesOrNo(questionOf(fleet, plan))))) return EXIT.failed;
   }
-  const own = pickOptions(options, "refresh", "onlyFailed", "maxRemovals");
-  const report = await session.run((given) => session.fleet.up({ ...given, ...own }));
+  const report = await session.run((given) => fleet.up({ ...given, ...options }));
   return session.print(report, renderReport);
 }
 
-/** Shows the plan on stderr: stdout is for the report. Throws if it failed, because nobody knows then what would be done. */
-async function planFirst(session: FleetSession, options: UpCommandOptions): Promise<FleetPlan> {
-  const { fleet, screen, program, signal } = session;
-  const plan = await session.run((given) => fleet.plan({ ...given, ...pickOptions(options, "refresh") }));
+/** Shows the plan on stderr: stdout is for the report. Throws if it failed, because it is then unknown what would be done. */
+async function planFirst(
+  fleet: Fleet,
+  { screen, program, run, signal }: CommandSession,
+  { maxRemovals, ...options }: UpOptions,
+): Promise<FleetPlan> {
+  const plan = await run((given) => fleet.plan({ ...given, ...options }));
   screen.print(renderPlan(plan, "text", { table: tableOptionsOf(process.stderr), program }));
   signal.throwIfAborted();
   if (plan.outcome !== "done") {
@@ -63,7 +65,7 @@ async function planFirst(session: FleetSession, options: UpCommandOptions): Prom
       `the plan ${plan.outcome === "failed" ? "failed" : "was stopped"}, so nothing was changed; fix what it names, or run up --skip-plan`,
     );
   }
-  refuseTooManyRemovals(plan.removals, options.maxRemovals);
+  refuseTooManyRemovals(plan.removals, maxRemovals);
   return plan;
 }
 
@@ -74,25 +76,25 @@ const isEmpty = ({ totals, others, removals, index }: FleetPlan): boolean =>
 
 function reportNothing(
   { fleet, seconds, totals }: FleetPlan,
-  { print }: ReportSession,
-  { refresh }: UpCommandOptions,
+  { print }: CommandSession,
+  { refresh }: UpOptions,
 ): Promise<number> {
-  const asked = refresh ? "" : " (not compared with the service; use --refresh for that)";
-  note(`nothing to do: ${count(totals.same, "webhook")} as declared${asked}`);
+  const compared = refresh ? "" : " (not compared with the service; use --refresh for that)";
+  note(`nothing to do: ${count(totals.same, "webhook")} as declared${compared}`);
   const startedAt = new Date(Date.now() - seconds * 1000).toISOString();
   const nothing = { stacks: [], skipped: [], failures: [] };
   const report: FleetReport = { fleet, action: "up", outcome: "done", startedAt, seconds, ...nothing };
   return print(report, renderReport);
 }
 
-function questionOf({ fleet }: FleetSession, plan: FleetPlan | undefined): string {
+function questionOf(fleet: Fleet, plan: FleetPlan | undefined): string {
   if (plan === undefined) {
     const all = `${count(fleet.workspaces.length, "workspace")} in ${count(fleet.stacks.length, "stack")}`;
     return `Bring ${all} in line with the list, without a plan?`;
   }
   const { totals, others, removals } = plan;
-  const more = others.length === 0 ? "" : `; also, ${listOthers(others)}`;
   if (totals.create + totals.update + totals.delete + removals.length > 0) {
+    const more = others.length === 0 ? "" : `; also, ${listOthers(others)}`;
     return `Create ${totals.create}, update ${totals.update} and delete ${totals.delete} webhooks${more}?`;
   }
   return others.length === 0

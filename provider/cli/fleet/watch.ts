@@ -1,14 +1,15 @@
 import { Command } from "commander";
+import type { WatchOptions } from "../../fleet/options.js";
 import { JSON_FAILURES } from "../output.js";
-import { pickOptions, runCommand } from "./command.js";
+import { runCommand } from "./command.js";
 import { renderDrift } from "./render.js";
 import type { FleetSource } from "./session.js";
 
-/** How `watch` ends: a job tells drift from a watch that failed. */
+/** How `watch` ends: a job can tell drift from a watch that failed. */
 const CODES = { "no-drift": 0, drift: 1, failed: 2 } as const;
 
 export const watchCommand = (source: FleetSource): Command =>
-  runCommand(
+  runCommand<WatchOptions>(
     source,
     new Command("watch").description("check whether service, stacks and list agree; changes nothing"),
     {
@@ -20,9 +21,9 @@ count as drift.`,
 Exit code: 0 no drift, 1 drift, 2 failure, usage or configuration error (even with drift), 130 interrupted (Ctrl-C).
 ${JSON_FAILURES}`,
       failed: CODES.failed,
-      work: async ({ fleet, program, run, print }, options) => {
-        const own = { ...pickOptions(options), command: program };
-        const report = await run((given) => fleet.watch({ ...given, ...own }));
+      work: async ({ open, program, run, print }, options) => {
+        const fleet = await open();
+        const report = await run((given) => fleet.watch({ ...given, ...options, command: program }));
         await print(report, renderDrift);
         return CODES[report.outcome];
       },
