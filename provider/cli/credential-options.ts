@@ -2,8 +2,8 @@ import { Option, type Command } from "commander";
 import { UsageError } from "./usage-error.js";
 
 /**
- * Where one secret comes from: the option that names its file, as commander gives it and as it is typed, the variable, and how
- * to fix a malformed one.
+ * The sources of each secret: the option that names its file, as commander gives it and as it is typed, and the variable. `hint` says
+ * how to fix a malformed one.
  */
 export const SECRETS = {
   apiKey: {
@@ -29,11 +29,11 @@ export const SECRETS = {
   },
 } as const;
 
-export type SecretSource = (typeof SECRETS)[SecretKind];
+type SecretSource = (typeof SECRETS)[SecretKind];
 
 export type SecretKind = keyof typeof SECRETS;
 
-/** Where one address comes from. */
+/** The sources of each address. */
 export const ADDRESSES = {
   baseUrl: {
     label: "base URL",
@@ -44,7 +44,7 @@ export const ADDRESSES = {
   },
   botUrl: {
     label: "bot URL",
-    what: "where the workspace's messages go; apichat webhook get shows it",
+    what: "URL to which the workspace's messages are sent; apichat webhook get shows it",
     flag: "--bot-url",
     variable: "APICHAT_BOT_URL",
     example: "https://bots.example/api/apichat/f0123",
@@ -60,7 +60,7 @@ type OptionName = AddressKind | SecretSource["fileOption"] | "credentials";
 /** The options that {@link addCredentialOptions} adds, as commander gives them. */
 export type CredentialOptions = Partial<Record<OptionName, string>>;
 
-/** Adds the options that give these credentials, and --credentials, which can give all. */
+/** Adds the options for these credentials, and --credentials, which can give all of them. */
 export function addCredentialOptions(
   command: Command,
   kinds: readonly (SecretKind | AddressKind)[],
@@ -72,13 +72,13 @@ export function addCredentialOptions(
       continue;
     }
     const { label, fileFlag, variable } = SECRETS[kind];
-    command.option(`${fileFlag} <file>`, `file that holds the ${label} (env: ${variable})`);
+    command.option(`${fileFlag} <file>`, `file that contains the ${label} (env: ${variable})`);
     command.addOption(refuseAsArgument(SECRETS[kind]));
   }
   return command.option("--credentials <file>", `file of several credentials (env: ${FILE_VARIABLE})`);
 }
 
-/** An option that would hold the secret itself, where other users could see it. It exists only to point to the alternatives. */
+/** An option for the secret itself, where other users could see it. It exists only to point to the alternatives. */
 function refuseAsArgument(source: SecretSource): Option {
   const flag = source.fileFlag.replace(/-file$/, "");
   return new Option(`${flag} <key>`).hideHelp().argParser(() => {
@@ -89,13 +89,13 @@ function refuseAsArgument(source: SecretSource): Option {
 }
 
 export const howToGive = ({ variable, fileFlag }: SecretSource): string =>
-  `set ${variable}, or name a file that holds it: ${fileFlag} <file>`;
+  `set ${variable}, or name a file that contains it: ${fileFlag} <file>`;
 
 /** Part of the help of a command with credentials. */
 export const CREDENTIALS_HELP = `
 Each value comes from its option (for a secret, the file it names), else from its environment variable, else from the
---credentials file. A secret that is still missing is prompted for, without echo. No option takes a secret itself,
-because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it readable only
-by you (chmod 600):
+--credentials file. The command prompts for a secret that is still missing, without echo. No option takes a secret
+itself, because other users could see it. The --credentials file is YAML or JSON with any of these fields; make it
+readable only by you (chmod 600):
   { "baseUrl": …, "apiKey": …, "botUrl": …, "flowApiKey": …, "verificationKey": … }
 `;

@@ -12,55 +12,86 @@ import {
   howToGive,
   type SecretKind,
   SECRETS,
-  type SecretSource,
 } from "./credential-options.js";
 import { warn } from "./output.js";
 import { UsageError } from "./usage-error.js";
 
-/** What a file of credentials holds. */
-type CredentialsFile = Partial<Record<SecretKind | AddressKind, string>>;
+const THE_FILE = "the credentials file";
 
-/** The credentials of one run of a command. Malformed ones are thrown as a UsageError, and nothing of them is shown. */
-export interface Credentials {
-  /** The secret; prompts for it if no source has it. Throws a UsageError if there is no terminal. */
-  secret(kind: SecretKind): Promise<string>;
-  /** The secret if something gives it. Nobody is asked. */
-  findSecret(kind: SecretKind): Promise<string | undefined>;
-  /** The address. Throws a UsageError where nothing gives it. */
-  address(kind: AddressKind): Promise<string>;
-  findAddress(kind: AddressKind): Promise<string | undefined>;
-  /** What gives the address, as people know it: its flag, its variable or the credentials file. */
-  sourceOf(kind: AddressKind): string;
+/**
+ * The credentials of one run of a command, from the options, the environment and the credentials file, in this order. Malformed ones
+ * are thrown as a UsageError that shows nothing of them.
+ */
+export class Credentials {
+  readonly #options: CredentialOptions;
+  readonly #interrupt: () => void;
+  #file: Promise<Partial<Record<SecretKind | AddressKind, string>>> | undefined;
+
+  /** `interrupt` is called at Ctrl-C during a prompt, which a terminal without echo does not turn into a signal. */
+  constructor(options: CredentialOptions, interrupt: () => void) {
+    this.#options = options;
+    this.#interrupt = interrupt;
+  }
+
+  /** Returns the secret; prompts for it if no source has it. Throws a UsageError if there is no terminal. */
+  async secret(kind: SecretKind): Promise<string> {
+    const found = await this.findSecret(kind);
+    if (found !== undefined) return found;
+    const { label } = SECRETS[kind];
+    if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(SECRETS[kind])}`);
+    const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
+    const terminal = { input: process.stdin, output: process.stderr };
+    return requireValid(kind, `the ${label}`, (await askSecret(question, terminal, this.#interrupt)) ?? "");
+  }
+
+  /** Returns the secret if a source has it. Never prompts. */
+  async findSecret(kind: SecretKind): Promise<string | undefined> {
+    const { label, fileOption, fileFlag, variable } = SECRETS[kind];
+    const path = this.#options[fileOption];
+    if (path !== undefined) {
+      return requireValid(kind, `the ${label} in ${path}`, await readSecretFile(path, fileFlag, "key"));
+    }
+    const given = process.env[variable];
+    if (given) return requireValid(kind, variable, given);
+    const kept = (await this.#readFile())[kind];
+    return kept === undefined ? undefined : requireValid(kind, THE_FILE, kept);
+  }
+
+  /** Returns the address. Throws a UsageError if no source has it. */
+  async address(kind: AddressKind): Promise<string> {
+    const found = await this.findAddress(kind);
+    if (found !== undefined) return found;
+    const { label, flag, variable, example } = ADDRESSES[kind];
+    throw new UsageError(`the ${label} is missing; give it with ${flag} or ${variable}, such as ${example}`);
+  }
+
+  async findAddress(kind: AddressKind): Promise<string | undefined> {
+    const { label, variable, example } = ADDRESSES[kind];
+    const url = this.#options[kind] ?? (process.env[variable] || (await this.#readFile())[kind]);
+    if (url === undefined) return undefined;
+    const problem = problemOfUrl(url, example);
+    if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
+    if (kind === "botUrl") refuseBaseUrl(url, await this.findAddress("baseUrl"));
+    return url;
+  }
+
+  /** The source of the address, as users know it: its flag, its variable or the credentials file. */
+  sourceOf(kind: AddressKind): string {
+    const { flag, variable } = ADDRESSES[kind];
+    if (this.#options[kind] !== undefined) return flag;
+    return process.env[variable] ? variable : THE_FILE;
+  }
+
+  #readFile() {
+    return (this.#file ??= readCredentialsFile(this.#options.credentials ?? process.env[FILE_VARIABLE]));
+  }
 }
 
-/** Reads credentials where the options, the environment and the file of credentials name them, in this order. */
-export function openCredentials(options: CredentialOptions, onInterrupt: () => void): Credentials {
-  let file: Promise<CredentialsFile> | undefined;
-  const readFileOnce = (): Promise<CredentialsFile> => (file ??= readNamedFile(options));
-  const findSecret = async (kind: SecretKind): Promise<string | undefined> => {
-    const found = await findGiven(SECRETS[kind], options);
-    return found ?? requireSound(SECRETS[kind], (await readFileOnce())[kind], "the credentials file");
-  };
-  const findSound = async (kind: AddressKind): Promise<string | undefined> =>
-    findGivenAddress(kind, options) ?? requireUrl(kind, (await readFileOnce())[kind]);
-  const findAddress = async (kind: AddressKind): Promise<string | undefined> => {
-    const found = await findSound(kind);
-    if (kind === "botUrl" && found !== undefined) refuseBaseUrl(found, await findSound("baseUrl"));
-    return found;
-  };
-  return {
-    findSecret,
-    findAddress,
-    sourceOf: (kind) => sourceOfAddress(kind, options),
-    secret: async (kind) => (await findSecret(kind)) ?? ask(SECRETS[kind], onInterrupt),
-    address: async (kind) => (await findAddress(kind)) ?? failForMissingAddress(kind),
-  };
-}
-
-/** Reads the file of credentials (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
-async function readNamedFile({ credentials }: CredentialOptions): Promise<CredentialsFile> {
-  const path = credentials ?? (process.env[FILE_VARIABLE] || undefined);
-  if (path === undefined) return {};
+/** Reads the credentials file (YAML or JSON), and warns if others can read it. Throws `invalid_config`. */
+async function readCredentialsFile(
+  path: string | undefined,
+): Promise<Partial<Record<SecretKind | AddressKind, string>>> {
+  if (!path) return {};
   // Loaded here, because few runs need YAML.
   const [{ readYamlFile }, z] = await Promise.all([import("../lib/yaml-file.js"), import("zod")]);
   const fields = [...Object.keys(SECRETS), ...Object.keys(ADDRESSES)];
@@ -75,54 +106,24 @@ function warnOfMode(path: string, what: string): void {
   if (warning !== undefined) warn(warning);
 }
 
-/** The secret from its file or its variable. */
-async function findGiven(source: SecretSource, options: CredentialOptions): Promise<string | undefined> {
-  const { label, fileOption, fileFlag, variable } = source;
-  const path = options[fileOption];
-  if (path !== undefined) {
-    return requireSound(source, await readSecretFile(path, fileFlag, "key"), `the ${label} in ${path}`);
-  }
-  return requireSound(source, process.env[variable] || undefined, variable);
-}
-
-/** Reads a file that holds one secret, less the line break at its end, and warns if others can read it. */
+/** Reads a file that contains one secret, without the line break at its end, and warns if others can read it. */
 export async function readSecretFile(path: string, flag: string, what: "key" | "token"): Promise<string> {
   try {
     const text = await readFile(path, "utf8");
     warnOfMode(path, `a ${what}`);
     return text.replace(/\r?\n$/, "");
   } catch (error) {
-    throw new UsageError(`${flag}: ${(error as Error).message}; name a file that holds the ${what} alone`);
+    throw new UsageError(`${flag}: ${(error as Error).message}; name a file that contains only the ${what}`);
   }
 }
 
-async function ask(source: SecretSource, onInterrupt: () => void): Promise<string> {
-  const { label } = source;
-  if (!process.stdin.isTTY) throw new UsageError(`the ${label} is missing; ${howToGive(source)}`);
-  const question = `${label.charAt(0).toUpperCase()}${label.slice(1)} (not shown): `;
-  const terminal = { input: process.stdin, output: process.stderr };
-  const typed = (await askSecret(question, terminal, onInterrupt)) ?? "";
-  return requireSound(source, typed, `the ${label}`);
-}
-
-function requireSound<T extends string | undefined>({ hint }: SecretSource, secret: T, name: string): T {
-  const problem = secret === undefined ? undefined : problemOfSecret(secret, hint);
+function requireValid(kind: SecretKind, name: string, secret: string): string {
+  const problem = problemOfSecret(secret, SECRETS[kind].hint);
   if (problem !== undefined) throw new UsageError(`${name}: ${problem}`);
   return secret;
 }
 
-function findGivenAddress(kind: AddressKind, options: CredentialOptions): string | undefined {
-  return requireUrl(kind, options[kind] ?? (process.env[ADDRESSES[kind].variable] || undefined));
-}
-
-function requireUrl<T extends string | undefined>(kind: AddressKind, url: T): T {
-  const { label, example } = ADDRESSES[kind];
-  const problem = url === undefined ? undefined : problemOfUrl(url, example);
-  if (problem !== undefined) throw new UsageError(`the ${label}: ${problem}`);
-  return url;
-}
-
-/** The two are easily mixed up: both come from the service, and both speak of apichat. */
+/** The two are easily mixed up: both come from the service, and both mention apichat. */
 function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   const isBaseUrl = baseUrl !== undefined && isSameUrl(botUrl, baseUrl);
   if (!isBaseUrl && botCodeOf(botUrl) !== "apichat") return;
@@ -132,32 +133,14 @@ function refuseBaseUrl(botUrl: string, baseUrl: string | undefined): void {
   );
 }
 
-function sourceOfAddress(kind: AddressKind, options: CredentialOptions): string {
-  const { flag, variable } = ADDRESSES[kind];
-  if (options[kind] !== undefined) return flag;
-  return process.env[variable] ? variable : "the credentials file";
-}
-
-function failForMissingAddress(kind: AddressKind): never {
-  const { label, flag, variable, example } = ADDRESSES[kind];
-  throw new UsageError(`the ${label} is missing; give it with ${flag} or ${variable}, such as ${example}`);
-}
-
-export interface AskOptions {
-  /** A terminal. */
-  input: NodeJS.ReadableStream;
-  /** Where the question goes. */
-  output: NodeJS.WritableStream;
-}
-
 /**
- * Asks for a secret on a terminal; what is typed is not shown. Gives undefined if the input ends without a line. Calls
- * `onInterrupt` at Ctrl-C, which a terminal without echo does not turn into a signal.
+ * Asks for a secret on a terminal, without echo. Returns undefined if the input ends without a line. Calls `interrupt` at Ctrl-C,
+ * which a terminal without echo does not turn into a signal.
  */
 export async function askSecret(
   question: string,
-  { input, output }: AskOptions,
-  onInterrupt: () => void,
+  { input, output }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream },
+  interrupt: () => void,
 ): Promise<string | undefined> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true, historySize: 0 });
@@ -167,7 +150,7 @@ export async function askSecret(
       lines.once("line", resolve);
       lines.once("close", () => resolve(undefined));
       lines.once("SIGINT", () => {
-        onInterrupt();
+        interrupt();
         lines.close();
       });
     });

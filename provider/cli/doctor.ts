@@ -1,13 +1,11 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { openCredentials } from "./credentials.js";
-import type { CheckStatus } from "./doctor/check.js";
 import type { NamedFinding } from "./doctor/run.js";
 import { parseUrl } from "./option-values.js";
 import { ENDINGS, EXIT, print, printJson } from "./output.js";
 import { toPlainText } from "../lib/plain-text.js";
-import { runToExit, type Interruption } from "./run-command.js";
+import { runToExit, type Run } from "./run-command.js";
 
 interface DoctorOptions extends CredentialOptions {
   webhookUrl?: string;
@@ -17,10 +15,7 @@ interface DoctorOptions extends CredentialOptions {
 /** Time limit of each call and process, in milliseconds. */
 const LIMIT_MS = 10_000;
 
-/** Loaded only to run: `--help` needs none of it. */
-const loadChecks = () => import("./doctor/run.js");
-
-/** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. It ends the process. */
+/** The command `apichat doctor`: checks what this package needs, and prints how to fix what is wrong. */
 export function doctorCommand(): Command {
   const command = new Command("doctor")
     .description("check Node.js, Pulumi, the program here, configuration and network, each with a hint")
@@ -28,14 +23,14 @@ export function doctorCommand(): Command {
     .option("--json", 'print { "passed", "checks": [{ "name", "status", "text", "hint" }] }');
   return addCredentialOptions(command, ["baseUrl", "apiKey", "verificationKey", "botUrl"])
     .addHelpText("after", HELP)
-    .action((options: DoctorOptions) => runToExit((interruption) => examine(options, interruption)));
+    .action((options: DoctorOptions) => runToExit(options, (run) => inspect(options, run)));
 }
 
 const HELP = `${CREDENTIALS_HELP}
-It never prompts for a secret. With an API key it reads the registration (get-webhook); with a verification key it
-performs the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A
-webhook URL or bot URL that differs from the registered one is a warning. It checks the program in the current folder,
-and the apichat:baseUrl of its stacks.
+This command never prompts. With an API key it reads the registration (get-webhook); with a verification key it performs
+the handshake; without them it only checks that both URLs respond. It changes nothing and sends no message. A webhook
+URL or bot URL that differs from the registered one is a warning. It checks the program in the current folder, and the
+apichat:baseUrl of its stacks.
 ok, warning and skipped are fine; failed is not.
 
 Examples:
@@ -44,23 +39,17 @@ Examples:
   $ apichat doctor --json | jq '.checks[] | select(.status == "failed")'
 ${ENDINGS}`;
 
-async function examine(options: DoctorOptions, { signal, interrupt }: Interruption): Promise<number> {
-  const { runChecks, NAME_WIDTH } = await loadChecks();
+async function inspect({ webhookUrl, json }: DoctorOptions, run: Run): Promise<number> {
+  // Loaded here, because `--help` needs none of it.
+  const { runChecks, NAME_WIDTH } = await import("./doctor/run.js");
   const findings: NamedFinding[] = [];
-  const checks = runChecks({
-    folder: process.cwd(),
-    environment: process.env,
-    credentials: openCredentials(options, interrupt),
-    webhookUrl: options.webhookUrl,
-    limitMs: LIMIT_MS,
-    signal,
-  });
-  for await (const finding of checks) {
+  const place = { folder: process.cwd(), environment: process.env, webhookUrl, limitMs: LIMIT_MS };
+  for await (const finding of runChecks({ ...run, ...place })) {
     findings.push(finding);
-    if (!options.json) print(formatFinding(finding, NAME_WIDTH));
+    if (!json) print(formatFinding(finding, NAME_WIDTH));
   }
   const passed = findings.every(({ status }) => status !== "failed");
-  if (options.json) printJson({ passed, checks: findings });
+  if (json) printJson({ passed, checks: findings });
   return passed ? EXIT.done : EXIT.failed;
 }
 
@@ -68,11 +57,8 @@ const COLOURS = { ok: "green", warning: "yellow", failed: "red", skipped: "gray"
 const STATUS_WIDTH = Math.max(...Object.keys(COLOURS).map((status) => status.length));
 
 function formatFinding({ name, status, text, hint }: NamedFinding, nameWidth: number): string {
+  const label = styleText(COLOURS[status], status.padEnd(STATUS_WIDTH), { stream: process.stdout });
+  const line = `${label}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}\n`;
   const indent = " ".repeat(STATUS_WIDTH + nameWidth + 4);
-  const lines = [`${paint(status)}  ${name.padEnd(nameWidth)}  ${toPlainText(text)}`];
-  if (hint !== undefined) lines.push(`${indent}hint: ${toPlainText(hint)}`);
-  return `${lines.join("\n")}\n`;
+  return hint === undefined ? line : `${line}${indent}hint: ${toPlainText(hint)}\n`;
 }
-
-const paint = (status: CheckStatus): string =>
-  styleText(COLOURS[status], status.padEnd(STATUS_WIDTH), { stream: process.stdout });

@@ -5,11 +5,10 @@ import { basename, dirname, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { addCredentialOptions, type CredentialOptions } from "./credential-options.js";
-import { openCredentials } from "./credentials.js";
 import { parseUrl } from "./option-values.js";
 import { LANGUAGES, readProgram, type Language } from "./init/program.js";
-import { ENDINGS, EXIT, print, printJson } from "./output.js";
-import { type Interruption, runToExit } from "./run-command.js";
+import { ENDINGS, EXIT, printResult } from "./output.js";
+import { type Run, runToExit } from "./run-command.js";
 import { isLoopback, formatUrl } from "../lib/url.js";
 import { UsageError } from "./usage-error.js";
 import { VERSION } from "../lib/version.js";
@@ -20,29 +19,33 @@ interface InitOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** The command `apichat init`: writes a Pulumi program, and prints what to do with it. It ends the process. */
+/** The command `apichat init`: writes a Pulumi program, and prints the next commands. */
 export function initCommand(): Command {
   const command = new Command("init")
     .description("write a Pulumi program that registers a webhook, and print what to do next")
     .argument("[folder]", "target folder; created if needed", ".")
     .option("--webhook-url <url>", "your endpoint, which answers the handshake", parseUrl)
     .addOption(
-      new Option("--language <name>", "of a program on the resource plugin").choices(Object.keys(LANGUAGES)),
+      new Option("--language <name>", "language of a program on the resource plugin").choices(
+        Object.keys(LANGUAGES),
+      ),
     )
     .option("--json", 'print { "folder", "files", "next": [commands] }');
   return addCredentialOptions(command, ["baseUrl"])
     .addHelpText("after", HELP)
-    .action((folder: string, options: InitOptions) => runToExit((run) => init(folder, options, run)));
+    .action((folder: string, options: InitOptions) =>
+      runToExit(options, (run) => init(folder, options, run)),
+    );
 }
 
 const HELP = `
-Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json, Pulumi.yaml, index.ts
-and .gitignore. With --language the program is on the resource plugin, which lies in this package too: Pulumi.yaml names its
-folder, so each of these programs has a package.json for npm install.
+Without --language it writes a TypeScript program on the dynamic provider: package.json, tsconfig.json, Pulumi.yaml,
+index.ts and .gitignore. With --language the program uses the resource plugin, which is also in this package: Pulumi.yaml
+names its folder, so each of these programs has a package.json for npm install.
 
 If any of the files exists, it writes nothing. Without a base URL, the program is for the emulator on this machine.
-Without --webhook-url, it starts its own responder, which only a service on this machine can reach. The command prompts
-for nothing and sends and installs nothing.
+Without --webhook-url, it starts its own responder, which only a service on this machine can reach. The command never
+prompts, and sends and installs nothing.
 
 Examples:
   $ apichat init my-webhooks
@@ -50,44 +53,31 @@ Examples:
   $ apichat init . --base-url https://platform.example/acme/apichat --webhook-url https://chat.example/webhooks/apichat
 ${ENDINGS}`;
 
-async function init(folder: string, options: InitOptions, { interrupt }: Interruption): Promise<number> {
-  const baseUrl = await openCredentials(options, interrupt).findAddress("baseUrl");
-  const written = await writeProgram({
-    folder,
-    baseUrl,
-    webhookUrl: options.webhookUrl,
-    language: options.language,
-  });
-  if (options.json) printJson(written);
-  else print(formatNext(written));
+async function init(folder: string, options: InitOptions, { credentials }: Run): Promise<number> {
+  const baseUrl = (await credentials.findAddress("baseUrl")) ?? EMULATOR_URL;
+  const written = await writeProgram(folder, { ...options, baseUrl });
+  printResult(options, written, () => formatNext(written));
   return EXIT.done;
 }
 
-interface InitRequest {
-  folder: string;
-  /** Default: that of the emulator. */
-  baseUrl: string | undefined;
-  webhookUrl: string | undefined;
-  /** Default: a TypeScript program on the dynamic provider. */
-  language: Language | undefined;
-}
+type Settings = Pick<InitOptions, "language" | "webhookUrl"> & { baseUrl: string };
 
 interface WrittenProgram {
   /** An absolute path. */
   folder: string;
   files: string[];
-  /** What to do next: commands for a shell, each of which may be several lines. */
+  /** The next shell commands, each of which may be several lines. */
   next: string[];
 }
 
 /**
- * Writes a Pulumi program into a folder, which is made if need be. Throws a UsageError, and writes nothing, if one of the files
- * is there already, if a URL has a query, or if the service could not reach the responder of the program.
+ * Writes a Pulumi program into a folder, which is created if needed. Throws a UsageError, and writes nothing, if one of the files
+ * exists, if a URL has a query, or if the service could not reach the responder of the program.
  */
-async function writeProgram({ folder: given, ...request }: InitRequest): Promise<WrittenProgram> {
-  const { baseUrl = EMULATOR_URL, webhookUrl, language } = request;
+async function writeProgram(given: string, settings: Settings): Promise<WrittenProgram> {
+  const { baseUrl, webhookUrl, language } = settings;
   refuseQueries({ "--base-url": baseUrl, "--webhook-url": webhookUrl });
-  if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname.replaceAll(/[[\]]/g, ""))) {
+  if (webhookUrl === undefined && !isLoopback(new URL(baseUrl).hostname)) {
     throw new UsageError(
       `--webhook-url: is missing; ${formatUrl(baseUrl)} cannot reach a responder on this machine: give the URL of your endpoint, or of a tunnel that leads to it`,
     );
@@ -99,40 +89,36 @@ async function writeProgram({ folder: given, ...request }: InitRequest): Promise
   const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
   if (existing.length > 0) {
     throw new UsageError(
-      `${folder} has ${existing.join(", ")} already, so nothing was written; give another folder, such as apichat init my-webhooks`,
+      `${folder} has ${existing.join(", ")} already, so nothing was written; give a different folder, such as apichat init my-webhooks`,
     );
   }
   await writeAll(folder, files);
-  return {
-    folder,
-    files: Object.keys(files),
-    next: nextCommands({ folder, baseUrl, webhookUrl, language, path: clone && pathLine(clone, language) }),
-  };
+  return { folder, files: Object.keys(files), next: nextCommands(folder, settings, clone) };
 }
 
-/** What was written, and the commands to paste, for people. */
+/** The files and the commands to paste, for people. */
 const formatNext = ({ folder, files, next }: WrittenProgram): string =>
   `wrote ${files.join(", ")} in ${folder}\n\nPaste next, one after the other:\n\n${next.join("\n\n")}\n\n` +
   "npx apichat doctor shows what is missing on this machine.\n";
 
-/** A query may hold a token, and the program's files are committed. */
+/** A query may contain a token, and the program's files are committed. */
 function refuseQueries(urls: Record<string, string | undefined>): void {
   for (const [flag, url] of Object.entries(urls)) {
     if (!url?.includes("?")) continue;
     throw new UsageError(
-      `${flag}: must have no query, which would be in clear in a file, got ${formatUrl(url)}; give it without the query`,
+      `${flag}: must have no query, which would be unencrypted in a file, got ${formatUrl(url)}; give it without the query`,
     );
   }
 }
 
-/** What npm and Pulumi both take as a name. */
+/** A name that both npm and Pulumi accept. */
 const toProjectName = (folder: string): string =>
   folder
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "") || "apichat-webhooks";
 
-/** Writes all files or none: one that is there stays as it is. */
+/** Writes all files or none. An existing one is never changed. */
 async function writeAll(folder: string, files: Record<string, string>): Promise<void> {
   const begun: string[] = [];
   try {
@@ -171,7 +157,7 @@ async function findPackage(): Promise<FoundPackage> {
     return { own, source: `file:${own}`, ...(isClone ? { clone: own } : {}) };
   }
   const above = dirname(modules);
-  // Without one, pnpm has put it there.
+  // There is none if pnpm has put the package there.
   const manifest = await readFile(resolve(above, "package.json"), "utf8").catch(() => "{}");
   const { dependencies, devDependencies } = JSON.parse(manifest) as Record<string, Record<string, string>>;
   const given = { ...devDependencies, ...dependencies }["pulumi-apichat"];
@@ -180,40 +166,39 @@ async function findPackage(): Promise<FoundPackage> {
   return { own, source };
 }
 
-/** Puts a clone's `pulumi` and its Node on PATH: neither needs to be on the machine. */
+/** Puts a clone's `pulumi` and its Node on PATH, because the machine may have neither. */
 function pathLine(clone: string, language: Language | undefined): string {
   const host = language === undefined || language === "typescript" ? "" : ` -- --languages ${language}`;
   const engine = `$(dirname "$(npm --prefix ${quote(clone)} run --silent engine${host})")`;
   return `export PATH="${engine}":${quote(join(clone, "node_modules/.bin"))}:"$PATH"`;
 }
 
-/** The workspace that `apichat emulator` has without options. */
+/** The default workspace of `apichat emulator`. */
 const EMULATOR_URL = "http://127.0.0.1:4000/acme/apichat";
 const EMULATOR_API_KEY = "acme-api-key";
 
 /**
  * The shell commands that bring the program up, joined by `&&` so that a prompt does not take the next pasted line as its answer.
  */
-function nextCommands(program: {
-  folder: string;
-  baseUrl: string;
-  webhookUrl: string | undefined;
-  language: Language | undefined;
-  /** Makes the commands available in a terminal that does not have them. */
-  path: string | undefined;
-}): string[] {
-  const enter = [...(program.path === undefined ? [] : [program.path]), `cd ${quote(program.folder)}`];
-  const prepare = [...enter, "npm install", ...generateSdk(program)];
-  const key = program.webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
-  if (program.baseUrl !== EMULATOR_URL) {
+function nextCommands(
+  folder: string,
+  { language, webhookUrl, baseUrl }: Settings,
+  clone: string | undefined,
+): string[] {
+  const enter = [...(clone === undefined ? [] : [pathLine(clone, language)]), `cd ${quote(folder)}`];
+  const prepare = [...enter, "npm install"];
+  // YAML and the dynamic provider need no SDK.
+  if (language !== undefined && language !== "yaml") prepare.push(`${clone ? SDK_HINT : ""}pulumi install`);
+  const key = webhookUrl === undefined ? [] : ["pulumi config set --secret verificationKey"];
+  if (baseUrl !== EMULATOR_URL) {
     const login = hasBackend() ? [] : ["pulumi login"];
     const asked = ["pulumi config set --secret apichat:apiKey", ...key];
     return [chain([...prepare, ...login, "pulumi stack init dev", ...asked, "pulumi up"])];
   }
-  // Its keys are test data, so the state may be in this folder, under a known passphrase.
+  // The emulator's keys are test data, so the state may be in this folder, under a known passphrase.
   const backend = hasBackend()
     ? []
-    : [`export PULUMI_BACKEND_URL=${quote(`file://${program.folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
+    : [`export PULUMI_BACKEND_URL=${quote(`file://${folder}`)} PULUMI_CONFIG_PASSPHRASE=test`];
   const known = `pulumi config set --secret apichat:apiKey ${EMULATOR_API_KEY}`;
   return [
     chain(prepare),
@@ -222,22 +207,12 @@ function nextCommands(program: {
   ];
 }
 
-/** The hosts that a clone builds lack what `pulumi install` needs. YAML and the dynamic provider need no SDK. */
-function generateSdk({
-  language,
-  path,
-}: {
-  language: Language | undefined;
-  path: string | undefined;
-}): string[] {
-  if (language === undefined || language === "yaml") return [];
-  const hint = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n`;
-  return [`${path === undefined ? "" : hint}pulumi install`];
-}
+/** The language hosts of a clone lack what `pulumi install` needs. */
+const SDK_HINT = `# "unknown method GeneratePackage"? See CONTRIBUTING.md#programs-in-other-languages in the clone\n`;
 
 const chain = (commands: readonly string[]): string => commands.join(" &&\n");
 
-/** Whether Pulumi knows where stacks are, and need not ask. */
+/** Whether Pulumi knows where its stacks are, so that it does not ask. */
 function hasBackend(): boolean {
   const { PULUMI_BACKEND_URL, PULUMI_ACCESS_TOKEN, PULUMI_HOME } = process.env;
   if (PULUMI_BACKEND_URL || PULUMI_ACCESS_TOKEN) return true;

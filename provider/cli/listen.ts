@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { createRedactor } from "../lib/redact.js";
 import type { ListenEvent } from "./listen/watch.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { openCredentials } from "./credentials.js";
+import { Credentials } from "./credentials.js";
 import { parsePort, parseUrl } from "./option-values.js";
 import { EXIT } from "./output.js";
 import { toJsonLine } from "../lib/plain-text.js";
@@ -17,12 +17,9 @@ interface ListenOptions extends CredentialOptions {
   json?: boolean;
 }
 
-/** Loaded only to listen: `--help` needs no HTTP. */
-const loadListener = () => import("./listen/run.js");
-
 /**
- * The command `apichat listen`: a webhook endpoint for development, until Ctrl-C. It shows each request with its verdict and
- * can forward what was accepted.
+ * The command `apichat listen`: a webhook endpoint for development, until Ctrl-C. It prints each request with its verdict and can
+ * forward accepted deliveries.
  */
 export function listenCommand(): Command {
   const command = new Command("listen")
@@ -31,7 +28,7 @@ export function listenCommand(): Command {
     .option("--host <host>", "address to listen on", "127.0.0.1")
     .option("--path <path>", "the only path that is answered (default: every path)", parsePath)
     .option("--forward <url>", "forward accepted deliveries to this URL", parseUrl)
-    .option("--verbose", "headers and body too")
+    .option("--verbose", "also print headers and body")
     .option("--json", "print one JSON object per line, with headers and body");
   return addCredentialOptions(command, ["verificationKey"]).addHelpText("after", HELP).action(listen);
 }
@@ -54,25 +51,26 @@ Examples:
 
 Exit code: 0 stopped (Ctrl-C or SIGTERM), 1 could not listen, 2 usage error.`;
 
-/** As on the wire. `createResponder` has the same rule for programs. */
+/** A path as on the wire. `createResponder` has the same rule for programs. */
 function parsePath(text: string): string {
   if (/^\/[!"$->@-~]*$/.test(text)) return text;
   throw new InvalidArgumentError('It must start with "/", be percent-encoded and have no query.');
 }
 
 async function listen({ verbose = false, json = false, ...options }: ListenOptions): Promise<void> {
-  const credentials = openCredentials(options, () => process.exit(EXIT.interrupted));
+  const credentials = new Credentials(options, () => process.exit(EXIT.interrupted));
   const verificationKey = await credentials.secret("verificationKey");
-  // A stranger may have sent the key.
+  // A sender may echo the key.
   const redact = createRedactor([verificationKey]);
-  const { startListening, formatListenEvent } = await loadListener();
+  // Loaded here, because `--help` needs no HTTP.
+  const { startListening, formatListenEvent } = await import("./listen/run.js");
   const { stdout } = process;
-  const print = (event: ListenEvent): void => {
+  const onEvent = (event: ListenEvent): void => {
     const line = json ? toJsonLine(event) : formatListenEvent(event, { verbose, stream: stdout });
     stdout.write(redact(line));
   };
   const stopped = untilStopped();
-  const listening = await startListening({ ...options, verificationKey, onEvent: print });
+  const listening = await startListening({ ...options, verificationKey, onEvent });
   await stopped;
   await listening.close();
 }

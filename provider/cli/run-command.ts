@@ -1,44 +1,47 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { orAborted } from "../lib/abort.js";
+import type { CredentialOptions } from "./credential-options.js";
+import { Credentials } from "./credentials.js";
 import { EXIT, note, warn } from "./output.js";
 import { reportError, reportInterruption } from "./report-error.js";
 import { noticeIfSlow, printLinesWith } from "../lib/provider-process.js";
 
-/** What the work of a command gets to end early. */
-export interface Interruption {
+/** What the work of a command gets. */
+export interface Run {
   /** Fires at Ctrl-C. */
   signal: AbortSignal;
-  /** Does what Ctrl-C does, where a terminal without echo does not turn it into a signal. */
-  interrupt: () => void;
+  credentials: Credentials;
 }
 
 /**
- * Runs a command's work, which gives the exit code, and ends the process: a connection that is still being made would keep
- * it alive. Ctrl-C ends it at once with 130. A failure is reported on stderr.
+ * Runs a command's work, which returns the exit code, and ends the process: a connection attempt in progress would keep it alive.
+ * Ctrl-C ends it at once with 130. A failure is reported on stderr.
  */
-export async function runToExit(work: (interruption: Interruption) => Promise<number>): Promise<void> {
-  process.exit(await runInterruptibly(work).catch(reportError));
-}
-
-async function runInterruptibly(work: (interruption: Interruption) => Promise<number>): Promise<number> {
+export async function runToExit(
+  options: CredentialOptions,
+  work: (run: Run) => Promise<number>,
+): Promise<void> {
   const interruption = new AbortController();
   const { signal } = interruption;
   const interrupt = (): void => interruption.abort();
   process.once("SIGINT", interrupt);
-  try {
-    return await orAborted(work({ signal, interrupt }), signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    // A question that is open ends its line first.
-    await nextTurn();
-    reportInterruption();
-    return EXIT.interrupted;
-  }
+  const credentials = new Credentials(options, interrupt);
+  process.exit(
+    await orAborted(work({ signal, credentials }), signal).catch((error) => report(error, signal)),
+  );
+}
+
+async function report(error: unknown, signal: AbortSignal): Promise<number> {
+  if (!signal.aborted) return reportError(error);
+  // An open prompt ends its line first.
+  await nextTurn();
+  reportInterruption();
+  return EXIT.interrupted;
 }
 
 /**
- * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: what is in progress can be ended cleanly. The
- * second ends the process at once, with exit code 1.
+ * Resolves at the first Ctrl-C or SIGTERM, for commands that run until then: work in progress can be ended cleanly. The second ends
+ * the process at once, with exit code 1.
  */
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {
@@ -57,6 +60,6 @@ export function untilStopped(): Promise<void> {
 export const noteIfSlow = <T>(describe: () => string, work: () => Promise<T>): Promise<T> =>
   noticeIfSlow(() => note(describe()), work);
 
-/** Lines of the code that commands share with the resources go to stderr, without the resource's name. */
+/** Sends the lines of code that is shared with the resources to stderr, without the resource's name. */
 export const divertLinesToStderr = (): void =>
   void printLinesWith((kind, _name, line) => (kind === "warning" ? warn : note)(line));

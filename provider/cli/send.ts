@@ -4,8 +4,7 @@ import type { MessageClient, MessageReceipt } from "../client/index.js";
 import type { FlowApiKeyAs } from "../client/options.js";
 import { formatUrl } from "../lib/url.js";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { openCredentials } from "./credentials.js";
-import { ENDINGS, EXIT, print, printJson } from "./output.js";
+import { ENDINGS, EXIT, printResult } from "./output.js";
 import { HEADER_WAY, parseHeaderWay, parseSeconds } from "./option-values.js";
 import { toPlainText } from "../lib/plain-text.js";
 import { noteIfSlow, runToExit } from "./run-command.js";
@@ -23,9 +22,8 @@ interface SendOptions extends CredentialOptions {
   json?: boolean;
 }
 
-interface ButtonOptions extends SendOptions {
-  payload: string;
-}
+/** The sender and the conversation of a message. */
+type Address = Pick<Parameters<MessageClient["sendImage"]>[0], "sender" | "conversationId">;
 
 /** The command `apichat send`: sends one message as a contact (section 4.2). */
 export const sendCommand = (): Command =>
@@ -44,34 +42,29 @@ const textCommand = (): Command =>
     .argument("<text>", 'the text; "-" reads it from stdin')
     .addHelpText("after", helpWith('apichat send text "Good morning"', "date | apichat send text -"))
     .action((text: string, options: SendOptions) =>
-      send(options, async (client) =>
-        client.sendText({ ...addressOf(options), text: text === "-" ? await readStdin() : text }),
+      send(options, async (client, address) =>
+        client.sendText({ ...address, text: text === "-" ? await readStdin() : text }),
       ),
     );
 
 const buttonCommand = (): Command =>
   messageCommand("button", "send the press of a button")
     .argument("<title>", "title of the button")
-    .requiredOption("--payload <payload>", "payload of the button, as the delivery gave it")
+    .requiredOption("--payload <payload>", "payload of the button, as in the delivery")
     .addHelpText("after", helpWith('apichat send button "Yes" --payload yes-1'))
-    .action((title: string, options: ButtonOptions) =>
-      send(options, (client) =>
-        client.sendButton({ ...addressOf(options), title, payload: options.payload }),
-      ),
+    .action((title: string, options: SendOptions & { payload: string }) =>
+      send(options, (client, address) => client.sendButton({ ...address, title, payload: options.payload })),
     );
 
 const mediaCommand = (
   kind: "image" | "audio" | "video" | "file",
-  sendMedia: (
-    client: MessageClient,
-    message: Parameters<MessageClient["sendImage"]>[0],
-  ) => Promise<MessageReceipt>,
+  sendMedia: (client: MessageClient, message: Address & { url: string }) => Promise<MessageReceipt>,
 ): Command =>
   messageCommand(kind, `send ${kind === "file" ? "a file" : `${kind} by its URL`}`)
     .argument("<url>", "absolute http or https URL of the media")
     .addHelpText("after", helpWith(`apichat send ${kind} https://files.example/1`))
     .action((url: string, options: SendOptions) =>
-      send(options, (client) => sendMedia(client, { ...addressOf(options), url })),
+      send(options, (client, address) => sendMedia(client, { ...address, url })),
     );
 
 const messageCommand = (name: string, description: string): Command =>
@@ -79,7 +72,11 @@ const messageCommand = (name: string, description: string): Command =>
     .description(description)
     .requiredOption("--sender-id <id>", "the contact's id in your system")
     .requiredOption("--sender-name <name>", "the contact's name")
-    .requiredOption("--conversation-id <number>", "the conversation, in your numbers", parseConversationId)
+    .requiredOption(
+      "--conversation-id <number>",
+      "number of the conversation in your system",
+      parseConversationId,
+    )
     .option(
       "--flow-api-key-as <method>",
       "how the key is presented: bearer, raw, body, or header:NAME",
@@ -127,38 +124,31 @@ Examples:
   $ apichat send image https://files.example/1.png ${CONTACT} --credentials acme.yaml
 ${ENDINGS}`;
 
-/** Sends one message, prints what came back, and ends the process. */
+/** Sends one message, prints the response, and ends the process. */
 const send = (
   options: SendOptions,
-  call: (client: MessageClient) => Promise<MessageReceipt>,
+  call: (client: MessageClient, address: Address) => Promise<MessageReceipt>,
 ): Promise<void> =>
-  runToExit(async ({ signal, interrupt }) => {
-    const credentials = openCredentials(options, interrupt);
+  runToExit(options, async ({ signal, credentials }) => {
     const botUrl = await credentials.address("botUrl");
     const flowApiKey = await credentials.secret("flowApiKey");
-    const { flowApiKeyAs, requestSeconds, json } = options;
+    const { senderId: id, senderName: name, conversationId, flowApiKeyAs, requestSeconds } = options;
     // Loaded here, because `--help` needs no HTTP client.
     const { MessageClient } = await import("../client/index.js");
     const client = new MessageClient({ botUrl, flowApiKey, flowApiKeyAs, requestSeconds, signal });
     const receipt = await noteIfSlow(
-      () => `waiting for ${formatUrl(botUrl)} to take the message`,
-      () => call(client),
+      () => `waiting for ${formatUrl(botUrl)} to accept the message`,
+      () => call(client, { sender: { id, name }, conversationId }),
     );
-    if (json) printJson(receipt);
-    else print(formatReceipt(receipt));
+    printResult(options, receipt, () => formatReceipt(receipt));
     return EXIT.done;
   });
 
-const addressOf = ({ senderId, senderName, conversationId }: SendOptions) => ({
-  sender: { id: senderId, name: senderName },
-  conversationId,
-});
-
-/** The whole of stdin, less the line break at its end. */
+/** All of stdin, without the line break at its end. */
 const readStdin = async (): Promise<string> => (await readText(process.stdin)).replace(/\r?\n$/, "");
 
 function formatReceipt({ httpStatus, body, attempts }: MessageReceipt): string {
-  const tries = attempts === 1 ? "" : ` after ${attempts} attempts`;
-  const answer = body === undefined ? "" : `  ${toPlainText(JSON.stringify(body))}`;
-  return `sent${tries}  HTTP ${httpStatus}${answer}\n`;
+  const after = attempts === 1 ? "" : ` after ${attempts} attempts`;
+  const response = body === undefined ? "" : `  ${toPlainText(JSON.stringify(body))}`;
+  return `sent${after}  HTTP ${httpStatus}${response}\n`;
 }

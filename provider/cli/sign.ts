@@ -1,18 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
 import { addCredentialOptions, CREDENTIALS_HELP, type CredentialOptions } from "./credential-options.js";
-import { openCredentials } from "./credentials.js";
-import { ENDINGS, EXIT, print, printJson } from "./output.js";
-import { runToExit, type Interruption } from "./run-command.js";
+import { ENDINGS, EXIT, printResult } from "./output.js";
+import { runToExit, type Run } from "./run-command.js";
 import { UsageError } from "./usage-error.js";
 
 interface SignOptions extends CredentialOptions {
   check?: string;
   json?: boolean;
 }
-
-/** Loaded only to sign: `--help` needs no crypto. */
-const loadSignature = () => import("../responder/signature.js");
 
 /** The command `apichat sign`: signs bytes as the service signs a delivery (section 5), or checks such a signature. */
 export const signCommand = (): Command =>
@@ -22,10 +18,10 @@ export const signCommand = (): Command =>
     .option("--check <signature>", "check whether this value of X-Hub-Signature-256 is right")
     .option("--json", "print { signature } or { valid, reason }")
     .addHelpText("after", HELP)
-    .action((file: string, options: SignOptions) => runToExit((run) => sign(file, options, run)));
+    .action((file: string, options: SignOptions) => runToExit(options, (run) => sign(file, options, run)));
 
 const HELP = `
-It prints the value of the header X-Hub-Signature-256. Every byte counts, the line break at the end of a file too.
+It prints the value of the header X-Hub-Signature-256. Every byte counts, including a line break at the end of the file.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat sign body.json --key-file acme.key
@@ -34,26 +30,22 @@ Examples:
 ${ENDINGS}
 With --check, 0 means valid and 1 invalid; "reason" says why, and is empty if valid.`;
 
-async function sign(file: string, options: SignOptions, { interrupt }: Interruption): Promise<number> {
-  const key = await openCredentials(options, interrupt).secret("verificationKey");
+async function sign(file: string, options: SignOptions, { credentials }: Run): Promise<number> {
+  const { check } = options;
+  const key = await credentials.secret("verificationKey");
   const body = await readBody(file);
-  if (options.check !== undefined) return checkSignature(options.check, { key, body, json: options.json });
-  const { signBody } = await loadSignature();
-  const signature = await signBody(key, body);
-  if (options.json) printJson({ signature });
-  else print(`${signature}\n`);
-  return EXIT.done;
-}
-
-async function checkSignature(
-  signature: string,
-  { key, body, json }: { key: string; body: Uint8Array; json: boolean | undefined },
-): Promise<number> {
-  const { verifySignature } = await loadSignature();
-  const valid = await verifySignature({ verificationKeys: key, body, signature });
-  const reason = valid ? "" : whyWrong(signature);
-  if (json) printJson({ valid, reason });
-  else print(valid ? "right: this key has signed this body\n" : `wrong: ${reason}\n`);
+  // Loaded here, because `--help` needs no crypto.
+  const { signBody, verifySignature } = await import("../responder/signature.js");
+  if (check === undefined) {
+    const signature = await signBody(key, body);
+    printResult(options, { signature }, () => `${signature}\n`);
+    return EXIT.done;
+  }
+  const valid = await verifySignature({ verificationKeys: key, body, signature: check });
+  const reason = valid ? "" : whyWrong(check);
+  printResult(options, { valid, reason }, () =>
+    valid ? "right: this key has signed this body\n" : `wrong: ${reason}\n`,
+  );
   return valid ? EXIT.done : EXIT.failed;
 }
 

@@ -12,7 +12,7 @@ const DEFAULT_REQUEST_SECONDS = 30;
 const DEFAULT_PLAN_SECONDS = 10;
 const DEFAULT_READY_SECONDS = 60;
 
-/** The command `apichat webhook`: shows a workspace's registration, sets it and removes it, with the guards of the resource. */
+/** The command `apichat webhook`: shows, sets and removes a workspace's registration, with the guards of the resource. */
 export const webhookCommand = (): Command =>
   new Command("webhook")
     .description("show the webhook of a workspace, set it, remove it; plan for many workspaces")
@@ -29,11 +29,11 @@ const getCommand = (): Command =>
     .option("--show-key", "print the verification key as the service shows it")
     .addHelpText("after", GET_HELP)
     .action((options: GetOptions) =>
-      runToExit(async (run) => (await import("./webhook/get.js")).getWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/get.js")).getWebhook(options, run)),
     );
 
 const setCommand = (): Command =>
-  workspaceCommand("set", "register a webhook URL; adopts the same URL, leaves a different one alone")
+  workspaceCommand("set", "register a webhook URL; adopts the same URL, keeps a different one")
     .requiredOption("--webhook-url <url>", "where the service sends handshakes and deliveries", parseUrl)
     .option("--replace", "take over from a different URL")
     .addOption(
@@ -43,13 +43,13 @@ const setCommand = (): Command =>
     )
     .option(
       "--ready-seconds <seconds>",
-      "how long endpoint and service may take until it is verified",
+      "how long endpoint and service may take until the webhook is verified",
       parseWaitingSeconds,
       DEFAULT_READY_SECONDS,
     )
     .addHelpText("after", SET_HELP)
     .action((options: SetOptions) =>
-      runToExit(async (run) => (await import("./webhook/set.js")).setWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/set.js")).setWebhook(options, run)),
     );
 
 const deleteCommand = (): Command =>
@@ -58,12 +58,12 @@ const deleteCommand = (): Command =>
     .option("--replace", "remove it whatever its URL is")
     .addHelpText("after", DELETE_HELP)
     .action((options: DeleteOptions) =>
-      runToExit(async (run) => (await import("./webhook/delete.js")).deleteWebhook(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/delete.js")).deleteWebhook(options, run)),
     );
 
 const planCommand = (): Command =>
   addCredentialOptions(new Command("plan"), ["apiKey"])
-    .description("show which workspaces are free, yours, somebody else's; nothing is written")
+    .description("show which workspaces are free, yours or somebody else's; writes nothing")
     .requiredOption("--file <file>", "list of workspaces (YAML, JSON or CSV)")
     .addOption(apiKeyAsOption())
     .option(
@@ -75,7 +75,7 @@ const planCommand = (): Command =>
     .option("--json", "print JSON")
     .addHelpText("after", PLAN_HELP)
     .action((options: PlanOptions) =>
-      runToExit(async (run) => (await import("./webhook/plan.js")).planWebhooks(options, run)),
+      runToExit(options, async (run) => (await import("./webhook/plan.js")).planWebhooks(options, run)),
     );
 
 const workspaceCommand = (name: string, description: string): Command =>
@@ -146,11 +146,11 @@ The list:
       apiKeyEnv: GLOBEX_API_KEY
 Fields of an entry, each also at the top for all: webhookUrl, apiKey or apiKeyEnv (name of an environment variable,
 with API_KEY in it).
-An entry may also have botUrl: another bot is then reported. Without apiKey the API key is that of the command.
+An entry may also have botUrl: a different bot is then reported. The API key defaults to the command's.
 
-States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two entries reach one
-workspace), unauthorized, unreachable, unclear (the service answers otherwise). HTTP 404 counts as free: the
-specification does not say what the service answers for a workspace that never had a webhook.
+States: free (nothing registered), yours (the same URL), foreign (a different URL), other-bot, same-bot (two entries
+reach one workspace), unauthorized, unreachable, unclear (any other response). HTTP 404 counts as free: the specification does not
+say what the service responds for a workspace that never had a webhook.
 ${CREDENTIALS_HELP}
 Examples:
   $ apichat webhook plan --file workspaces.yaml

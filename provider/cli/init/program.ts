@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * The files of a program on the resource plugin besides package.json and Pulumi.yaml, as its example in `examples/` has them.
- * ".." is for a file that the examples of a language share.
+ * The files of a program on the resource plugin, as in its example in `examples/`, without package.json and Pulumi.yaml. ".." marks a
+ * file that the examples of a language share.
  */
 export const LANGUAGES = {
   yaml: [],
@@ -16,9 +16,9 @@ export const LANGUAGES = {
 export type Language = keyof typeof LANGUAGES;
 
 interface ProgramOptions {
-  /** Of the project and of its package. */
+  /** The name of the project and of its package. */
   name: string;
-  /** What package.json names this package by. */
+  /** How package.json refers to this package. */
   source: string;
   baseUrl: string;
   /** The user's endpoint. Without one the program starts a responder. */
@@ -27,7 +27,7 @@ interface ProgramOptions {
   language: Language | undefined;
 }
 
-/** What Pulumi, npm and the languages create beside a program. npm packs no file of this name, so no example has it. */
+/** What Pulumi, npm and the languages create next to a program. npm packs no file of this name, so no example has it. */
 const GITIGNORE = ["node_modules/", ".pulumi/", "sdks/", "target/", "venv/", "__pycache__/", ""].join("\n");
 
 /** Returns a Pulumi program with one webhook, by the paths of its files: an example of the package with these settings. */
@@ -47,7 +47,7 @@ export async function readProgram(
   return { ...Object.fromEntries(await Promise.all(files)), ".gitignore": GITIGNORE };
 }
 
-/** What differs from the example, by file. */
+/** The differences from the example, by file. */
 const EDITS: Record<string, (text: string, options: ProgramOptions) => string> = {
   "package.json": (text, { name, source }) => {
     const example = JSON.parse(text) as { dependencies: Record<string, string> };

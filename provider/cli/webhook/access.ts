@@ -1,14 +1,14 @@
 import { ApiChatError, type Registration } from "../../client/index.js";
 import { looksMasked } from "../../lib/checks.js";
-import { botCodeOf, hideQuery, isSameBot } from "../../lib/url.js";
-import { createClient, type WorkspaceClient } from "../../webhook/lifecycle.js";
-import { type Credentials, openCredentials } from "../credentials.js";
-import { divertLinesToStderr, type Interruption } from "../run-command.js";
+import { botCodeOf, hideQuery, isSameBot, isSameUrl } from "../../lib/url.js";
+import { createClient, removeRegistration, type WorkspaceClient } from "../../webhook/lifecycle.js";
+import type { Credentials } from "../credentials.js";
+import { divertLinesToStderr, type Run } from "../run-command.js";
 import type { ApiKeyAs } from "../../client/options.js";
 import type { CredentialOptions } from "../credential-options.js";
 import { toPlainText } from "../../lib/plain-text.js";
 
-/** What the commands on one workspace have in common. */
+/** The options of the commands on one workspace. */
 export interface WebhookOptions extends CredentialOptions {
   json?: boolean;
   apiKeyAs: ApiKeyAs;
@@ -24,10 +24,9 @@ export interface Access {
   client: WorkspaceClient;
 }
 
-/** Reads the credentials of a workspace, asking for the API key where nothing gives it. Nothing is sent yet. */
-export async function openWorkspace(options: WebhookOptions, { interrupt }: Interruption): Promise<Access> {
+/** Reads the credentials of a workspace, and prompts for the API key if no source has it. Sends nothing. */
+export async function openWorkspace(options: WebhookOptions, { credentials }: Run): Promise<Access> {
   divertLinesToStderr();
-  const credentials = openCredentials(options, interrupt);
   const baseUrl = await credentials.address("baseUrl");
   // A malformed one is a usage error, before anything is sent.
   await credentials.findAddress("botUrl");
@@ -37,7 +36,7 @@ export async function openWorkspace(options: WebhookOptions, { interrupt }: Inte
   return { credentials, baseUrl, apiKey, client };
 }
 
-/** Throws `conflict` if a bot URL is given and another bot is there: then it is another workspace. */
+/** Throws `conflict` if a bot URL is given and the workspace has a different bot: then it is a different workspace. */
 export async function refuseOtherBot(
   seen: Registration,
   access: Access,
@@ -51,7 +50,7 @@ export async function refuseOtherBot(
   });
 }
 
-/** Which bot is there in place of the given one, and where that was given; undefined if none is given or it is the one. */
+/** Describes how the workspace's bot differs from the given one. Returns undefined if none is given or it is the same. */
 export async function describeOtherBot(
   seen: Registration,
   { credentials }: Access,
@@ -61,24 +60,21 @@ export async function describeOtherBot(
   return `the workspace has the bot ${botCodeOf(seen.botUrl)}, not ${botCodeOf(botUrl)} of ${credentials.sourceOf("botUrl")}`;
 }
 
-/** A registration for scripts: values of the query are hidden, and so is the key unless it is asked for. */
-export interface ShownRegistration {
-  webhookUrl: string;
-  status: string;
-  botUrl: string;
-  /** Whether the key is ours; null if ours is not known, or the service does not show its own. */
-  keyMatches: boolean | null;
-  key?: string;
-}
+/** Removes the registration that was seen, and nothing that somebody has set in the meantime. */
+export const removeSeen = (seen: Registration, { client, baseUrl }: Access): Promise<void> =>
+  removeRegistration(client, baseUrl, (now) => isSameRegistration(now, seen));
 
-/** What is ours, to compare with, and whether the key is to be shown. */
+export const isSameRegistration = (now: Registration | undefined, seen: Registration): boolean =>
+  now !== undefined && isSameUrl(now.webhookUrl, seen.webhookUrl) && isSameBot(now.botUrl, seen.botUrl);
+
+/** Our key, to compare with, and whether to show the key. */
 export interface ShowOptions {
   ours?: string | undefined;
   showKey?: boolean | undefined;
 }
 
-/** For scripts. */
-export const toShown = (seen: Registration, { ours, showKey }: ShowOptions): ShownRegistration => ({
+/** A registration for scripts. Hides the values of the query, and the key unless `showKey`. */
+export const toShown = (seen: Registration, { ours, showKey }: ShowOptions) => ({
   webhookUrl: hideQuery(seen.webhookUrl),
   status: seen.status,
   botUrl: seen.botUrl,
@@ -86,6 +82,7 @@ export const toShown = (seen: Registration, { ours, showKey }: ShowOptions): Sho
   ...(showKey ? { key: seen.webhookVerificationKey } : {}),
 });
 
+/** Whether the key is ours. Returns null if ours is not known, or the service does not show its own. */
 function compareKeys(key: string, ours: string | undefined): boolean | null {
   if (ours === undefined || key === "") return null;
   if (key === ours) return true;
@@ -99,7 +96,7 @@ function describeKey(key: string, ours: string | undefined): string {
   return looksMasked(key) ? "set, masked by the service" : "set";
 }
 
-/** For people. */
+/** A registration for people. */
 export const formatRegistration = (seen: Registration, { ours, showKey }: ShowOptions): string =>
   [
     ["url", hideQuery(seen.webhookUrl)],

@@ -1,6 +1,6 @@
 import { formatUrl } from "../../lib/url.js";
-import { EXIT, print, printJson, warn } from "../output.js";
-import type { Interruption } from "../run-command.js";
+import { EXIT, printResult, warn } from "../output.js";
+import type { Run } from "../run-command.js";
 import {
   describeOtherBot,
   formatRegistration,
@@ -13,21 +13,23 @@ export interface GetOptions extends WebhookOptions {
   showKey?: boolean;
 }
 
-/** Prints what is registered. Gives the exit code. */
-export async function getWebhook(options: GetOptions, interruption: Interruption): Promise<number> {
-  const access = await openWorkspace(options, interruption);
-  const { client, credentials, baseUrl } = access;
-  const ours = await credentials.findSecret("verificationKey");
-  const seen = await client.getWebhook();
+/** Prints what is registered. Returns the exit code. */
+export async function getWebhook(options: GetOptions, run: Run): Promise<number> {
+  const access = await openWorkspace(options, run);
+  const at = formatUrl(access.baseUrl);
+  const ours = await run.credentials.findSecret("verificationKey");
+  const seen = await access.client.getWebhook();
   if (seen === undefined) {
-    if (options.json) printJson({ registered: false });
-    else print(`nothing is registered at ${formatUrl(baseUrl)}\n`);
+    printResult(options, { registered: false }, () => `nothing is registered at ${at}\n`);
     return EXIT.done;
   }
   const otherBot = await describeOtherBot(seen, access);
   if (otherBot !== undefined) warn(`${otherBot}; check the base URL and the API key`);
-  const shown = { ours, showKey: options.showKey };
-  if (options.json) printJson({ registered: true, ...toShown(seen, shown) });
-  else print(`registered at ${formatUrl(baseUrl)}\n${formatRegistration(seen, shown)}`);
+  const how = { ours, showKey: options.showKey };
+  printResult(
+    options,
+    { registered: true, ...toShown(seen, how) },
+    () => `registered at ${at}\n${formatRegistration(seen, how)}`,
+  );
   return EXIT.done;
 }

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { Command } from "commander";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { addCredentialOptions, type CredentialOptions } from "../../../provider/cli/credential-options.js";
-import { askSecret, openCredentials } from "../../../provider/cli/credentials.js";
+import { askSecret, Credentials } from "../../../provider/cli/credentials.js";
 import { UsageError } from "../../../provider/cli/usage-error.js";
 import { takeText } from "../../support/stream.js";
 
@@ -30,7 +30,7 @@ async function write(name: string, content: string, mode = 0o600): Promise<strin
 
 function open(options: CredentialOptions, environment: Record<string, string> = {}) {
   for (const name of ["APICHAT_API_KEY", "APICHAT_CREDENTIALS"]) vi.stubEnv(name, environment[name]);
-  return openCredentials(options, () => undefined);
+  return new Credentials(options, () => undefined);
 }
 
 describe("a credential", () => {
@@ -79,7 +79,7 @@ describe("a credential", () => {
   ])("is no argument: %s is refused in words that name what to use", (flag, variable) => {
     for (const words of [[flag, API_KEY], [`${flag}=${API_KEY}`]]) {
       const command = addCredentialOptions(new Command(), ["apiKey", "flowApiKey", "verificationKey"]);
-      const refusal = `${flag} is not supported, because other users could see its value; set ${variable}, or name a file that holds it: ${flag}-file <file>`;
+      const refusal = `${flag} is not supported, because other users could see its value; set ${variable}, or name a file that contains it: ${flag}-file <file>`;
       expect(() => command.parse(words, { from: "user" })).toThrow(new UsageError(refusal));
     }
   });

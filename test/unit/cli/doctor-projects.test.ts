@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { openCredentials } from "../../../provider/cli/credentials.js";
+import { Credentials } from "../../../provider/cli/credentials.js";
 import { runChecks } from "../../../provider/cli/doctor/run.js";
 import { afterTests } from "../../support/http.js";
 
@@ -271,7 +271,7 @@ it.each(Object.entries(ROWS))("doctor is right about: %s", async (_, { files, fr
   const checks = runChecks({
     folder: join(folder, from),
     environment: { PATH: join(folder, "bin") },
-    credentials: openCredentials({}, () => undefined),
+    credentials: new Credentials({}, () => undefined),
     webhookUrl: undefined,
     limitMs: 10_000,
     signal: new AbortController().signal,

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { openCredentials } from "../../../provider/cli/credentials.js";
+import { Credentials } from "../../../provider/cli/credentials.js";
 import { runChecks } from "../../../provider/cli/doctor/run.js";
 import { startEmulator } from "../../../provider/emulator/index.js";
 import { afterTests, freePort } from "../../support/http.js";
@@ -55,7 +55,7 @@ async function examine({ webhookUrl, environment = {}, ...addresses }: Inputs = 
   const checks = runChecks({
     folder,
     environment: { PATH: join(folder, "bin"), ...environment },
-    credentials: openCredentials(addresses, () => undefined),
+    credentials: new Credentials(addresses, () => undefined),
     webhookUrl,
     limitMs: 10_000,
     signal: new AbortController().signal,
